@@ -1,0 +1,66 @@
+"""Sottovoce: private truth discovery for crowd sensing.
+
+Many people measure the same things with very different quality and do not want to hand over what they measured.
+Sottovoce finds the truth in their conflicting, noisy claims.
+
+>>> import sottovoce as sv
+>>> claims = sv.Claims.from_matrix([[10.0, 21.0], [10.2, 20.8], [14.0, 30.0]])
+>>> fit = sv.CRH().fit(claims)
+>>> [round(float(truth), 1) for truth in fit.truths_]
+[10.1, 20.9]
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# What users reach by name, and the room that holds it. Rooms are entered on first use,
+# so that `import sottovoce` and `sottovoce --help` load neither NumPy nor a compiler.
+_ROOM_OF = {
+    "Claims": "claims",
+    "TruthDiscovery": "discovery",
+    "CRH": "discovery",
+    "GTM": "discovery",
+    "CATD": "discovery",
+    "LFCN": "discovery",
+    "Mean": "discovery",
+    "Median": "discovery",
+    "ConvergenceWarning": "errors",
+    "SottovoceError": "errors",
+    "worlds": "worlds",
+}
+
+__all__ = [
+    "CATD",
+    "CRH",
+    "GTM",
+    "LFCN",
+    "Claims",
+    "ConvergenceWarning",
+    "Mean",
+    "Median",
+    "SottovoceError",
+    "TruthDiscovery",
+    "__version__",
+    "worlds",
+]
+
+if TYPE_CHECKING:
+    from sottovoce import worlds
+    from sottovoce.claims import Claims
+    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, TruthDiscovery
+    from sottovoce.errors import ConvergenceWarning, SottovoceError
+
+
+def __getattr__(name: str) -> object:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'sottovoce' has no attribute {name!r}")
+    room = import_module(f"sottovoce.{_ROOM_OF[name]}")
+    found = room if _ROOM_OF[name] == name else getattr(room, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

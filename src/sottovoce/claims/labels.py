@@ -1,0 +1,121 @@
+"""Labels: from what users call their users and objects to small sorted numbers, and back.
+
+Labels are sorted, so that the same claims give the same arrays in whatever order the rows came.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+# An integer as people write it: "7" is one, "007" and "+7" stay text, or two labels could fall together.
+_PLAIN_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
+
+Labels: TypeAlias = (
+    pa.Array | NDArray[np.object_]
+)  # Arrow wherever it has a type for them, else the Python objects themselves
+
+
+def encode(column: Any, numerals: bool = False) -> tuple[NDArray[np.int32], Labels]:
+    """Ids and sorted labels of a column of any type. Missing labels have the id -1.
+
+    With ``numerals``, text labels that are all whole numbers become numbers, so that 2 comes before 10.
+    """
+    encoded = _arrow(column)
+    if encoded is None:
+        return _encode_objects(list(column))
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+        if isinstance(encoded, pa.ChunkedArray):  # Arrow gives no chunk back for an empty column
+            encoded = pa.array([], encoded.type)
+    ids = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return compact(ids, _plain_integers(encoded.dictionary) if numerals else encoded.dictionary)
+
+
+def compact(ids: NDArray[np.int32], labels: Labels) -> tuple[NDArray[np.int32], Labels]:
+    """Drop labels that no row uses or that are missing, and sort the rest."""
+    used = np.bincount(ids[ids >= 0] if len(ids) and ids.min() < 0 else ids, minlength=len(labels)) > 0
+    if isinstance(labels, pa.Array):
+        if labels.null_count:
+            used &= labels.is_valid().to_numpy(zero_copy_only=False)
+        if pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
+            used &= pc.not_equal(labels, "").fill_null(False).to_numpy(zero_copy_only=False)
+        if pa.types.is_floating(labels.type):
+            used &= np.isfinite(labels.fill_null(np.nan).to_numpy(zero_copy_only=False))
+        order = pc.sort_indices(labels).to_numpy()
+    else:
+        order = _object_order(labels)
+    order = order[used[order]]
+    new_id = np.full(len(labels) + 1, -1, np.int32)  # the last entry catches the id -1
+    new_id[order] = np.arange(len(order), dtype=np.int32)
+    return new_id[ids], labels.take(pa.array(order)) if isinstance(labels, pa.Array) else labels[order]
+
+
+def to_numpy(labels: Labels) -> NDArray[Any]:
+    """Labels as users see them."""
+    if isinstance(labels, pa.Array):
+        return np.asarray(labels.to_numpy(zero_copy_only=False))
+    return labels
+
+
+def label_column(labels: NDArray[Any]) -> pa.Array:
+    """Labels as a column of a table; as text where Arrow has no type for them."""
+    try:
+        return pa.array(labels)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([str(label) for label in labels])
+
+
+def texts(labels: Labels) -> list[str]:
+    """Labels as text, the common ground of a claims file and a truth file."""
+    return [str(label) for label in to_numpy(labels).tolist()]
+
+
+def _arrow(column: Any) -> pa.Array | pa.ChunkedArray | None:
+    """The column in Arrow, or None where Arrow has no type that can be grouped (tuples, mixed types)."""
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        found = column
+    else:
+        try:
+            found = pa.array(column, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            return None
+    if pa.types.is_dictionary(found.type) and not pa.types.is_string(found.type.value_type):
+        found = found.cast(found.type.value_type)
+    if found.type == pa.string_view():
+        found = found.cast(pa.string())
+    if pa.types.is_nested(found.type):
+        return None
+    if pa.types.is_null(found.type):
+        return found.cast(pa.string())
+    if pa.types.is_dictionary(found.type):
+        return found.cast(pa.dictionary(pa.int32(), pa.string()))
+    return found
+
+
+def _plain_integers(labels: pa.Array) -> pa.Array:
+    if not len(labels) or not pa.types.is_string(labels.type):
+        return labels
+    if pc.all(pc.match_substring_regex(labels, _PLAIN_INTEGER)).as_py():
+        return labels.cast(pa.int64())
+    return labels
+
+
+def _encode_objects(column: list[Any]) -> tuple[NDArray[np.int32], Labels]:
+    """Any hashable labels, by a plain dictionary."""
+    id_of: dict[Any, int] = {}
+    ids = np.array([-1 if label is None else id_of.setdefault(label, len(id_of)) for label in column], np.int32)
+    labels = np.fromiter(id_of, object, len(id_of))
+    return compact(ids, labels)
+
+
+def _object_order(labels: NDArray[np.object_]) -> NDArray[np.intp]:
+    places = range(len(labels))
+    try:
+        return np.array(sorted(places, key=lambda place: labels[place]), np.intp)
+    except TypeError:  # labels of several types have no order of their own
+        return np.array(sorted(places, key=lambda place: (type(labels[place]).__name__, repr(labels[place]))), np.intp)

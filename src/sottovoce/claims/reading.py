@@ -1,0 +1,361 @@
+"""Reading tables of labels and one value column from files and frames.
+
+Arrow does the reading, in parallel. Only when it stumbles is the file read again as text, to say which row is wrong.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.json
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from sottovoce.claims.labels import Labels, compact, encode
+from sottovoce.errors import BadRow, MissingColumn, NoClaims, UnreadableFile
+
+Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
+
+_SUFFIXES = {
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    ".jsonl": "jsonl", ".ndjson": "jsonl",
+}  # fmt: skip
+# Large blocks keep the number of label dictionaries that have to be merged small.
+_BLOCK_BYTES = 1 << 24
+# What Arrow's own cast from text takes, once blanks and a leading plus are gone.
+_NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+@dataclass
+class Table:
+    """Label columns as ids and sorted labels, and finite values."""
+
+    ids: list[NDArray[np.int32]]
+    labels: list[Labels]
+    values: NDArray[np.float64]
+    skipped: int
+    rows: NDArray[np.int64] | None  # number of each row in the source, where rows were left out
+
+
+@dataclass
+class _Columns:
+    """What a source holds, before it is checked."""
+
+    labels: list[Any]
+    values: pa.ChunkedArray | pa.Array
+    texts: pa.ChunkedArray | pa.Array | None = None  # the values as written, where that is known
+    ragged: dict[int, str] = field(default_factory=dict)  # row number → text of rows that could not be split
+    numerals: bool = False
+
+
+def read_file(
+    path: str | Path | IO[bytes],
+    labels: Sequence[str],
+    value: str,
+    skip_bad: bool,
+    progress: Progress | None = None,
+) -> tuple[Table, dict[str, str]]:
+    """Read a file, with the format told by its suffix; also the file's own metadata. A stream is taken for CSV."""
+    source = _Source.of(path)
+    metadata: dict[str, str] = {}
+    try:
+        if source.format == "csv":
+            columns = _read_csv(source, labels, value, skip_bad, progress)
+        elif source.format == "jsonl":
+            columns = _read_jsonl(source, labels, value)
+        else:
+            table = _read_typed(source)
+            metadata = {
+                key.decode(): text.decode(errors="replace") for key, text in (table.schema.metadata or {}).items()
+            }
+            columns = _pick(table, labels, value, source.name)
+    except pa.ArrowInvalid as error:
+        raise UnreadableFile(
+            f"{source.name}: it could not be read as {source.format} ({error}); "
+            "check that the suffix fits the content and that the file is whole"
+        ) from error
+    return _check(columns, [*labels, value], source.name, skip_bad), metadata
+
+
+def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) -> Table:
+    """Read a pandas, polars, pyarrow or duckdb table."""
+    try:
+        native = nw.from_native(frame)
+    except TypeError as error:
+        raise TypeError(
+            f"{type(frame).__name__}: a frame must come from pandas, polars, pyarrow or duckdb; "
+            "for lists and arrays use Claims.from_arrays(users, objects, values)"
+        ) from error
+    wanted = [*labels, value]
+    present = native.collect_schema().names()
+    _require(wanted, present, "the frame")
+    native = native.select(wanted)
+    table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
+    return _check(_pick(table, labels, value, "the frame"), wanted, "the frame", skip_bad)
+
+
+def check_arrays(labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool) -> Table:
+    """Check label columns of any type beside an array of values."""
+    numbers = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values)
+    return _check(_Columns(list(labels), numbers), names, "the arrays", skip_bad)
+
+
+def _values_array(values: Any) -> pa.Array:
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed types: let the check find the row
+        return pa.array([None if entry is None else str(entry) for entry in values])
+
+
+@dataclass
+class _Source:
+    """A file that may have to be read twice."""
+
+    name: str
+    format: str
+    path: Path | None = None
+    content: bytes | None = None
+
+    @classmethod
+    def of(cls, path: str | Path | IO[bytes]) -> "_Source":
+        if not isinstance(path, str | Path):
+            return cls(getattr(path, "name", "the stream"), "csv", content=path.read())
+        path = Path(path)
+        suffixes = [suffix.lower() for suffix in path.suffixes]
+        if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4"):
+            suffixes.pop()
+        found = _SUFFIXES.get(suffixes[-1] if suffixes else "")
+        if not path.is_file():
+            raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
+        if found is None:
+            raise UnreadableFile(
+                f"{path}: the format is told by the suffix, one of {', '.join(_SUFFIXES)}; rename the file"
+            )
+        return cls(str(path), found, path=path)
+
+    def stream(self, progress: Progress | None = None) -> Any:
+        if self.path is None:
+            return pa.BufferReader(self.content or b"")
+        if progress is None:
+            return pa.input_stream(str(self.path), compression="detect")
+        counted = pa.PythonFile(_Counted(self.path, progress), mode="r")
+        codec = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(self.path.suffix.lower())
+        return pa.CompressedInputStream(counted, codec) if codec else counted
+
+
+class _Counted(io.RawIOBase):
+    """A file that tells how far it has been read."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        self._file = path.open("rb")
+        self._size = path.stat().st_size
+        self._progress = progress
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self._progress(self._file.tell(), self._size)
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
+    for column in wanted:
+        if column not in present:
+            raise MissingColumn(
+                f"{name}: there is no column {column!r} among {', '.join(map(repr, present)) or 'none'}; "
+                f"add a header line, or name the columns with user=, object=, value= (--user, --object, --value)"
+            )
+
+
+def _read_csv(
+    source: _Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress | None
+) -> _Columns:
+    with source.stream() as stream:
+        start = stream.read(1 << 16)
+    if not start.strip():
+        raise NoClaims(f"{source.name}: the file is empty; it needs a header line and at least one row")
+    header = start.decode("utf-8-sig", errors="replace").splitlines()[0]
+    wanted = [*labels, value]
+    delimiter = max(
+        ",;\t|", key=lambda mark: sum(name in wanted for name in next(csv.reader([header], delimiter=mark)))
+    )
+    _require(wanted, next(csv.reader([header], delimiter=delimiter)), source.name)
+
+    label_type = pa.dictionary(pa.int32(), pa.string())
+    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start)
+    try:
+        with source.stream(progress) as stream:
+            table = pa.csv.read_csv(
+                stream,
+                read_options=pa.csv.ReadOptions(block_size=_BLOCK_BYTES),
+                parse_options=parse,
+                convert_options=pa.csv.ConvertOptions(
+                    column_types={**dict.fromkeys(labels, label_type), value: pa.float64()},
+                    include_columns=wanted,
+                ),
+            )
+        columns = _Columns([table[label] for label in labels], table[value], numerals=True)
+        if skip_bad or _all_finite(columns.values):
+            return columns
+    except pa.ArrowInvalid:
+        pass
+    return _read_csv_as_text(source, labels, value, parse)
+
+
+def _read_csv_as_text(source: _Source, labels: Sequence[str], value: str, parse: Any) -> _Columns:
+    """The slow way: one thread, everything as text, rows with the wrong number of fields noted."""
+    ragged: dict[int, str] = {}
+
+    def note(row: Any) -> str:
+        ragged[row.number - 1] = row.text  # Arrow counts the header as row 1
+        return "skip"
+
+    parse.invalid_row_handler = note
+    wanted = [*labels, value]
+    with source.stream() as stream:
+        table = pa.csv.read_csv(
+            stream,
+            read_options=pa.csv.ReadOptions(use_threads=False),
+            parse_options=parse,
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted, check_utf8=True
+            ),
+        )
+    return _Columns([table[label] for label in labels], table[value], table[value], ragged, numerals=True)
+
+
+def _read_jsonl(source: _Source, labels: Sequence[str], value: str) -> _Columns:
+    try:
+        with source.stream() as stream:
+            table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=_BLOCK_BYTES))
+        return _pick(table, labels, value, source.name)
+    except pa.ArrowInvalid as error:
+        if "Empty JSON" in str(error):
+            raise NoClaims(f"{source.name}: the file is empty; it needs at least one line") from error
+    # A line that Arrow cannot take: read line by line to say which.
+    wanted = [*labels, value]
+    rows: list[list[Any]] = []
+    ragged: dict[int, str] = {}
+    with source.stream() as stream:
+        for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8", errors="replace"), start=1):
+            try:
+                record = json.loads(line)
+                rows.append([record.get(name) for name in wanted])
+            except (json.JSONDecodeError, AttributeError):
+                ragged[number] = line.strip()
+    *columns, values = zip(*rows, strict=True) if rows else [[] for _ in wanted]
+    texts = pa.array([None if entry is None else str(entry) for entry in values], pa.string())
+    return _Columns([list(column) for column in columns], texts, texts, ragged)
+
+
+def _read_typed(source: _Source) -> pa.Table:
+    if source.format == "parquet":
+        return pa.parquet.read_table(source.path)
+    return pa.feather.read_table(source.path)
+
+
+def _pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> _Columns:
+    _require([*labels, value], table.column_names, name)
+    return _Columns([table[label] for label in labels], table[value])
+
+
+def _all_finite(values: pa.ChunkedArray) -> bool:
+    return values.null_count == 0 and all(
+        np.isfinite(chunk.to_numpy(zero_copy_only=False)).all() for chunk in values.chunks
+    )
+
+
+def _check(columns: _Columns, names: Sequence[str], source: str, skip_bad: bool) -> Table:
+    """Every row is a claim, or is reported, or is dropped and counted."""
+    lengths = [len(column) for column in (*columns.labels, columns.values)]
+    if len(set(lengths)) > 1:
+        described = ", ".join(f"{length} {name}s" for name, length in zip(names, lengths, strict=True))
+        raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
+
+    values = _numbers(columns.values)
+    encoded = [encode(column, columns.numerals) for column in columns.labels]
+    bad = ~np.isfinite(values)
+    for ids, _ in encoded:
+        bad |= ids < 0
+    n_bad = int(bad.sum()) + len(columns.ragged)
+    rows = _row_numbers(len(values), columns.ragged) if columns.ragged else None
+    if n_bad and not skip_bad:
+        raise BadRow(_first_bad(columns, encoded, bad, rows, names, source, n_bad))
+
+    if bad.any():
+        keep = ~bad
+        values = values[keep]
+        rows = (np.arange(1, len(bad) + 1) if rows is None else rows)[keep]
+        encoded = [compact(ids[keep], labels) for ids, labels in encoded]
+    if not len(values):
+        raise NoClaims(
+            f"{source}: there is no {'good ' if n_bad else ''}row; at least one {', '.join(names)} is needed"
+        )
+    return Table([ids for ids, _ in encoded], [labels for _, labels in encoded], values, n_bad, rows)
+
+
+def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
+    """Values as floats; what is not a number becomes NaN."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(values), r"^\+", "")
+        numeric = pc.match_substring_regex(trimmed, _NUMBER)
+        values = pc.if_else(numeric, trimmed, None).cast(pa.float64())
+    elif not (
+        pa.types.is_floating(values.type) or pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)
+    ):
+        return np.full(len(values), np.nan)
+    numbers = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, np.float64)
+
+
+def _row_numbers(good: int, ragged: dict[int, str]) -> NDArray[np.int64]:
+    """Numbers of the rows that could be split, counting those that could not."""
+    everything = np.arange(1, good + len(ragged) + 1)
+    return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
+
+
+def _first_bad(
+    columns: _Columns,
+    encoded: Sequence[tuple[NDArray[np.int32], Labels]],
+    bad: NDArray[np.bool_],
+    rows: NDArray[np.int64] | None,
+    names: Sequence[str],
+    source: str,
+    n_bad: int,
+) -> str:
+    more = f" ({n_bad - 1:,} more such rows)" if n_bad > 1 else ""
+    skip = "correct it, or drop such rows with skip_bad=True (--skip-bad)"
+    place = int(bad.argmax()) if bad.any() else -1
+    number = int(rows[place] if rows is not None else place + 1) if place >= 0 else None
+    first_ragged = min(columns.ragged, default=None)
+    if first_ragged is not None and (number is None or first_ragged < number):
+        return (
+            f"{source}, row {first_ragged}: {columns.ragged[first_ragged]!r}: "
+            f"a row must have the fields {', '.join(names)}{more}; {skip}"
+        )
+    for (ids, _), name in zip(encoded, names, strict=False):
+        if ids[place] < 0:
+            return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
+    written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
+    shown = "''" if written is None else repr(written)
+    return f"{source}, row {number}: {names[-1]} {shown}: a {names[-1]} must be a finite number{more}; {skip}"

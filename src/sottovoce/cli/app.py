@@ -1,0 +1,50 @@
+"""The command ``sottovoce``: its commands, its version, and how mistakes are told."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from sottovoce import __version__
+from sottovoce.cli import demo, discover, simulate
+from sottovoce.errors import SottovoceError
+
+app = typer.Typer(
+    name="sottovoce",
+    help="Private truth discovery for crowd sensing: a crowd tells the truth without any single voice being heard.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"sottovoce {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
+
+for command in (discover.discover, simulate.simulate, demo.demo):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command; mistakes in the input end with exit code 2 and one clear sentence."""
+    try:
+        app()
+    except SottovoceError as mistake:
+        Console(stderr=True).print(f"[bold red]Error:[/] {escape(str(mistake))}", highlight=False)
+        sys.exit(2)
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+        sys.stderr.close()
+        sys.exit(1)

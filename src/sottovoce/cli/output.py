@@ -1,0 +1,66 @@
+"""What the commands print: tables for people, JSON for programs, progress for the patient."""
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+console = Console()
+notes = Console(stderr=True)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables for people.")]
+
+
+def print_json(content: Any) -> None:
+    """Strict JSON: what is infinite or not a number becomes null."""
+    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {str(key): _finite(entry) for key, entry in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(entry) for entry in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content
+
+
+def number(quantity: float, decimals: int | None = None) -> str:
+    """A number for a table, with so many decimals, or with five significant digits."""
+    if not math.isfinite(quantity):
+        return {math.inf: "∞", -math.inf: "−∞"}.get(quantity, "–")
+    if decimals is not None:
+        return f"{quantity:,.{decimals}f}"
+    if quantity == 0 or 1e-4 <= abs(quantity) < 10**9:
+        decimals = 0 if quantity == 0 else max(0, 4 - math.floor(math.log10(abs(quantity))))
+        return f"{quantity:,.{decimals}f}"
+    return f"{quantity:.4e}"
+
+
+def decimals_for(uncertainty: float) -> int | None:
+    """So many decimals that the last two digits lie within the uncertainty; None where there is none to go by."""
+    if not (0 < uncertainty < math.inf):
+        return None
+    return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Progress on the error stream, shown only to a person and gone when done."""
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=notes,
+        transient=True,
+        disable=not notes.is_terminal,
+    ) as progress:
+        yield progress

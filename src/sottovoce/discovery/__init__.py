@@ -1,0 +1,24 @@
+"""Truth discovery: from conflicting claims to truths and the users' weights."""
+
+from sottovoce.discovery.averages import Mean, Median
+from sottovoce.discovery.base import TruthDiscovery, UserLosses
+from sottovoce.discovery.catd import CATD
+from sottovoce.discovery.comparison import Comparison
+from sottovoce.discovery.crh import CRH
+from sottovoce.discovery.gtm import GTM
+from sottovoce.discovery.lfcn import LFCN
+
+METHODS: dict[str, type[TruthDiscovery]] = {method.name: method for method in (CRH, GTM, CATD, LFCN, Mean, Median)}
+
+__all__ = [
+    "CATD",
+    "CRH",
+    "GTM",
+    "LFCN",
+    "METHODS",
+    "Comparison",
+    "Mean",
+    "Median",
+    "TruthDiscovery",
+    "UserLosses",
+]

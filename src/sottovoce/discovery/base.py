@@ -1,0 +1,186 @@
+"""The loop that every method shares: weigh the users, aggregate their claims, until the truths stop moving."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from sottovoce.claims import Claims
+from sottovoce.claims.labels import label_column
+from sottovoce.engines import Engine, MemoryEngine, Step
+from sottovoce.errors import BadParameter, ConvergenceWarning
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, float], None]  # iteration, largest move of a truth
+
+
+@dataclass(frozen=True)
+class UserLosses:
+    """How far each user's claims lie from the truths."""
+
+    sum: Floats
+    count: NDArray[np.int64]
+
+    @property
+    def mean(self) -> Floats:
+        return self.sum / self.count
+
+
+class TruthDiscovery(ABC):
+    """Base of all methods. The constructor only stores; `fit` returns self; fitted names end in ``_``.
+
+    Parameters
+    ----------
+    max_iter
+        Largest number of iterations.
+    tol
+        Stop when no truth moves by more than this, in units of the spread (standard deviation) of its object's claims.
+        0 runs ``max_iter`` iterations.
+
+    Attributes
+    ----------
+    truths_, objects_ : array
+        The truth of each object, and the objects' labels.
+    weights_, users_ : array
+        The weight of each user with which ``truths_`` were made, and the users' labels.
+    effective_users_ : array
+        For each object (Σw)²/Σw² over those who claim it: how many users decide, as if they had equal weights.
+    n_iter_, converged_, history_ : int, bool, array
+        Iterations done, whether the truths had stopped moving, and the largest move of each iteration.
+    """
+
+    name: ClassVar[str]  # by which the command line and files know the method
+
+    truths_: Floats
+    weights_: Floats
+    objects_: NDArray[Any]
+    users_: NDArray[Any]
+    effective_users_: Floats
+    claims_: NDArray[np.int64]
+    n_iter_: int
+    converged_: bool
+    history_: Floats
+
+    def __init__(self, *, max_iter: int = 200, tol: float = 1e-6) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+
+    @abstractmethod
+    def weigh(self, losses: UserLosses) -> Floats:
+        """Weights from losses: what makes the method."""
+
+    def step(self, engine: Engine, spreads: Floats) -> Step:
+        """Units in which claims are compared. Here: those of the claims, seen from the median."""
+        return Step(center=engine.medians(), unit=np.ones(engine.n_objects))
+
+    def start(self, engine: Engine) -> Floats:
+        """Truths before the first iteration."""
+        return engine.medians()
+
+    def fit(self, claims: Claims | Engine, *, progress: Progress | None = None) -> Self:
+        """Find truths and weights. ``progress`` is called after each iteration with its number and largest move."""
+        self._check_parameters()
+        engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
+        self.objects_, self.users_ = engine.object_labels, engine.user_labels
+        self.claims_ = engine.claims_per_object
+        self._discover(engine, progress)
+        return self
+
+    def _discover(self, engine: Engine, progress: Progress | None) -> None:
+        # An object whose claims all agree has no spread; its truth does not move, so any unit will do.
+        self._spreads = engine.spreads()
+        spreads = np.where(self._spreads > 0, self._spreads, 1.0)
+        step = self.step(engine, spreads)
+        truths = self.start(engine)
+        losses = engine.score(step, truths)
+        compared = engine.comparable() > 0
+        history: list[float] = []
+        weights = np.ones(engine.n_users)
+        while len(history) < self.max_iter and (self.tol == 0 or not history or history[-1] > self.tol):
+            weights = self._usable(self.weigh(UserLosses(losses, engine.claims_per_user)), compared)
+            moved, losses = engine.sweep(step, weights)
+            history.append(float(np.max(np.abs(moved - truths) / spreads)))
+            truths = moved
+            if progress is not None:
+                progress(len(history), history[-1])
+        self.truths_, self.weights_ = truths, weights
+        self.n_iter_, self.history_ = len(history), np.array(history)
+        self.converged_ = history[-1] <= self.tol
+        if not self.converged_ and self.tol > 0:
+            warnings.warn(
+                f"{type(self).__name__}: after {self.n_iter_} iterations a truth still moves by {history[-1]:.2g} "
+                f"of its object's spread, more than tol={self.tol:g}; raise max_iter, or tol if that is near enough",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.effective_users_, self._variance = engine.precision(truths, weights)
+
+    def _usable(self, weights: Floats, compared: NDArray[np.bool_]) -> Floats:
+        """Weights above zero for all.
+
+        A user of whose objects nobody else speaks never disagrees; that says nothing about him, so he gets the mean
+        weight (no truth depends on it). Nobody gets exactly zero, or an object only he claims would have no truth.
+        """
+        if not compared.all():
+            weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
+        largest = weights.max()
+        return np.maximum(weights, largest * 1e-100) if largest > 0 else np.ones_like(weights)
+
+    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Low and high end of an interval for each truth.
+
+        Plug-in: each squared residual stands for the variance of its claim, Var = m/(m-1) · Σ w²(x - truth)² / (Σw)²
+        with m effective users, and Student's t with m - 1 degrees of freedom. Where fewer than two users decide,
+        residuals say little: there the spread of the object's claims stands for the variance of one claim, and the
+        typical spread of the other objects where there is only one claim. Without any of these the interval is
+        infinite. Users who err together are not seen by any such interval.
+        """
+        if not 0 < level < 1:
+            raise BadParameter(f"level={level}: a level lies between 0 and 1; 0.95 is usual")
+        tail = (1 + level) / 2
+        users, claims = self.effective_users_, self.claims_
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own_variance = self._spreads**2 * claims / (claims - 1)
+            several = users >= 2
+            half = stdtrit(users - 1, tail) * np.sqrt(self._variance * users / (users - 1))
+        half = np.where(several, half, np.inf)
+        alone = ~several & (claims > 1)
+        half[alone] = stdtrit(claims[alone] - 1, tail) * np.sqrt(own_variance[alone] / users[alone])
+        if (claims == 1).any() and (claims > 1).any():
+            half[claims == 1] = ndtri(tail) * np.sqrt(np.median(own_variance[claims > 1]))
+        return self.truths_ - half, self.truths_ + half
+
+    def to_arrow(self, level: float = 0.95) -> pa.Table:
+        """One row an object: object, truth, low, high, claims, effective_users."""
+        low, high = self.intervals(level)
+        return pa.table(
+            {
+                "object": label_column(self.objects_),
+                "truth": self.truths_,
+                "low": low,
+                "high": high,
+                "claims": self.claims_,
+                "effective_users": self.effective_users_,
+            }
+        )
+
+    def to_frame(self, level: float = 0.95) -> nw.DataFrame[pa.Table]:
+        """The table of `to_arrow` as a narwhals frame, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()``."""
+        return nw.from_native(self.to_arrow(level), eager_only=True)
+
+    def _check_parameters(self) -> None:
+        if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
+            raise BadParameter(f"max_iter={self.max_iter!r}: it must be a whole number of at least 1; 200 is usual")
+        if not (np.isfinite(self.tol) and self.tol >= 0):
+            raise BadParameter(f"tol={self.tol!r}: it must be 0 or a positive number; 1e-6 is usual")
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={entry!r}" for name, entry in vars(self).items() if name[0] != "_" != name[-1])
+        return f"{type(self).__name__}({given})"

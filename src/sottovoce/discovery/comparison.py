@@ -1,0 +1,103 @@
+"""A fit with the plain mean and median beside it, and all three against known truths."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sottovoce.claims import Claims
+from sottovoce.claims.labels import label_column, texts
+from sottovoce.claims.reading import read_file
+from sottovoce.claims.writing import write_table
+from sottovoce.discovery.base import Floats, Progress, TruthDiscovery
+from sottovoce.engines import MemoryEngine
+from sottovoce.errors import BadRow
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a person should see of a result: never a method alone."""
+
+    fit: TruthDiscovery
+    means: Floats
+    medians: Floats
+    claims_per_user: Any
+
+    @classmethod
+    def of(cls, method: TruthDiscovery, claims: Claims, progress: Progress | None = None) -> "Comparison":
+        """Fit a method, and the averages beside it, over one engine."""
+        engine = MemoryEngine(claims)
+        fit = method.fit(engine, progress=progress)
+        return cls(fit, engine.means(), engine.medians(), claims.claims_per_user)
+
+    @property
+    def effective_users(self) -> float:
+        """(Σw)²/Σw² over all users: as if so many had equal weights."""
+        weights = self.fit.weights_ / self.fit.weights_.max()
+        return float(weights.sum() ** 2 / (weights**2).sum())
+
+    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+        """Errors against the truths in a file, over the objects that have a truth and a claim."""
+        table, _ = read_file(path, (object,), value, skip_bad=False)
+        (ids,), (labels,) = table.ids, table.labels
+        names = texts(labels)
+        known = {names[place]: truth for place, truth in zip(ids.tolist(), table.values.tolist(), strict=True)}
+        if len(known) < len(ids):
+            raise BadRow(
+                f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; leave one of them"
+            )
+        found = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
+        if not found:
+            raise BadRow(
+                f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
+                f"there they are like {self.fit.objects_[0]!r}, here like {names[0]!r}"
+            )
+        places, truths = (np.array(column) for column in zip(*found, strict=True))
+        return {
+            **_errors(self.fit.truths_[places] - truths),
+            "objects": len(found),
+            "mean": _errors(self.means[places] - truths),
+            "median": _errors(self.medians[places] - truths),
+        }
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """The result for programs, as `sottovoce discover --json` prints it."""
+        fit = self.fit
+        low, high = fit.intervals(level)
+        columns = (fit.truths_, low, high, fit.claims_, fit.effective_users_, self.means, self.medians)
+        names = ("truth", "low", "high", "claims", "effective_users", "mean", "median")
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return {
+            "method": fit.name,
+            "n_iter": fit.n_iter_,
+            "converged": fit.converged_,
+            "users": len(fit.users_),
+            "objects": len(fit.objects_),
+            "claims": int(fit.claims_.sum()),
+            "effective_users": self.effective_users,
+            "level": level,
+            "truths": {
+                str(label): dict(zip(names, row, strict=True))
+                for label, row in zip(fit.objects_.tolist(), rows, strict=True)
+            },
+        }
+
+    def write(self, path: str | Path, level: float = 0.95) -> None:
+        """Write object, truth, low, high, claims, effective_users, mean, median."""
+        table = self.fit.to_arrow(level)
+        write_table(table.append_column("mean", [self.means]).append_column("median", [self.medians]), path)
+
+    def write_weights(self, path: str | Path) -> None:
+        """Write user, weight, claims."""
+        columns = {
+            "user": label_column(self.fit.users_),
+            "weight": self.fit.weights_,
+            "claims": self.claims_per_user,
+        }
+        write_table(pa.table(columns), path)
+
+
+def _errors(differences: Floats) -> dict[str, float]:
+    return {"mae": float(np.abs(differences).mean()), "rmse": float(np.sqrt((differences**2).mean()))}

@@ -1,0 +1,231 @@
+"""The memory engine: threads over slices of claims that fit in memory."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.claims import Claims
+from sottovoce.claims.grouping import offsets_of
+from sottovoce.engines import kernels
+from sottovoce.engines.base import Floats, Step
+
+# Losses are summed block by block and then in the order of the blocks, which depend on the claims alone:
+# so the result has the same bits for any number of threads.
+_BLOCKS = 32
+_CLAIMS_PER_BLOCK = 1 << 14
+# While a table of users (weight and loss) fits in a core's own cache, one pass in the order of the objects is fastest.
+# Beyond, its scattered additions miss the cache, and a second copy of the claims in the order of users is faster.
+_SCATTER_USERS = 1 << 16
+# Below this many claims, starting a thread costs more than it saves.
+_CLAIMS_PER_THREAD = 1 << 15
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="sottovoce")
+
+
+# A forked child has the pool's record of its threads, but not the threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+class MemoryEngine:
+    """Passes over claims in memory.
+
+    Needs at most twice the memory of the claims themselves, or thrice for weighted medians of very many users.
+    ``threads`` defaults to SOTTOVOCE_THREADS or to the number of cores that this process may use.
+    """
+
+    def __init__(self, claims: Claims, threads: int | None = None) -> None:
+        self.claims = claims
+        self.n_claims = len(claims)
+        self.n_users = claims.n_users
+        self.n_objects = claims.n_objects
+        wanted = threads or int(os.environ.get("SOTTOVOCE_THREADS", "0")) or _cores()
+        self._threads = max(1, min(wanted, self.n_claims // _CLAIMS_PER_THREAD))
+        by_users = self.n_users > _SCATTER_USERS
+        blocks = 1 if by_users else max(1, min(_BLOCKS, self.n_claims // _CLAIMS_PER_BLOCK,
+                                               self.n_claims // (2 * self.n_users)))  # fmt: skip
+        self._blocks = _edges(claims.offsets, blocks)
+        self._object_edges = _edges(claims.offsets, self._threads)
+        self._losses = None if by_users else np.empty((blocks, self.n_users))
+        self._by_user: _ByUser | None = None
+
+    @property
+    def user_labels(self) -> NDArray[Any]:
+        return self.claims.user_labels
+
+    @property
+    def object_labels(self) -> NDArray[Any]:
+        return self.claims.object_labels
+
+    @property
+    def claims_per_user(self) -> NDArray[np.int64]:
+        return self.claims.claims_per_user
+
+    @property
+    def claims_per_object(self) -> NDArray[np.int64]:
+        return self.claims.claims_per_object
+
+    def means(self) -> Floats:
+        out = np.empty(self.n_objects)
+        self._over_objects(lambda first, last: kernels.means(first, last, *self._numbers, out))
+        return out
+
+    def medians(self) -> Floats:
+        return self._medians
+
+    @cached_property
+    def _medians(self) -> Floats:
+        out = np.empty(self.n_objects)
+        self._over_objects(lambda first, last: kernels.medians(first, last, *self._numbers, out))
+        return out
+
+    def spreads(self) -> Floats:
+        center, out = self.means(), np.empty(self.n_objects)
+        self._over_objects(lambda first, last: kernels.spreads(first, last, *self._numbers, center, out))
+        return out
+
+    def comparable(self) -> NDArray[np.int64]:
+        if (self.claims_per_object > 1).all():
+            return self.claims_per_user
+        counts = np.zeros(self.n_users, np.int64)
+        kernels.comparable(self.claims.offsets, self.claims.users, counts)
+        return counts
+
+    def score(self, step: Step, truths: Floats) -> Floats:
+        return self._score(step, (truths - step.center) * step.unit)
+
+    def sweep(self, step: Step, weights: Floats) -> tuple[Floats, Floats]:
+        scaled = np.empty(self.n_objects)
+        prior = (step.prior_weight, step.prior_mean)
+        if step.average == "mean" and self._losses is not None:
+            table = self._losses
+            self._over_blocks(
+                lambda first, last: kernels.sweep_means(
+                    first,
+                    last,
+                    self._blocks,
+                    *self._rows,
+                    weights,
+                    step.center,
+                    step.unit,
+                    *prior,
+                    scaled,
+                    table,
+                )
+            )
+            losses = table.sum(axis=0)
+        else:
+            if step.average == "mean":
+                self._over_objects(
+                    lambda first, last: kernels.weighted_means(
+                        first, last, *self._rows, weights, step.center, step.unit, *prior, scaled
+                    )
+                )
+            else:
+                order = self._order
+                self._over_objects(
+                    lambda first, last: kernels.weighted_medians(
+                        first, last, *self._rows, order, weights, step.center, step.unit, scaled
+                    )
+                )
+            losses = self._score(step, scaled)
+        return step.center + scaled / step.unit, losses
+
+    def precision(self, truths: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        effective, variance = np.empty(self.n_objects), np.empty(self.n_objects)
+        self._over_objects(
+            lambda first, last: kernels.precision(first, last, *self._rows, weights, truths, effective, variance)
+        )
+        return effective, variance
+
+    def _score(self, step: Step, scaled_truths: Floats) -> Floats:
+        absolute = step.average == "median"
+        table = self._losses
+        if table is not None:
+            self._over_blocks(
+                lambda first, last: kernels.score_objects(
+                    first,
+                    last,
+                    self._blocks,
+                    *self._rows,
+                    step.center,
+                    step.unit,
+                    absolute,
+                    scaled_truths,
+                    table,
+                )
+            )
+            return np.asarray(table.sum(axis=0))
+        if self._by_user is None or self._by_user.step is not step:
+            self._by_user = None  # let go of the old copy before making the new one
+            self._by_user = _ByUser(self.claims, step)
+        copy, losses = self._by_user, np.empty(self.n_users)
+        self._run(
+            lambda first, last: kernels.score_users(
+                first, last, copy.offsets, copy.objects, copy.scaled, absolute, scaled_truths, losses
+            ),
+            _edges(copy.offsets, self._threads),
+        )
+        return losses
+
+    @property
+    def _numbers(self) -> tuple[NDArray[np.int64], Floats]:
+        return self.claims.offsets, self.claims.values
+
+    @property
+    def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        return self.claims.offsets, self.claims.users, self.claims.values
+
+    @cached_property
+    def _order(self) -> NDArray[np.int32]:
+        order = np.empty(self.n_claims, np.int32)
+        self._over_objects(lambda first, last: kernels.order_by_value(first, last, *self._numbers, order))
+        return order
+
+    def _over_objects(self, work: Callable[[int, int], None]) -> None:
+        self._run(work, self._object_edges)
+
+    def _over_blocks(self, work: Callable[[int, int], None]) -> None:
+        self._run(work, (len(self._blocks) - 1) * np.arange(self._threads + 1) // self._threads)
+
+    def _run(self, work: Callable[[int, int], None], edges: NDArray[np.int64]) -> None:
+        """Give each thread one range; this thread takes the first."""
+        ranges = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+        others = [_pool(self._threads - 1).submit(work, *there) for there in ranges[1:]]
+        work(*ranges[0])
+        for other in others:
+            other.result()
+
+
+class _ByUser:
+    """The claims once more, in the order of users, centred and scaled for one kind of step."""
+
+    def __init__(self, claims: Claims, step: Step) -> None:
+        self.step = step
+        self.offsets = offsets_of(claims.users, claims.n_users)
+        self.objects = np.empty(len(claims), np.int32)
+        self.scaled = np.empty(len(claims))
+        cursor = self.offsets.copy()
+        kernels.transpose(
+            0, claims.n_objects, claims.offsets, claims.users, claims.values, step.center, step.unit,
+            cursor, self.objects, self.scaled,
+        )  # fmt: skip
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _edges(offsets: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
+    """Cut objects (or users) into parts of about equally many claims."""
+    return np.searchsorted(offsets, int(offsets[-1]) * np.arange(parts + 1) // parts)

@@ -1,0 +1,43 @@
+"""One exception per kind of mistake, each on the builtin that a caller would catch.
+
+Every message says the value, the rule and the fix, in that order.
+"""
+
+
+class SottovoceError(Exception):
+    """Any mistake that this package reports; the command line turns it into exit code 2."""
+
+
+class BadParameter(SottovoceError, ValueError):
+    """An option or argument outside its meaning."""
+
+
+class MissingColumn(SottovoceError, KeyError):
+    """A table without one of the columns asked for."""
+
+    def __str__(self) -> str:  # KeyError would show the repr of the message
+        return str(self.args[0])
+
+
+class NoClaims(SottovoceError, ValueError):
+    """A table, file or matrix without a single claim."""
+
+
+class BadRow(SottovoceError, ValueError):
+    """A row that is not a claim: a value that is not a finite number, or a label that is missing."""
+
+
+class DuplicateClaim(SottovoceError, ValueError):
+    """A user who claims the same object twice."""
+
+
+class UnreadableFile(SottovoceError, OSError):
+    """A file that is not there, or not in a format that can be read."""
+
+
+class MissingExtra(SottovoceError, ImportError):
+    """An optional part that has not been installed."""
+
+
+class ConvergenceWarning(UserWarning):
+    """The truths were still moving when the iterations ran out."""

@@ -1,0 +1,1 @@
+"""The lab: the demo, experiments, figures."""

@@ -1,0 +1,128 @@
+"""Pictures. Colours are Okabe and Ito's, which colour-blind readers can tell apart."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sottovoce.claims.writing import whole_file
+from sottovoce.discovery import Comparison
+from sottovoce.errors import MissingExtra, UnreadableFile
+from sottovoce.worlds import World
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#8A8A8A"
+_NAMED_OBJECTS = 40  # more labels than this cannot be read on an axis
+
+
+def draw_discovery(comparison: Comparison, path: str | Path, level: float = 0.95) -> None:
+    """Truths with intervals, mean and median as faint marks; and how the weight is spread over users."""
+    figure, (left, right) = _canvas(path, (11, 5.2), columns=2, width_ratios=(2.2, 1))
+    _draw_truths(left, comparison, level)
+    figure.legend(*left.get_legend_handles_labels(), frameon=False, loc="outside lower left", ncols=4)
+    _draw_weights(right, comparison)
+    _save(figure, path)
+
+
+def draw_demo(world: World, comparison: Comparison, path: str | Path) -> None:
+    """What the server received, and what it found in it."""
+    figure, (left, right) = _canvas(path, (11, 5.2), columns=2, width_ratios=(2.2, 1))
+    order = np.argsort(world.truths)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    rng = np.random.default_rng(0)
+    jitter = rng.uniform(-0.28, 0.28, len(world.claims))
+    left.scatter(
+        rank[world.claims.objects] + jitter, world.claims.values, s=3, color=GREY, alpha=0.22, linewidths=0, zorder=1,
+        label="what devices sent",
+    )  # fmt: skip
+    low, high = comparison.fit.intervals()
+    truths = comparison.fit.truths_
+    places = np.arange(len(order))
+    left.errorbar(
+        places, truths[order], yerr=(truths - low, high - truths)[0][order], fmt="o", ms=4, color=BLUE, elinewidth=1.2,
+        zorder=3, label=f"found by {type(comparison.fit).__name__}, 95 % interval",
+    )  # fmt: skip
+    left.scatter(places, world.truths[order], marker="_", s=90, color=ORANGE, zorder=4, label="the truth")
+    left.set(xlabel="objects, by their truth", ylabel="value", title="A noisy crowd still tells the truth")
+    margin = 2.5 * np.ptp(world.truths) / 10
+    left.set_ylim(world.truths.min() - margin, world.truths.max() + margin)
+    left.set_xticks([])
+    left.legend(frameon=False, loc="upper left", markerscale=1.4)
+    _draw_weights(right, comparison)
+    _save(figure, path)
+
+
+def _draw_truths(axes: Any, comparison: Comparison, level: float) -> None:
+    fit = comparison.fit
+    low, high = fit.intervals(level)
+    named = len(fit.truths_) <= _NAMED_OBJECTS
+    order = np.arange(len(fit.truths_)) if named else np.argsort(fit.truths_)
+    places = np.arange(len(order))
+    truths = fit.truths_[order]
+    below, above = np.nan_to_num(truths - low[order], posinf=0), np.nan_to_num(high[order] - truths, posinf=0)
+    title = f"{type(fit).__name__}: {len(order):,} truths"
+    if named:
+        axes.errorbar(truths, places, xerr=(below, above), fmt="o", ms=4, color=BLUE, zorder=3,
+                      label=f"truth, {level:.0%} interval")  # fmt: skip
+        axes.plot(comparison.means[order], places, "|", ms=9, color=ORANGE, label="mean")
+        axes.plot(comparison.medians[order], places, "x", ms=5, color=GREY, label="median")
+        axes.set_yticks(places, [_shorten(str(label)) for label in fit.objects_[order]])
+        axes.invert_yaxis()
+        axes.set(xlabel="value", title=title)
+        axes.grid(axis="y", alpha=0.15)
+    else:
+        axes.plot(places, comparison.means[order], ".", ms=2, color=ORANGE, alpha=0.6, label="mean", rasterized=True)
+        axes.plot(
+            places,
+            comparison.medians[order],
+            ".",
+            ms=2,
+            color=GREY,
+            alpha=0.6,
+            label="median",
+            rasterized=True,
+        )
+        axes.fill_between(places, truths - below, truths + above, color=BLUE, alpha=0.25, lw=0,
+                          label=f"{level:.0%} interval")  # fmt: skip
+        axes.plot(places, truths, color=BLUE, lw=1.4, label="truth")
+        axes.set(xlabel="objects, by their truth", ylabel="value", title=title)
+
+
+def _draw_weights(axes: Any, comparison: Comparison) -> None:
+    share = comparison.fit.weights_ / comparison.fit.weights_.mean()
+    axes.hist(
+        np.clip(share, 0, 6),
+        bins=np.linspace(0, min(6, max(2, share.max() * 1.05)), 31),
+        color=GREEN,
+        alpha=0.85,
+    )
+    axes.axvline(1, color=GREY, lw=1, ls=":")
+    axes.set(xlabel="weight of a user (1 = average)", ylabel="users", title=(
+        f"{comparison.effective_users:,.0f} effective of {len(share):,} users"))  # fmt: skip
+
+
+def _shorten(label: str) -> str:
+    return label if len(label) <= 24 else label[:23] + "…"
+
+
+def _canvas(
+    path: str | Path, size: tuple[float, float], columns: int, width_ratios: tuple[float, ...]
+) -> tuple[Any, Any]:
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra(
+            f"{path}: pictures need matplotlib; install it with pip install 'sottovoce[plot]'"
+        ) from error
+    with rc_context({"axes.spines.top": False, "axes.spines.right": False, "font.size": 10}):
+        figure = Figure(figsize=size, layout="constrained")
+        return figure, figure.subplots(1, columns, width_ratios=width_ratios)
+
+
+def _save(figure: Any, path: str | Path) -> None:
+    known = (".png", ".svg", ".pdf")
+    if Path(path).suffix.lower() not in known:
+        raise UnreadableFile(f"{path}: a picture's suffix is one of {', '.join(known)}; choose one of them")
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, dpi=160)

@@ -1,0 +1,1 @@
+"""Privacy: noise laws, exact samplers, and what they guarantee."""

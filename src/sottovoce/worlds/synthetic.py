@@ -1,0 +1,76 @@
+"""The synthetic crowd of the paper: every user errs with his own variance."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sottovoce.claims import Claims
+from sottovoce.claims.writing import write_table
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.laws import NoiseLaw
+
+
+@dataclass(frozen=True)
+class World:
+    """Claims whose truths and users' error variances are known, in the order of the claims' objects and users."""
+
+    claims: Claims
+    truths: NDArray[np.float64]
+    error_variances: NDArray[np.float64]
+
+    def perturbed(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
+        """The same world seen by the server: simulated noise on every claim."""
+        noisy = law.simulate(self.claims.values, self.claims.users, np.random.default_rng(seed))
+        return replace(self, claims=self.claims.with_values(noisy, noise=str(law)))
+
+    def write(self, folder: str | Path) -> None:
+        """Write ``claims.csv`` and ``truth.csv`` into a folder."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.claims.write(folder / "claims.csv")
+        write_table(pa.table({"object": self.claims.object_labels, "value": self.truths}), folder / "truth.csv")
+
+
+def synthetic(
+    participants: int = 150,
+    objects: int = 30,
+    *,
+    error_rate: float = 1.0,
+    fill: float = 1.0,
+    truth_range: tuple[float, float] = (0.0, 10.0),
+    seed: int | np.random.Generator = 0,
+) -> World:
+    """A crowd whose users err with variances from an exponential distribution.
+
+    User s claims x = truth + Normal(0, σ_s²) with σ_s² ~ Exponential(rate λ1 = ``error_rate``); truths are uniform in
+    ``truth_range``. Each user claims each object with probability ``fill``; users and objects left without any claim
+    do not appear.
+
+    >>> world = synthetic(participants=4, objects=3, seed=1)
+    >>> world.claims
+    Claims(12 claims, 4 users, 3 objects)
+    """
+    low, high = truth_range
+    for name, size in (("participants", participants), ("objects", objects)):
+        if size < 1:
+            raise BadParameter(f"{name}={size}: a crowd needs at least one; give a positive whole number")
+    if not (np.isfinite(error_rate) and error_rate > 0):
+        raise BadParameter(f"error_rate={error_rate}: a rate (λ1) must be a positive number; 1 is usual")
+    if not 0 < fill <= 1:
+        raise BadParameter(
+            f"fill={fill}: a fill rate lies above 0 and up to 1; 1 means that everybody claims everything"
+        )
+    if not low <= high:
+        raise BadParameter(f"truth_range={low}:{high}: the low end comes first; swap them")
+
+    rng = np.random.default_rng(seed)
+    truths = rng.uniform(low, high, objects)
+    error_variances = rng.exponential(1 / error_rate, participants)
+    claimed = rng.random((participants, objects)) < fill
+    claimed[rng.integers(participants), rng.integers(objects)] = True  # at least one claim
+    errors = rng.standard_normal((participants, objects)) * np.sqrt(error_variances)[:, None]
+    claims = Claims.from_matrix(np.where(claimed, truths + errors, np.nan))
+    return World(claims, truths[claims.object_labels], error_variances[claims.user_labels])

@@ -1,0 +1,195 @@
+"""Reading claims from files, and what is said about files that are wrong."""
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
+
+GOOD = "user,object,value\nann,hall,12.1\nbob,hall,11.8\nann,stairs,4\n"
+TRIPLES = [("ann", "hall", 12.1), ("bob", "hall", 11.8), ("ann", "stairs", 4.0)]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="claims.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_csv(file):
+    assert list(sv.Claims.read(file(GOOD))) == TRIPLES
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".jsonl"])
+def test_what_is_written_is_read_again(tmp_path, suffix):
+    claims = sv.worlds.synthetic(9, 5, fill=0.6, seed=1).claims
+    claims.write(tmp_path / f"claims{suffix}")
+    again = sv.Claims.read(tmp_path / f"claims{suffix}")
+    assert list(again) == list(claims)
+    assert [path.name for path in tmp_path.iterdir()] == [f"claims{suffix}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (GOOD.replace(",", ";"), "claims.csv"),
+        (GOOD.replace(",", "\t"), "claims.tsv"),
+        ("\ufeff" + GOOD, "claims.csv"),
+        (GOOD.replace("\n", "\r\n"), "claims.csv"),
+        (gzip.compress(GOOD.encode()), "claims.csv.gz"),
+        ('"value","note","object","user"\n12.1,"a, b","hall",ann\n11.8,"c\nd","hall",bob\n4,,stairs,ann\n', "c.csv"),
+        ("user,object,value\nann,hall,+12.1\nbob,hall, 11.8 \nann,stairs,4.\n", "claims.csv"),
+    ],
+    ids=["semicolons", "tabs", "byte order mark", "windows", "gzip", "quoted, other order", "signs and blanks"],
+)
+def test_csv_as_people_have_it(file, text, name):
+    assert list(sv.Claims.read(file(text, name))) == TRIPLES
+
+
+def test_other_column_names_and_a_stream():
+    text = GOOD.replace("user,object,value", "who,what,metres")
+    claims = sv.Claims.read(io.BytesIO(text.encode()), user="who", object="what", value="metres")
+    assert list(claims) == TRIPLES
+
+
+def test_whole_number_labels_are_sorted_as_numbers_and_padded_ones_stay_text(file):
+    rows = "user,object,value\n" + "".join(f"u,{label},1\n" for label in (10, 9, 2))
+    assert sv.Claims.read(file(rows)).object_labels.tolist() == [2, 9, 10]
+    assert sv.Claims.read(file(rows + "u,07,1\nu,7,1\n")).object_labels.tolist() == ["07", "10", "2", "7", "9"]
+
+
+def test_labels_that_look_like_missing_values_are_labels(file):
+    claims = sv.Claims.read(file("user,object,value\nNA,null,1\nnan,NULL,2\n"))
+    assert claims.user_labels.tolist() == ["NA", "nan"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("", NoClaims, "empty"),
+        ("user,object,value\n", NoClaims, "no row"),
+        ("user,thing,value\na,b,1\n", MissingColumn, "'object' among 'user', 'thing', 'value'; .*--object"),
+        ("a,b,1\nc,d,2\n", MissingColumn, "header"),
+        ("user,object,value\na,x,1\nb,x,tall\n", BadRow, r"row 2: value 'tall': .*finite number; .*--skip-bad"),
+        ("user,object,value\na,x,1\nb,x,nan\n", BadRow, "row 2: value 'nan'"),
+        ("user,object,value\na,x,1\nb,x,inf\n", BadRow, "row 2: value 'inf'"),
+        ("user,object,value\na,x,1\nb,x,-1e999\n", BadRow, "row 2: value '-1e999'"),
+        ("user,object,value\na,x,\nb,x,1\n", BadRow, "row 1: value ''"),
+        ('user,object,value\na,x,"3,5"\n', BadRow, "row 1: value '3,5'"),
+        ("user,object,value\na,x,1\n,x,2\n", BadRow, "row 2: user is missing"),
+        ("user,object,value\na,x,1\nb,x\nc,x,1\n", BadRow, "row 2: 'b,x': a row must have the fields"),
+        ("user,object,value\na,x,1\nb,x,1,1\nc,x,?\n", BadRow, r"row 2: .* \(1 more such rows\)"),
+        ("user,object,value\na,x,1\nb,x,1\na,x,2\n", DuplicateClaim, r"row 3: user 'a' .*'x' .*first in row 1.*'mean'"),
+        (b"user,object,value\na,\xff\xfe,1\n", UnreadableFile, "claims.csv"),
+    ],
+)
+def test_what_is_wrong_is_said_with_row_value_rule_and_fix(file, text, error, words):
+    with pytest.raises(error, match=words):
+        sv.Claims.read(file(text))
+
+
+def test_errors_are_also_the_builtin_a_caller_would_catch(file):
+    with pytest.raises(KeyError):
+        sv.Claims.read(file("a,b\n1,2\n"))
+    with pytest.raises(OSError, match="no such file"):
+        sv.Claims.read("nowhere.csv")
+    with pytest.raises(OSError, match="suffix"):
+        sv.Claims.read(file(GOOD, "claims.xlsx"))
+    with pytest.raises(OSError, match="parquet"):
+        sv.Claims.read(file(GOOD, "claims.parquet"))
+
+
+def test_skip_bad_drops_and_counts(file):
+    bad = "c,hall,?\n,hall,1\nd,hall\ne,hall,inf\nf,,3\n"
+    claims = sv.Claims.read(file(GOOD + bad), skip_bad=True)
+    assert list(claims) == TRIPLES  # and users c to f, of whom nothing is left, are gone
+    assert claims.skipped == 5
+    assert "5 bad rows skipped" in repr(claims)
+    with pytest.raises(NoClaims):
+        sv.Claims.read(file("user,object,value\na,b,?\n"), skip_bad=True)
+
+
+def test_row_numbers_count_skipped_rows(file):
+    with pytest.raises(DuplicateClaim, match=r"row 5: .*first in row 2"):
+        sv.Claims.read(file("user,object,value\na,x,?\nb,x,1\nc,x\nd,x,2\nb,x,3\n"), skip_bad=True)
+
+
+@pytest.mark.parametrize(("how", "value"), [("mean", 3.0), ("last", 5.0)])
+def test_repeated_claims_are_merged_on_request(file, how, value):
+    rows = "user,object,value\nann,hall,1\nbob,hall,7\nann,hall,3\nann,hall,5\nann,stairs,2\n"
+    claims = sv.Claims.read(file(rows), duplicates=how)
+    assert list(claims) == [("ann", "hall", value), ("bob", "hall", 7.0), ("ann", "stairs", 2.0)]
+    assert claims.offsets.tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('{"user":"a","object":"x","value":1}\n{"user":"b","object":"x","value":"tall"}\n', "row 2: value 'tall'"),
+        ('{"user":"a","object":"x","value":1}\n{"user":"b","object":"x"\n', "row 2: "),
+        ('{"user":"a","object":"x","value":1}\n{"user":"b","object":"x","value":null}\n', "row 2: value ''"),
+        ('{"user":"a","object":"x","value":true}\n', "row 1: value True"),
+    ],
+)
+def test_bad_json_lines(file, lines, words):
+    with pytest.raises(BadRow, match=words):
+        sv.Claims.read(file(lines, "claims.jsonl"))
+
+
+def test_json_lines_skip_bad(file):
+    lines = '{"user":"a","object":"x","value":1}\nnot json\n{"user":"b","object":"x","value":"?"}\n'
+    claims = sv.Claims.read(file(lines, "claims.jsonl"), skip_bad=True)
+    assert list(claims) == [("a", "x", 1.0)]
+    assert claims.skipped == 2
+
+
+def test_progress_reaches_the_end(file):
+    seen = []
+    path = file(GOOD)
+    sv.Claims.read(path, progress=lambda done, size: seen.append((done, size)))
+    assert seen[-1] == (len(GOOD), len(GOOD))
+
+
+def test_a_file_larger_than_one_block_keeps_its_labels_together(tmp_path, monkeypatch):
+    from sottovoce.claims import reading
+
+    monkeypatch.setattr(reading, "_BLOCK_BYTES", 2000)
+    claims = sv.worlds.synthetic(60, 40, seed=3).claims
+    claims.write(tmp_path / "claims.csv")
+    assert list(sv.Claims.read(tmp_path / "claims.csv")) == list(claims)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    import pyarrow.csv
+
+    path = tmp_path / "claims.csv"
+    path.write_text("precious")
+
+    def fail(table, target, options):
+        target.write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pyarrow.csv, "write_csv", fail)
+    with pytest.raises(OSError, match="disk full"):
+        sv.Claims.from_arrays(["a"], ["b"], [1.0]).write(path)
+    assert path.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_numpy_agrees_with_the_grouping():
+    rng = np.random.default_rng(0)
+    cells = rng.choice(300 * 200, 5000, replace=False)
+    users, objects, values = cells // 200, cells % 200, rng.standard_normal(5000)
+    claims = sv.Claims.from_arrays(users, objects, values)
+    order = np.lexsort((users, objects))
+    assert claims.users.dtype == np.int32
+    assert claims.user_labels[claims.users].tolist() == users[order].tolist()
+    assert claims.object_labels[claims.objects].tolist() == objects[order].tolist()
+    assert claims.values.tolist() == values[order].tolist()

@@ -1,0 +1,28 @@
+"""Crowds that several tests share."""
+
+import numpy as np
+import pytest
+
+
+def random_matrix(rng, users, objects, fill=1.0):
+    """A crowd in the paper's manner; every object has at least two claims and every user one."""
+    truths = rng.uniform(-50, 50, objects)
+    deviations = np.sqrt(rng.exponential(1.0, users)) + 0.05
+    matrix = truths + rng.standard_normal((users, objects)) * deviations[:, None] * rng.uniform(0.5, 3, objects)
+    hidden = rng.random((users, objects)) >= fill
+    for row in range(users):
+        hidden[row, rng.integers(objects)] = False
+    for column in range(objects):
+        hidden[rng.choice(users, 2, replace=False), column] = False
+    matrix[hidden] = np.nan
+    return matrix
+
+
+@pytest.fixture
+def dense():
+    return random_matrix(np.random.default_rng(1), 40, 12)
+
+
+@pytest.fixture
+def sparse():
+    return random_matrix(np.random.default_rng(2), 60, 25, fill=0.3)

@@ -1,0 +1,79 @@
+"""Small, flat and lonely data: defined, finite, silent (warnings are errors in these tests)."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+
+nan = float("nan")
+METHODS = [sv.CRH, sv.GTM, sv.CATD, sv.LFCN, sv.Mean, sv.Median]
+EVERY_METHOD = pytest.mark.parametrize(
+    "method", [*METHODS, lambda: sv.CRH(loss="absolute"), lambda: sv.CRH(normalise="max")],
+    ids=[*(method.__name__ for method in METHODS), "CRH absolute", "CRH max"],
+)  # fmt: skip
+
+
+@EVERY_METHOD
+@pytest.mark.parametrize(
+    ("matrix", "truths"),
+    [
+        ([[7.0]], [7.0]),
+        ([[1.0, 2.0, 3.0]], [1.0, 2.0, 3.0]),
+        ([[4.0], [4.0], [4.0]], [4.0]),
+        ([[5.0, 6.0], [5.0, 6.0]], [5.0, 6.0]),
+        ([[1.0, nan], [nan, 2.0]], [1.0, 2.0]),
+        ([[1e300, 1.0], [1e300, 1.0]], [1e300, 1.0]),
+    ],
+    ids=["one claim", "one user", "one object, all agree", "constant", "nobody compared", "huge"],
+)
+def test_where_there_is_no_conflict_the_truth_is_what_is_claimed(method, matrix, truths):
+    fit = method().fit(sv.Claims.from_matrix(matrix))
+    np.testing.assert_allclose(fit.truths_, truths, rtol=1e-12)
+    assert np.isfinite(fit.weights_).all()
+    assert fit.converged_
+    low, high = fit.intervals()
+    assert not np.isnan(low).any()
+    assert not np.isnan(high).any()
+
+
+@EVERY_METHOD
+def test_a_user_who_agrees_with_nobody_still_gives_the_truth_of_what_only_he_claims(method):
+    fit = method().fit(sv.Claims.from_matrix([[1.0, 2.0, nan], [1.1, 2.1, nan], [900.0, -900.0, 33.0]]))
+    assert fit.truths_[2] == pytest.approx(33.0)
+
+
+@EVERY_METHOD
+def test_two_users_who_disagree(method):
+    fit = method().fit(sv.Claims.from_matrix([[0.0], [1.0]]))
+    assert 0 <= fit.truths_[0] <= 1
+
+
+@pytest.mark.parametrize("method", [sv.CRH, sv.GTM])
+def test_a_user_with_one_claim_does_not_take_over(method):
+    rng = np.random.default_rng(0)
+    matrix = 10 + rng.standard_normal((20, 15))
+    matrix[0, 1:] = nan
+    matrix[0, 0] = np.median(matrix[1:, 0])
+    fit = method().fit(sv.Claims.from_matrix(matrix))
+    assert fit.weights_[0] < 6 * np.median(fit.weights_)
+
+
+def test_users_nobody_can_be_compared_with_get_the_mean_weight():
+    fit = sv.CRH().fit(sv.Claims.from_matrix([[1.0, nan], [2.0, nan], [4.0, nan], [nan, 5.0]]))
+    assert fit.weights_[3] == pytest.approx(fit.weights_[:3].mean())
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        (sv.CRH(max_iter=0), "max_iter"),
+        (sv.CRH(tol=-1), "tol"),
+        (sv.CRH(tol=float("nan")), "tol"),
+        (sv.CRH(loss="cubic"), "loss"),
+        (sv.GTM(beta=0), "beta"),
+        (sv.CATD(significance=1.5), "significance"),
+    ],
+)
+def test_bad_options_are_told_at_fit(method, option):
+    with pytest.raises(ValueError, match=option):
+        method.fit(sv.Claims.from_matrix([[1.0]]))

@@ -1,0 +1,108 @@
+"""What must hold for any claims, on claims that hypothesis makes up."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sottovoce as sv
+
+METHODS = [
+    sv.CRH(), sv.CRH(total="sum"), sv.CRH(loss="absolute"), sv.GTM(), sv.CATD(), sv.LFCN(), sv.Mean(), sv.Median(),
+]  # fmt: skip
+EVERY_METHOD = pytest.mark.parametrize("method", METHODS, ids=repr)
+
+
+@st.composite
+def crowds(draw):
+    """Users × objects with gaps; values on a grid, so that ties and agreement happen."""
+    users, objects = draw(st.integers(1, 7)), draw(st.integers(1, 6))
+    cell = st.one_of(st.none(), st.integers(-40, 40).map(lambda steps: steps / 4))
+    matrix = np.array([[draw(cell) for _ in range(objects)] for _ in range(users)], float)
+    matrix[draw(st.integers(0, users - 1)), draw(st.integers(0, objects - 1))] = draw(st.integers(-9, 9))
+    return matrix
+
+
+def few_iterations(method):
+    """As many as keep rounding from growing: iterations that approach one user multiply small differences."""
+    method.max_iter, method.tol = 4, 0
+    return method
+
+
+def close(found, wanted, matrix):
+    # Weights of users who nearly always agree are large and ill-conditioned: a part in 10^6 of the values' size.
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6 * (1 + np.nanmax(np.abs(matrix))))
+
+
+@EVERY_METHOD
+@settings(max_examples=60, deadline=None)
+@given(matrix=crowds())
+def test_truths_are_finite_and_within_the_claims(method, matrix):
+    fit = few_iterations(method).fit(sv.Claims.from_matrix(matrix))
+    claimed = matrix[:, fit.objects_]
+    slack = 1e-9 * (1 + np.nanmax(np.abs(matrix)))
+    assert (fit.truths_ >= np.nanmin(claimed, axis=0) - slack).all()
+    assert (fit.truths_ <= np.nanmax(claimed, axis=0) + slack).all()
+    assert (fit.weights_ > 0).all()
+    assert np.isfinite(fit.weights_).all()
+    low, high = fit.intervals()
+    assert (low <= fit.truths_).all()
+    assert (high >= fit.truths_).all()
+    assert (fit.effective_users_ >= 1 - 1e-9).all()
+    assert (fit.effective_users_ <= fit.claims_ + 1e-9).all()
+
+
+@EVERY_METHOD
+@settings(max_examples=30, deadline=None)
+@given(matrix=crowds(), seed=st.integers(0, 99))
+def test_order_of_rows_does_not_matter(method, matrix, seed):
+    users, objects = np.nonzero(~np.isnan(matrix))
+    values = matrix[users, objects]
+    shuffled = np.random.default_rng(seed).permutation(len(values))
+    first = few_iterations(method).fit(sv.Claims.from_arrays(users, objects, values)).truths_
+    second = method.fit(sv.Claims.from_arrays(users[shuffled], objects[shuffled], values[shuffled])).truths_
+    assert first.tolist() == second.tolist()  # to the bit: labels are sorted
+
+
+@EVERY_METHOD
+@settings(max_examples=30, deadline=None)
+@given(matrix=crowds(), seed=st.integers(0, 99))
+def test_names_do_not_matter(method, matrix, seed):
+    rng = np.random.default_rng(seed)
+    user_order, object_order = rng.permutation(matrix.shape[0]), rng.permutation(matrix.shape[1])
+    first = few_iterations(method).fit(sv.Claims.from_matrix(matrix))
+    truth_of = dict(zip(first.objects_.tolist(), first.truths_.tolist(), strict=True))
+    renamed = method.fit(sv.Claims.from_matrix(matrix[user_order][:, object_order]))
+    close(renamed.truths_, [truth_of[object_order[place]] for place in renamed.objects_], matrix)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if not isinstance(method, sv.LFCN)], ids=repr)
+@settings(max_examples=30, deadline=None)
+@given(matrix=crowds(), scale=st.sampled_from([1e-6, 0.3, -2.0, 1e6]), shift=st.sampled_from([0.0, 1.0, -700.0]))
+def test_shifting_and_scaling_the_claims_shifts_and_scales_the_truths(method, matrix, scale, shift):
+    if isinstance(method, sv.CRH) and method.loss == "absolute" and scale < 0:
+        return  # a weighted median takes the lower of two middle claims
+    first = few_iterations(method).fit(sv.Claims.from_matrix(matrix)).truths_
+    second = method.fit(sv.Claims.from_matrix((matrix + shift) * scale)).truths_
+    close(second / scale - shift, first, np.abs(matrix) + abs(shift))
+
+
+@settings(max_examples=30, deadline=None)
+@given(matrix=crowds(), scale=st.sampled_from([0.5, -2.0]), shift=st.sampled_from([0.0, 1.0, -70.0]))
+def test_lfcn_shifts_and_scales_as_far_as_its_fixed_least_variance_allows(matrix, scale, shift):
+    method = few_iterations(sv.LFCN())
+    first = method.fit(sv.Claims.from_matrix(matrix)).truths_
+    second = method.fit(sv.Claims.from_matrix((matrix + shift) * scale)).truths_
+    np.testing.assert_allclose(second / scale - shift, first, atol=1e-3)
+
+
+@EVERY_METHOD
+@settings(max_examples=30, deadline=None)
+@given(matrix=crowds())
+def test_asking_everything_twice_gives_the_same_answers_twice(method, matrix):
+    if isinstance(method, sv.CATD | sv.GTM):
+        return  # more claims per user mean more confidence in him: these weights change, as they should
+    first = few_iterations(method).fit(sv.Claims.from_matrix(matrix)).truths_
+    twice = method.fit(sv.Claims.from_matrix(np.hstack([matrix, matrix]))).truths_
+    close(twice[: len(first)], first, matrix)
+    close(twice[len(first) :], first, matrix)

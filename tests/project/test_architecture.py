@@ -1,0 +1,75 @@
+"""Imports point one way, and nothing heavy is imported before it is used."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sottovoce
+
+SOURCE = Path(sottovoce.__file__).parent
+# From DESIGN: who may know whom. `errors` and the package's own version are open to all.
+MAY_IMPORT = {
+    "claims": set(),
+    "engines": {"claims"},
+    "privacy": set(),
+    "discovery": {"engines", "claims", "privacy"},
+    "worlds": {"privacy", "claims"},
+    "planning": {"worlds", "discovery", "privacy", "claims"},
+    "lab": {"planning", "worlds", "discovery", "engines", "privacy", "claims"},
+    "cli": {"lab", "planning", "worlds", "discovery", "engines", "privacy", "claims"},
+}
+
+
+def imported_rooms(path):
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: imports name the whole way"
+            names = [node.module] if node.module != "sottovoce" else [f"sottovoce.{alias.name}" for alias in node.names]
+        for name in names:
+            if name.startswith("sottovoce."):
+                yield name.split(".")[1]
+
+
+@pytest.mark.parametrize("room", sorted(path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()))
+def test_imports_point_one_way(room):
+    for path in (SOURCE / room).rglob("*.py"):
+        foreign = set(imported_rooms(path)) - {room, "errors", "__version__"}
+        assert foreign <= MAY_IMPORT[room], f"{path.relative_to(SOURCE)} imports {foreign - MAY_IMPORT[room]}"
+
+
+def modules_after(statement):
+    code = f"import sys; {statement}; print(*sorted(name for name in sys.modules if '.' not in name))"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+HEAVY = {"numpy", "scipy", "numba", "pyarrow", "duckdb", "matplotlib", "pyspark", "fastapi", "sqlalchemy", "pandas"}
+
+
+def test_import_is_light():
+    assert not modules_after("import sottovoce") & HEAVY
+
+
+def test_help_is_light():
+    code = "import sottovoce.cli.app as a, contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n"
+    code += "    a.app(['--help'], standalone_mode=False)"
+    assert not modules_after(f"exec({code!r})") & HEAVY
+
+
+def test_reading_claims_compiles_but_draws_and_serves_nothing():
+    loaded = modules_after("import sottovoce as sv; sv.CRH().fit(sv.Claims.from_matrix([[1.0]]))")
+    # Arrow imports pandas by itself where it is installed.
+    assert not loaded & (HEAVY - {"numpy", "scipy", "numba", "pyarrow", "pandas"})
+
+
+def test_public_names_are_there():
+    for name in sottovoce.__all__:
+        assert getattr(sottovoce, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sottovoce.nothing  # noqa: B018
