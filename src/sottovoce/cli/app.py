@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from sottovoce import __version__
-from sottovoce.cli import demo, discover, simulate
+from sottovoce.cli import bench, demo, discover, simulate
 from sottovoce.errors import SottovoceError
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ def options(
     """Options that stand before a command."""
 
 
-for command in (discover.discover, simulate.simulate, demo.demo):
+for command in (discover.discover, simulate.simulate, bench.bench, demo.demo):
     app.command()(command)
 
 

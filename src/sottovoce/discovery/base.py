@@ -78,7 +78,7 @@ class TruthDiscovery(ABC):
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
         """Units in which claims are compared. Here: those of the claims, seen from the median."""
-        return Step(center=engine.medians(), unit=np.ones(engine.n_objects))
+        return Step(center=engine.medians(), unit=np.ones(engine.n_objects), spread=spreads)
 
     def start(self, engine: Engine) -> Floats:
         """Truths before the first iteration."""
@@ -105,9 +105,8 @@ class TruthDiscovery(ABC):
         weights = np.ones(engine.n_users)
         while len(history) < self.max_iter and (self.tol == 0 or not history or history[-1] > self.tol):
             weights = self._usable(self.weigh(UserLosses(losses, engine.claims_per_user)), compared)
-            moved, losses = engine.sweep(step, weights)
-            history.append(float(np.max(np.abs(moved - truths) / spreads)))
-            truths = moved
+            truths, losses, move = engine.sweep(step, weights, truths)
+            history.append(move)
             if progress is not None:
                 progress(len(history), history[-1])
         self.truths_, self.weights_ = truths, weights

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from sottovoce.discovery.base import Floats, TruthDiscovery, UserLosses
+from sottovoce.engines import Engine, Step
 from sottovoce.errors import BadParameter
 
 # Residuals of a user whom the truths follow shrink without end; below this share of the mean they are rounding.
@@ -34,15 +35,20 @@ class CATD(TruthDiscovery):
         super().__init__(max_iter=max_iter, tol=tol)
         self.significance = significance
 
-    def weigh(self, losses: UserLosses) -> Floats:
-        # Many users have equally many claims: one quantile serves them all.
-        quantiles = np.zeros(int(losses.count.max()) + 1)
-        found = np.flatnonzero(np.bincount(losses.count))
+    def step(self, engine: Engine, spreads: Floats) -> Step:
+        # Many users have equally many claims: one quantile serves them all, in all iterations.
+        counts = engine.claims_per_user
+        quantiles = np.zeros(int(counts.max()) + 1)
+        found = np.flatnonzero(np.bincount(counts))
         quantiles[found] = 2 * gammaincinv(found / 2, self.significance / 2)
+        self._quantiles = quantiles[counts]
+        return super().step(engine, spreads)
+
+    def weigh(self, losses: UserLosses) -> Floats:
         least = losses.sum.mean() * _LEAST_SHARE
         if least == 0:
             return np.ones_like(losses.sum)
-        weights: Floats = quantiles[losses.count] / np.maximum(losses.sum, least)
+        weights: Floats = self._quantiles / np.maximum(losses.sum, least)
         return weights
 
     def _check_parameters(self) -> None:

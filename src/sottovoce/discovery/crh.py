@@ -56,16 +56,17 @@ class CRH(TruthDiscovery):
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
         if self.loss == "absolute":
-            return Step(engine.medians(), 1 / spreads, average="median")
-        return Step(engine.medians(), 1 / np.sqrt(spreads))
+            return Step(engine.medians(), 1 / spreads, spreads, average="median")
+        return Step(engine.medians(), 1 / np.sqrt(spreads), spreads)
 
     def weigh(self, losses: UserLosses) -> Floats:
         per_user = losses.mean if self.total == "mean" else losses.sum
         reference = per_user.sum() if self.normalise == "sum" else per_user.max()
         if reference == 0:
             return np.ones_like(per_user)
-        share: Floats = np.maximum(per_user / reference, _LEAST_SHARE)
-        return -np.log(share)
+        share: Floats = per_user / reference
+        weights = np.log(np.maximum(share, _LEAST_SHARE, out=share), out=share)
+        return np.negative(weights, out=weights)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -52,7 +52,9 @@ class GTM(TruthDiscovery):
         self.prior_variance = prior_variance
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
-        return Step(engine.medians(), 1 / spreads, prior_weight=1 / self.prior_variance, prior_mean=self.prior_mean)
+        return Step(
+            engine.medians(), 1 / spreads, spreads, prior_weight=1 / self.prior_variance, prior_mean=self.prior_mean
+        )
 
     def weigh(self, losses: UserLosses) -> Floats:
         return (2 * (self.alpha + 1) + losses.count) / (2 * self.beta + losses.sum)

@@ -15,15 +15,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """How one iteration aggregates and scores, object by object.
+    """How one iteration aggregates, scores and measures its moves, object by object.
 
     A claim x of object n is looked at as e = (x - center_n) * unit_n. The truth is the weighted mean of the e,
     together with ``prior_weight`` of a prior at ``prior_mean``, or their weighted median; the loss of a claim is its
-    squared, or absolute, distance from it.
+    squared, or absolute, distance from it. Moves of a truth are measured in units of ``spread``.
     """
 
     center: Floats
     unit: Floats
+    spread: Floats
     average: Literal["mean", "median"] = "mean"  # a mean goes with squared loss, a median with absolute loss
     prior_weight: float = 0.0
     prior_mean: float = 0.0
@@ -63,8 +64,8 @@ class Engine(Protocol):
     def score(self, step: Step, truths: Floats) -> Floats:
         """Loss of each user at the given truths."""
 
-    def sweep(self, step: Step, weights: Floats) -> tuple[Floats, Floats]:
-        """Truths under the given weights, and the loss of each user at them: one pass."""
+    def sweep(self, step: Step, weights: Floats, truths: Floats) -> tuple[Floats, Floats, float]:
+        """Truths under the given weights, the loss of each user at them, and the largest move from ``truths``."""
 
     def precision(self, truths: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Per object, the effective number of users (Σw)²/Σw², and Σ w²(x - truth)² / (Σw)²."""

@@ -56,21 +56,11 @@ def order_by_value(first, last, offsets, values, order):
 
 @njit(nogil=True, cache=True)
 def sweep_means(
-    first_block,
-    last_block,
-    blocks,
-    offsets,
-    users,
-    values,
-    weights,
-    center,
-    unit,
-    prior_weight,
-    prior_mean,
-    truths,
-    losses,
-):
-    """Weighted means, and squared losses added to a table of users for each block."""
+    first_block, last_block, blocks, offsets, users, values, weights, center, unit, spread, prior_weight, prior_mean,
+    old, new, losses,
+):  # fmt: skip
+    """Weighted means, and squared losses added to a table of users for each block. Returns the largest move."""
+    move = 0.0
     for block in range(first_block, last_block):
         losses_here = losses[block]
         losses_here[:] = 0.0
@@ -84,14 +74,20 @@ def sweep_means(
                 total += w * ((claimed[i] - middle) * scale)
                 weight += w
             truth = total / weight
-            truths[n] = truth
+            new[n] = middle + truth / scale
+            move = max(move, abs(new[n] - old[n]) / spread[n])
             for i in range(len(claimed)):
                 residual = (claimed[i] - middle) * scale - truth
                 losses_here[np.uint64(who[i])] += residual * residual
+    return move
 
 
 @njit(nogil=True, cache=True)
-def weighted_means(first, last, offsets, users, values, weights, center, unit, prior_weight, prior_mean, truths):
+def weighted_means(
+    first, last, offsets, users, values, weights, center, unit, spread, prior_weight, prior_mean, old, new, scaled
+):
+    """Weighted means in the claims' units (``new``) and in the step's (``scaled``). Returns the largest move."""
+    move = 0.0
     for n in range(first, last):
         claimed = values[offsets[n] : offsets[n + 1]]
         who = users[offsets[n] : offsets[n + 1]]
@@ -101,12 +97,16 @@ def weighted_means(first, last, offsets, users, values, weights, center, unit, p
             w = weights[np.uint64(who[i])]
             total += w * ((claimed[i] - middle) * scale)
             weight += w
-        truths[n] = total / weight
+        scaled[n] = total / weight
+        new[n] = middle + scaled[n] / scale
+        move = max(move, abs(new[n] - old[n]) / spread[n])
+    return move
 
 
 @njit(nogil=True, cache=True)
-def weighted_medians(first, last, offsets, users, values, order, weights, center, unit, truths):
-    """The smallest claim at which half of the weight is reached."""
+def weighted_medians(first, last, offsets, users, values, order, weights, center, unit, spread, old, new, scaled):
+    """The smallest claim at which half of the weight is reached; otherwise like `weighted_means`."""
+    move = 0.0
     for n in range(first, last):
         claimed = values[offsets[n] : offsets[n + 1]]
         who = users[offsets[n] : offsets[n + 1]]
@@ -123,7 +123,10 @@ def weighted_medians(first, last, offsets, users, values, order, weights, center
             below += weights[np.uint64(who[place])]
             if below >= half:
                 break
-        truths[n] = (claimed[place] - center[n]) * unit[n]
+        new[n] = claimed[place]
+        scaled[n] = (claimed[place] - center[n]) * unit[n]
+        move = max(move, abs(new[n] - old[n]) / spread[n])
+    return move
 
 
 @njit(nogil=True, cache=True)

@@ -1,16 +1,17 @@
 """The memory engine: threads over slices of claims that fit in memory."""
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.claims.grouping import offsets_of
 from sottovoce.engines import kernels
 from sottovoce.engines.base import Floats, Step
 
@@ -21,8 +22,12 @@ _CLAIMS_PER_BLOCK = 1 << 14
 # While a table of users (weight and loss) fits in a core's own cache, one pass in the order of the objects is fastest.
 # Beyond, its scattered additions miss the cache, and a second copy of the claims in the order of users is faster.
 _SCATTER_USERS = 1 << 16
-# Below this many claims, starting a thread costs more than it saves.
-_CLAIMS_PER_THREAD = 1 << 15
+# Below this many claims, handing work to a thread costs more than it saves.
+_CLAIMS_PER_CHUNK = 1 << 15
+# Threads that sort claims by user: each needs a table of users of its own.
+_TRANSPOSING = 4
+# Chunks per thread: more than one, so that a thread that gets less of its core does not keep the others waiting.
+_CHUNKS = 8
 
 
 @cache
@@ -48,12 +53,13 @@ class MemoryEngine:
         self.n_users = claims.n_users
         self.n_objects = claims.n_objects
         wanted = threads or int(os.environ.get("SOTTOVOCE_THREADS", "0")) or _cores()
-        self._threads = max(1, min(wanted, self.n_claims // _CLAIMS_PER_THREAD))
+        self.threads = max(1, min(wanted, self.n_claims // _CLAIMS_PER_CHUNK))
         by_users = self.n_users > _SCATTER_USERS
         blocks = 1 if by_users else max(1, min(_BLOCKS, self.n_claims // _CLAIMS_PER_BLOCK,
                                                self.n_claims // (2 * self.n_users)))  # fmt: skip
         self._blocks = _edges(claims.offsets, blocks)
-        self._object_edges = _edges(claims.offsets, self._threads)
+        self.chunks = max(self.threads, min(_CHUNKS * self.threads, self.n_claims // _CLAIMS_PER_CHUNK))
+        self._object_edges = _edges(claims.offsets, self.chunks)
         self._losses = None if by_users else np.empty((blocks, self.n_users))
         self._by_user: _ByUser | None = None
 
@@ -102,42 +108,33 @@ class MemoryEngine:
     def score(self, step: Step, truths: Floats) -> Floats:
         return self._score(step, (truths - step.center) * step.unit)
 
-    def sweep(self, step: Step, weights: Floats) -> tuple[Floats, Floats]:
-        scaled = np.empty(self.n_objects)
+    def sweep(self, step: Step, weights: Floats, truths: Floats) -> tuple[Floats, Floats, float]:
+        moved = np.empty(self.n_objects)
+        units = (weights, step.center, step.unit, step.spread)
         prior = (step.prior_weight, step.prior_mean)
         if step.average == "mean" and self._losses is not None:
             table = self._losses
-            self._over_blocks(
+            moves = self._over_blocks(
                 lambda first, last: kernels.sweep_means(
-                    first,
-                    last,
-                    self._blocks,
-                    *self._rows,
-                    weights,
-                    step.center,
-                    step.unit,
-                    *prior,
-                    scaled,
-                    table,
+                    first, last, self._blocks, *self._rows, *units, *prior, truths, moved, table
                 )
             )
-            losses = table.sum(axis=0)
+            return moved, table.sum(axis=0), max(moves)
+        scaled = self._scaled
+        if step.average == "mean":
+            moves = self._over_objects(
+                lambda first, last: kernels.weighted_means(
+                    first, last, *self._rows, *units, *prior, truths, moved, scaled
+                )
+            )
         else:
-            if step.average == "mean":
-                self._over_objects(
-                    lambda first, last: kernels.weighted_means(
-                        first, last, *self._rows, weights, step.center, step.unit, *prior, scaled
-                    )
+            order = self._order
+            moves = self._over_objects(
+                lambda first, last: kernels.weighted_medians(
+                    first, last, *self._rows, order, *units, truths, moved, scaled
                 )
-            else:
-                order = self._order
-                self._over_objects(
-                    lambda first, last: kernels.weighted_medians(
-                        first, last, *self._rows, order, weights, step.center, step.unit, scaled
-                    )
-                )
-            losses = self._score(step, scaled)
-        return step.center + scaled / step.unit, losses
+            )
+        return moved, self._score(step, scaled), max(moves)
 
     def precision(self, truths: Floats, weights: Floats) -> tuple[Floats, Floats]:
         effective, variance = np.empty(self.n_objects), np.empty(self.n_objects)
@@ -166,13 +163,13 @@ class MemoryEngine:
             return np.asarray(table.sum(axis=0))
         if self._by_user is None or self._by_user.step is not step:
             self._by_user = None  # let go of the old copy before making the new one
-            self._by_user = _ByUser(self.claims, step)
+            self._by_user = _ByUser(self, step)
         copy, losses = self._by_user, np.empty(self.n_users)
-        self._run(
+        self.run(
             lambda first, last: kernels.score_users(
                 first, last, copy.offsets, copy.objects, copy.scaled, absolute, scaled_truths, losses
             ),
-            _edges(copy.offsets, self._threads),
+            copy.edges,
         )
         return losses
 
@@ -190,33 +187,58 @@ class MemoryEngine:
         self._over_objects(lambda first, last: kernels.order_by_value(first, last, *self._numbers, order))
         return order
 
-    def _over_objects(self, work: Callable[[int, int], None]) -> None:
-        self._run(work, self._object_edges)
+    @cached_property
+    def _scaled(self) -> Floats:
+        return np.empty(self.n_objects)
 
-    def _over_blocks(self, work: Callable[[int, int], None]) -> None:
-        self._run(work, (len(self._blocks) - 1) * np.arange(self._threads + 1) // self._threads)
+    def _over_objects(self, work: Callable[[int, int], Any]) -> list[Any]:
+        return self.run(work, self._object_edges)
 
-    def _run(self, work: Callable[[int, int], None], edges: NDArray[np.int64]) -> None:
-        """Give each thread one range; this thread takes the first."""
-        ranges = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-        others = [_pool(self._threads - 1).submit(work, *there) for there in ranges[1:]]
-        work(*ranges[0])
-        for other in others:
-            other.result()
+    def _over_blocks(self, work: Callable[[int, int], Any]) -> list[Any]:
+        return self.run(work, np.arange(len(self._blocks)))
+
+    def run(self, work: Callable[[int, int], Any], edges: NDArray[np.int64]) -> list[Any]:
+        """Let the threads, this one among them, take range after range until none is left."""
+        ranges = deque(pairwise(edges.tolist()))
+        results: list[Any] = []
+
+        def help_out() -> None:
+            while True:
+                try:
+                    first, last = ranges.popleft()
+                except IndexError:
+                    return
+                results.append(work(first, last))
+
+        helpers = [_pool(self.threads - 1).submit(help_out) for _ in range(self.threads - 1)]
+        help_out()
+        for helper in helpers:
+            helper.result()
+        return results
 
 
 class _ByUser:
     """The claims once more, in the order of users, centred and scaled for one kind of step."""
 
-    def __init__(self, claims: Claims, step: Step) -> None:
+    def __init__(self, engine: MemoryEngine, step: Step) -> None:
+        claims = engine.claims
         self.step = step
-        self.offsets = offsets_of(claims.users, claims.n_users)
         self.objects = np.empty(len(claims), np.int32)
         self.scaled = np.empty(len(claims))
-        cursor = self.offsets.copy()
-        kernels.transpose(
-            0, claims.n_objects, claims.offsets, claims.users, claims.values, step.center, step.unit,
-            cursor, self.objects, self.scaled,
+        # Each part of the objects has places of its own for every user, after those of the parts before it.
+        parts = _edges(claims.offsets, min(engine.threads, _TRANSPOSING))
+        counts = np.stack([np.bincount(claims.users[claims.offsets[first] : claims.offsets[last]],
+                                       minlength=claims.n_users) for first, last in pairwise(parts)])  # fmt: skip
+        self.offsets = np.concatenate([[0], counts.sum(axis=0).cumsum()])
+        self.edges = _edges(self.offsets, engine.chunks)
+        cursors = self.offsets[:-1] + counts.cumsum(axis=0) - counts
+        part_of = {first: part for part, first in enumerate(parts[:-1].tolist())}
+        engine.run(
+            lambda first, last: kernels.transpose(
+                first, last, claims.offsets, claims.users, claims.values, step.center, step.unit,
+                cursors[part_of[first]], self.objects, self.scaled,
+            ),
+            parts,
         )  # fmt: skip
 
 

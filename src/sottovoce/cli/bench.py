@@ -1,0 +1,44 @@
+"""``sottovoce bench``: how fast this machine discovers truths, as ratios."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
+
+
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, a few seconds.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure an iteration of each method against NumPy and against one plain read of the claims."""
+    from sottovoce.lab import bench as measure
+
+    with progress_bar() as progress:
+        task = progress.add_task("starting", total=None)
+
+        def say(what: str) -> None:
+            progress.update(task, description=what)
+
+        crowds = measure.QUICK if quick else measure.FULL
+        rows = [row for crowd in crowds for row in measure.iteration_ratios(crowd, say)]
+        growth = measure.growth(say, quick)
+    if json:
+        print_json({"iterations": [asdict(row) for row in rows], "growth": dict(growth)})
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("claims", "method"):
+        table.add_column(heading)
+    for heading in ("NumPy / ours", "ours / plain read", "ns per claim"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            row.crowd, row.method, f"{row.numpy_over_ours:.1f}", f"{row.ours_over_read:.1f}",
+            f"{row.nanoseconds_per_claim:.2f}",
+        )  # fmt: skip
+    console.print("One iteration, beside NumPy's bincount on the same arrays and one plain read of the claims:\n")
+    console.print(table)
+    console.print("\nTime per claim of a CRH iteration, over that at 10⁶ claims:", highlight=False)
+    console.print("  ".join(f"{size:.0e}: {ratio:.2f}".replace("e+0", "e") for size, ratio in growth), highlight=False)
