@@ -9,10 +9,10 @@ demo: $(VENV)/.ready
 	$(BIN)/sottovoce demo --out demo
 
 test: check
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 quick: $(VENV)/.ready
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -n auto -m "not slow"
 
 check: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -28,6 +28,13 @@ _ROOM_OF = {
     "Median": "discovery",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
+    "NoiseLaw": "privacy.laws",
+    "SharedVariance": "privacy.laws",
+    "FreshVariance": "privacy.laws",
+    "FlooredVariance": "privacy.laws",
+    "Gaussian": "privacy.laws",
+    "parse_law": "privacy.laws",
+    "plan": "planning",
     "worlds": "worlds",
 }
 
@@ -38,11 +45,18 @@ __all__ = [
     "LFCN",
     "Claims",
     "ConvergenceWarning",
+    "FlooredVariance",
+    "FreshVariance",
+    "Gaussian",
     "Mean",
     "Median",
+    "NoiseLaw",
+    "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
     "__version__",
+    "parse_law",
+    "plan",
     "worlds",
 ]
 
@@ -51,6 +65,8 @@ if TYPE_CHECKING:
     from sottovoce.claims import Claims
     from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
+    from sottovoce.planning import plan
+    from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, parse_law
 
 
 def __getattr__(name: str) -> object:

@@ -41,3 +41,7 @@ class MissingExtra(SottovoceError, ImportError):
 
 class ConvergenceWarning(UserWarning):
     """The truths were still moving when the iterations ran out."""
+
+
+class UnwiseChoice(UserWarning):
+    """Allowed, but there is a better choice."""

@@ -1,29 +1,12 @@
 """The command line, run as a user runs it."""
 
-import csv
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
-
-
-def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "sottovoce", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
-    )
-
-
-def rows_of(path):
-    with path.open() as file:
-        return list(csv.DictReader(file))
+from command import rows_of, run
 
 
 @pytest.fixture(scope="module")

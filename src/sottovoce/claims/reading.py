@@ -7,7 +7,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,6 +34,8 @@ _SUFFIXES = {
 }  # fmt: skip
 # Large blocks keep the number of label dictionaries that have to be merged small.
 _BLOCK_BYTES = 1 << 24
+# Claims that went through a device's noise say so in a column of this name, the same law in every row.
+NOISE_COLUMN = "noise_law"
 # What Arrow's own cast from text takes, once blanks and a leading plus are gone.
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
@@ -47,6 +49,7 @@ class Table:
     values: NDArray[np.float64]
     skipped: int
     rows: NDArray[np.int64] | None  # number of each row in the source, where rows were left out
+    noise: str | None  # the noise law that the source names
 
 
 @dataclass
@@ -58,6 +61,7 @@ class _Columns:
     texts: pa.ChunkedArray | pa.Array | None = None  # the values as written, where that is known
     ragged: dict[int, str] = field(default_factory=dict)  # row number → text of rows that could not be split
     numerals: bool = False
+    noise: str | None = None
 
 
 def read_file(
@@ -66,27 +70,22 @@ def read_file(
     value: str,
     skip_bad: bool,
     progress: Progress | None = None,
-) -> tuple[Table, dict[str, str]]:
-    """Read a file, with the format told by its suffix; also the file's own metadata. A stream is taken for CSV."""
+) -> Table:
+    """Read a file, with the format told by its suffix. A stream is taken for CSV."""
     source = _Source.of(path)
-    metadata: dict[str, str] = {}
     try:
         if source.format == "csv":
             columns = _read_csv(source, labels, value, skip_bad, progress)
         elif source.format == "jsonl":
             columns = _read_jsonl(source, labels, value)
         else:
-            table = _read_typed(source)
-            metadata = {
-                key.decode(): text.decode(errors="replace") for key, text in (table.schema.metadata or {}).items()
-            }
-            columns = _pick(table, labels, value, source.name)
+            columns = _pick(_read_typed(source), labels, value, source.name)
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
             "check that the suffix fits the content and that the file is whole"
         ) from error
-    return _check(columns, [*labels, value], source.name, skip_bad), metadata
+    return _check(columns, [*labels, value], source.name, skip_bad)
 
 
 def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) -> Table:
@@ -101,7 +100,7 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) ->
     wanted = [*labels, value]
     present = native.collect_schema().names()
     _require(wanted, present, "the frame")
-    native = native.select(wanted)
+    native = native.select([name for name in present if name in (*wanted, NOISE_COLUMN)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
     return _check(_pick(table, labels, value, "the frame"), wanted, "the frame", skip_bad)
 
@@ -197,7 +196,9 @@ def _read_csv(
     delimiter = max(
         ",;\t|", key=lambda mark: sum(name in wanted for name in next(csv.reader([header], delimiter=mark)))
     )
-    _require(wanted, next(csv.reader([header], delimiter=delimiter)), source.name)
+    present = next(csv.reader([header], delimiter=delimiter))
+    _require(wanted, present, source.name)
+    taken = [name for name in present if name in (*wanted, NOISE_COLUMN)]
 
     label_type = pa.dictionary(pa.int32(), pa.string())
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start)
@@ -208,19 +209,19 @@ def _read_csv(
                 read_options=pa.csv.ReadOptions(block_size=_BLOCK_BYTES),
                 parse_options=parse,
                 convert_options=pa.csv.ConvertOptions(
-                    column_types={**dict.fromkeys(labels, label_type), value: pa.float64()},
-                    include_columns=wanted,
+                    column_types={**dict.fromkeys([*labels, NOISE_COLUMN], label_type), value: pa.float64()},
+                    include_columns=taken,
                 ),
             )
-        columns = _Columns([table[label] for label in labels], table[value], numerals=True)
+        columns = replace(_pick(table, labels, value, source.name), numerals=True)
         if skip_bad or _all_finite(columns.values):
             return columns
     except pa.ArrowInvalid:
         pass
-    return _read_csv_as_text(source, labels, value, parse)
+    return _read_csv_as_text(source, labels, value, parse, taken)
 
 
-def _read_csv_as_text(source: _Source, labels: Sequence[str], value: str, parse: Any) -> _Columns:
+def _read_csv_as_text(source: _Source, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]) -> _Columns:
     """The slow way: one thread, everything as text, rows with the wrong number of fields noted."""
     ragged: dict[int, str] = {}
 
@@ -229,17 +230,17 @@ def _read_csv_as_text(source: _Source, labels: Sequence[str], value: str, parse:
         return "skip"
 
     parse.invalid_row_handler = note
-    wanted = [*labels, value]
     with source.stream() as stream:
         table = pa.csv.read_csv(
             stream,
             read_options=pa.csv.ReadOptions(use_threads=False),
             parse_options=parse,
             convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted, check_utf8=True
+                column_types=dict.fromkeys(taken, pa.string()), include_columns=taken
             ),
         )
-    return _Columns([table[label] for label in labels], table[value], table[value], ragged, numerals=True)
+    columns = _pick(table, labels, value, source.name)
+    return replace(columns, texts=table[value], ragged=ragged, numerals=True)
 
 
 def _read_jsonl(source: _Source, labels: Sequence[str], value: str) -> _Columns:
@@ -274,7 +275,19 @@ def _read_typed(source: _Source) -> pa.Table:
 
 def _pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> _Columns:
     _require([*labels, value], table.column_names, name)
-    return _Columns([table[label] for label in labels], table[value])
+    return _Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name))
+
+
+def _noise_law(table: pa.Table, name: str) -> str | None:
+    if NOISE_COLUMN not in table.column_names:
+        return None
+    laws = [law for law in pc.unique(table[NOISE_COLUMN].cast(pa.string())).to_pylist() if law]
+    if len(laws) > 1:
+        raise BadRow(
+            f"{name}: {NOISE_COLUMN} {laws[0]!r} and {laws[1]!r}: claims of one table went through one law; "
+            "read tables of different laws apart"
+        )
+    return laws[0] if laws else None
 
 
 def _all_finite(values: pa.ChunkedArray) -> bool:
@@ -309,7 +322,7 @@ def _check(columns: _Columns, names: Sequence[str], source: str, skip_bad: bool)
         raise NoClaims(
             f"{source}: there is no {'good ' if n_bad else ''}row; at least one {', '.join(names)} is needed"
         )
-    return Table([ids for ids, _ in encoded], [labels for _, labels in encoded], values, n_bad, rows)
+    return Table([ids for ids, _ in encoded], [labels for _, labels in encoded], values, n_bad, rows, columns.noise)
 
 
 def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:

@@ -67,8 +67,8 @@ class Claims:
         ``user``, ``object`` and ``value`` name the columns. ``duplicates`` says what happens when a user claims an
         object twice, ``skip_bad`` drops rows that are not claims and counts them in ``skipped``.
         """
-        table, metadata = reading.read_file(path, (user, object), value, skip_bad, progress)
-        return cls._from_table(table, duplicates, (user, object), metadata.get("noise"))
+        table = reading.read_file(path, (user, object), value, skip_bad, progress)
+        return cls._from_table(table, duplicates, (user, object))
 
     @classmethod
     def from_frame(
@@ -128,9 +128,7 @@ class Claims:
         return cls.from_arrays(row_labels[user_ids], column_labels[object_ids], by_object[object_ids, user_ids])
 
     @classmethod
-    def _from_table(
-        cls, table: reading.Table, duplicates: str, names: tuple[str, str], noise: str | None = None
-    ) -> "Claims":
+    def _from_table(cls, table: reading.Table, duplicates: str, names: tuple[str, str]) -> "Claims":
         if duplicates not in ("error", "mean", "last"):
             raise BadParameter(f"duplicates={duplicates!r}: it must be 'error', 'mean' or 'last'; choose one of them")
         (user_ids, object_ids), (user_labels, object_labels) = table.ids, table.labels
@@ -144,7 +142,7 @@ class Claims:
                                                       int(users[repeat]), names))  # fmt: skip
             offsets = grouping.merge_repeats(offsets, users, values, duplicates == "last")
             users, values = users[: offsets[-1]].copy(), values[: offsets[-1]].copy()
-        return cls(offsets, users, values, user_labels, object_labels, table.skipped, noise)
+        return cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -189,7 +187,7 @@ class Claims:
         return Claims(self.offsets, self.users, values, self._user_labels, self._object_labels, self.skipped, noise)
 
     def to_arrow(self) -> pa.Table:
-        """One row a claim: user, object, value."""
+        """One row a claim: user, object, value; and the noise law, where there is one."""
         table = pa.table(
             {
                 "user": _take(self._user_labels, self.users),
@@ -197,7 +195,10 @@ class Claims:
                 "value": self.values,
             }
         )
-        return table.replace_schema_metadata({"noise": self.noise}) if self.noise else table
+        if self.noise:
+            law = pa.DictionaryArray.from_arrays(pa.nulls(len(self), pa.int32()).fill_null(0), [self.noise])
+            table = table.append_column(reading.NOISE_COLUMN, law.cast(pa.string()))
+        return table
 
     def write(self, path: str | Path) -> None:
         """Write the claims as CSV, Parquet, Arrow or JSON Lines, by suffix; the file appears whole or not at all."""

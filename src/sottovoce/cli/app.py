@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from sottovoce import __version__
-from sottovoce.cli import bench, demo, discover, simulate
+from sottovoce.cli import audit, bench, demo, discover, privacy, simulate, theorem
 from sottovoce.errors import SottovoceError
 
 app = typer.Typer(
@@ -34,7 +34,17 @@ def options(
     """Options that stand before a command."""
 
 
-for command in (discover.discover, simulate.simulate, bench.bench, demo.demo):
+for command in (
+    discover.discover,
+    privacy.perturb,
+    privacy.guarantee,
+    privacy.plan,
+    theorem.theorem,
+    audit.audit,
+    simulate.simulate,
+    bench.bench,
+    demo.demo,
+):
     app.command()(command)
 
 

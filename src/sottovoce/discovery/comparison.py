@@ -40,7 +40,7 @@ class Comparison:
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """Errors against the truths in a file, over the objects that have a truth and a claim."""
-        table, _ = read_file(path, (object,), value, skip_bad=False)
+        table = read_file(path, (object,), value, skip_bad=False)
         (ids,), (labels,) = table.ids, table.labels
         names = texts(labels)
         known = {names[place]: truth for place, truth in zip(ids.tolist(), table.values.tolist(), strict=True)}

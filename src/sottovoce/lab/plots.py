@@ -10,7 +10,7 @@ from sottovoce.discovery import Comparison
 from sottovoce.errors import MissingExtra, UnreadableFile
 from sottovoce.worlds import World
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#8A8A8A"
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#8A8A8A"
 _NAMED_OBJECTS = 40  # more labels than this cannot be read on an axis
 
 
@@ -49,6 +49,27 @@ def draw_demo(world: World, comparison: Comparison, path: str | Path) -> None:
     left.set_xticks([])
     left.legend(frameon=False, loc="upper left", markerscale=1.4)
     _draw_weights(right, comparison)
+    _save(figure, path)
+
+
+def draw_trade_off(
+    epsilons: list[float], lines: dict[str, list[float]], epsilon: float, delta: float, distance: float, readings: int,
+    participants: int, unit: str, path: str | Path,
+) -> None:  # fmt: skip
+    """Predicted error against ε, a line per noise law."""
+    figure, axes = _canvas(path, (7.5, 5), columns=1)
+    marks = {"shared": (ORANGE, "s"), "fresh": (BLUE, "o"), "floored": (GREEN, "^"), "gaussian": (PURPLE, "D")}
+    for name, errors in lines.items():
+        colour, mark = marks[name]
+        label = f"{name} (δ = 0)" if name == "fresh" else f"{name} (δ = {delta:g})"
+        axes.plot(epsilons, errors, color=colour, marker=mark, ms=4, lw=1.5, label=label)
+    axes.axvline(epsilon, color=GREY, lw=1, ls=":")
+    axes.set(
+        xscale="log", yscale="log", xlabel="ε (smaller is more private)", ylabel="predicted error of a truth",
+        title=f"{participants:,} participants, {readings} readings each, distance {distance:g}, per {unit}",
+    )  # fmt: skip
+    axes.grid(alpha=0.15, which="both")
+    axes.legend(frameon=False)
     _save(figure, path)
 
 
@@ -106,7 +127,7 @@ def _shorten(label: str) -> str:
 
 
 def _canvas(
-    path: str | Path, size: tuple[float, float], columns: int, width_ratios: tuple[float, ...]
+    path: str | Path, size: tuple[float, float], columns: int, width_ratios: tuple[float, ...] | None = None
 ) -> tuple[Any, Any]:
     try:
         from matplotlib import rc_context

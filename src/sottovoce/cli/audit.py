@@ -1,0 +1,130 @@
+"""``sottovoce audit``: does the sampler keep its promise?"""
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar
+from sottovoce.errors import BadParameter, UnwiseChoice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.progress import Progress, TaskID
+
+    from sottovoce.privacy.audit import Audit
+
+# One of each law, with noise of the size of the distance: there a leak shows soonest.
+_EXAMPLES = ("fresh:0.5", "gaussian:1.0", "floored:0.5:1.0", "shared:0.5")
+_READINGS = 3
+
+
+def audit(
+    noise: Annotated[str | None, typer.Option(help="Noise law, such as fresh:0.5; by default one of each.")] = None,
+    samples: Annotated[int, typer.Option(help="Releases to draw for each of the two inputs.")] = 20_000,
+    distance: Annotated[float, typer.Option(help="How far apart the inputs are in their first reading.")] = 1.0,
+    grid: Annotated[float | None, typer.Option(help="Grid step; a tenth of the distance by default.")] = None,
+    readings: Annotated[int | None, typer.Option(help="Readings in a release; 3 by default.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Compare at this ε of the promise, with its δ.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Compare at this δ of the promise, with its ε.")] = None,
+    input: Annotated[
+        Path | None,
+        typer.Option(help="Audit draws made elsewhere: CSV with columns side (0 or 1), release, reading, value."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Try to tell two inputs apart by what the sampler gives for them.
+
+    The inputs are readings of 0, and the same with the first reading at the distance. Prints a lower bound on ε beside
+    the promise, and whether the noise has its law's probabilities. Ends with exit code 1 if the promise is broken.
+    An audit can find a leak; it can never prove that there is none.
+    """
+    from sottovoce.privacy.audit import Draws, Setting, audit_draws
+    from sottovoce.privacy.audit import audit as audit_sampler
+    from sottovoce.privacy.laws import parse_law
+    from sottovoce.privacy.sampler import Sampler, exact_number
+
+    if input and noise is None:
+        raise BadParameter(f"input {input}: the draws do not say their law; add --noise, such as --noise fresh:0.5")
+    laws = [parse_law(text) for text in ([noise] if noise else _EXAMPLES)]
+    audits = []
+    with progress_bar() as progress, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnwiseChoice)
+        for law in laws:
+            task = progress.add_task(f"auditing {law}", total=None)
+            if input:
+                draws = Draws.read(input)
+                setting = Setting(distance, grid, draws.readings if readings is None else readings)
+                audits.append(audit_draws(draws, law, setting, epsilon=epsilon, delta=delta))
+            else:
+                setting = Setting(distance, grid, _READINGS if readings is None else readings)
+                device = Sampler(law, exact_number(setting.step))
+                audits.append(
+                    audit_sampler(
+                        device.perturb, law, setting, samples=samples, epsilon=epsilon, delta=delta,
+                        progress=_shown_by(progress, task),
+                    )
+                )  # fmt: skip
+            progress.remove_task(task)
+    passed = all(found.passed for found in audits)
+    if json:
+        print_json({"passed": passed, "audits": [found.summary() for found in audits]})
+    else:
+        _print_audits(audits)
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        notes.print(f"[yellow]Warning:[/] {escape(message)}", highlight=False)
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _shown_by(progress: "Progress", task: "TaskID") -> "Callable[[int, int], None]":
+    return lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _print_audits(audits: "list[Audit]") -> None:
+    from sottovoce.privacy.audit import CONFIDENCE
+
+    setting = audits[0].setting
+    console.print(
+        f"Two inputs of {setting.readings} reading{'s' * (setting.readings != 1)}, the first {setting.distance:g} "
+        f"apart, on a grid of {setting.step:g}; {audits[0].samples:,} releases for each.",
+        highlight=False,
+    )
+    console.print()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("noise")
+    for heading in ("δ", "ε promised", "ε at least"):
+        table.add_column(heading, justify="right")
+    table.add_column("told apart best by")
+    for found in audits:
+        table.add_row(
+            str(found.law),
+            f"{found.delta:.3g}",
+            number(found.promised_epsilon, 3),
+            f"[{'red' if found.leaks else 'green'}]{number(found.found_epsilon, 3)}[/]",
+            escape(found.event),
+        )
+    console.print(table)
+    console.print()
+    checks = Table(box=None, header_style="bold", pad_edge=False)
+    checks.add_column("chance that a right sampler looks this odd")
+    for found in audits:
+        checks.add_column(str(found.law), justify="right")
+    for row in zip(*(found.checks for found in audits), strict=True):
+        cells = (f"[{'green' if check.passed else 'red'}]{check.chance:.2g}[/]" for check in row)
+        checks.add_row(row[0].name, *cells)
+    console.print(checks)
+    console.print()
+    for found in audits:
+        for reason in found.faults:
+            console.print(f"[bold red]{escape(str(found.law))} fails:[/] {escape(reason)}", highlight=False)
+    if all(found.passed for found in audits):
+        console.print(
+            f"[bold green]No leak found[/] (bounds at {CONFIDENCE:.2%} confidence). "
+            "An audit can find a leak; it can never prove that there is none.",
+            highlight=False,
+        )

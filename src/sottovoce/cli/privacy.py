@@ -1,0 +1,224 @@
+"""``sottovoce perturb``, ``guarantee`` and ``plan``: noise, what it promises, and how to choose it."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar
+from sottovoce.errors import BadParameter, UnwiseChoice
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+NoiseOption = Annotated[
+    str, typer.Option("--noise", help="Noise law: shared:RATE, fresh:RATE, floored:FLOOR:RATE or gaussian:SIGMA.")
+]
+
+
+class UnitName(StrEnum):
+    READING = "reading"
+    PARTICIPANT = "participant"
+
+
+@contextmanager
+def told_warnings() -> Iterator[None]:
+    """Unwise choices are told after the work, in one line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnwiseChoice)
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        notes.print(f"[yellow]Warning:[/] {escape(text)}", highlight=False)
+
+
+def perturb(
+    readings: Annotated[
+        Path, typer.Argument(help="Readings (user, object, value): CSV, Parquet, Arrow or JSON Lines.")
+    ],
+    noise: NoiseOption,
+    out: Annotated[Path, typer.Option(help="Write the noisy claims here (.csv, .parquet, .arrow, .jsonl).")],
+    range: Annotated[
+        str | None, typer.Option("--range", help="Public range LO:HI to which readings are clipped.")
+    ] = None,
+    grid: Annotated[str | None, typer.Option(help="Public grid step; by default fine against the noise.")] = None,
+    user: Annotated[str, typer.Option(help="Name of the column that says whose reading it is.")] = "user",
+    object: Annotated[str, typer.Option(help="Name of the column that says of what.")] = "object",
+    value: Annotated[str, typer.Option(help="Name of the column with the reading.")] = "value",
+    json: JsonOption = False,
+) -> None:
+    """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
+
+    Each run draws new noise. Send one outcome only: several of the same reading can be averaged.
+    """
+    from sottovoce.claims import Claims
+    from sottovoce.privacy.laws import parse_law
+    from sottovoce.privacy.sampler import Sampler, exact_number
+    from sottovoce.worlds import devices
+
+    law = parse_law(noise)
+    low, high = _parse_range(range) if range else (None, None)
+    sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
+    claims = Claims.read(readings, user=user, object=object, value=value)
+    with progress_bar() as progress:
+        task = progress.add_task("drawing noise", total=len(claims))
+        noisy = devices.perturb(claims, sampler, lambda done, _: progress.update(task, completed=done))
+    noisy.write(out)
+    clipped = sum(
+        (low is not None and reading < low) or (high is not None and reading > high)
+        for reading in claims.values.tolist()
+    )
+    if json:
+        print_json(
+            {
+                "out": str(out),
+                "noise": str(law),
+                "grid": float(sampler.grid),
+                "readings": len(noisy),
+                "clipped": clipped,
+            }
+        )
+        return
+    console.print(
+        f"{len(noisy):,} readings of {noisy.n_users:,} users, noise {law}, grid {float(sampler.grid):g}, in {out}"
+        + (f"; {clipped:,} were clipped to the range" if clipped else ""),
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def _parse_range(text: str) -> "tuple[Fraction, Fraction]":
+    from sottovoce.privacy.sampler import exact_number
+
+    low, mark, high = text.partition(":")
+    if not mark:
+        raise BadParameter(f"range {text!r}: it has a low and a high end, LO:HI; for example 0:100")
+    return exact_number(low), exact_number(high)
+
+
+def guarantee(
+    noise: NoiseOption,
+    distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
+    readings: Annotated[int, typer.Option(help="Readings per participant under one variance.")] = 30,
+    unit: Annotated[
+        UnitName, typer.Option(help="Whose promise: one reading's, or a participant's.")
+    ] = UnitName.READING,
+    grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Say what a noise law promises: exactly, for any number of readings, and as the paper prints it."""
+    from sottovoce.privacy.laws import parse_law
+
+    if epsilon is not None and delta is not None:
+        raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
+    with told_warnings():
+        promise = parse_law(noise).guarantee(distance, readings, unit.value, grid)
+    pure = promise.pure_epsilon
+    if epsilon is None:
+        if delta is None:
+            delta = 0.0 if pure is not None else 1e-5
+        epsilon = promise.epsilon(delta)
+    exact = promise.delta(epsilon)
+    any_number, paper = promise.delta_any_n(epsilon), promise.paper_delta(epsilon)
+    if json:
+        print_json({
+            "noise": str(promise.law), "distance": distance, "readings": readings, "unit": unit.value, "grid": grid,
+            "epsilon": epsilon, "delta": exact, "delta_any_n": any_number, "pure_epsilon": pure, "paper_delta": paper,
+            "sentence": promise.sentence(epsilon=epsilon),
+        })  # fmt: skip
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    table.add_row("ε", number(epsilon), "")
+    exactly = (
+        f"exact for {readings} readings"
+        if grid is None
+        else "summed over the sampler's own law, for any number of readings"
+    )
+    table.add_row("δ", number(exact), exactly)
+    table.add_row("δ, any number", number(any_number), "however many readings share a variance (continuous noise)")
+    table.add_row("pure ε", number(pure) if pure is not None else "none", "the ε that holds without exception")
+    if paper is not None:
+        table.add_row("δ as printed", number(paper), "Theorem 4.8 of the paper")
+    console.print(f"{promise.law}, values up to {distance:g} apart, level of a {unit.value}", highlight=False)
+    console.print(table)
+    console.print()
+    console.print(promise.sentence(epsilon=epsilon), highlight=False)
+
+
+def plan(
+    epsilon: Annotated[float, typer.Option(help="The promise: ε.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="The promise: δ.")] = 1e-5,
+    distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
+    readings: Annotated[int, typer.Option(help="Readings per participant.")] = 30,
+    participants: Annotated[int, typer.Option(help="Participants who read each object.")] = 150,
+    unit: Annotated[
+        UnitName, typer.Option(help="Whose promise: one reading's, or a participant's.")
+    ] = UnitName.READING,
+    error: Annotated[float | None, typer.Option(help="An error to reach: how many participants does it take?")] = None,
+    error_rate: Annotated[
+        float | None, typer.Option(help="Quality of raw readings: rate λ1 of their error variances.")
+    ] = None,
+    pilot: Annotated[Path | None, typer.Option(help="Claims from which to estimate that quality instead.")] = None,
+    simulations: Annotated[int, typer.Option(help="Simulated worlds per law; 0 for none.")] = 40,
+    plot: Annotated[Path | None, typer.Option(help="Draw error against ε, a line per law (.png, .svg, .pdf).")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Find the noise law that keeps a promise at the least cost in accuracy."""
+    from sottovoce.claims import Claims
+    from sottovoce.planning import plan as find_plans
+    from sottovoce.planning import trade_off
+
+    with progress_bar() as progress:
+        progress.add_task("planning", total=None)
+        plans = find_plans(
+            epsilon, delta, distance, readings, participants, unit=unit.value, error=error, error_rate=error_rate,
+            pilot=Claims.read(pilot) if pilot else None, simulations=simulations, seed=seed,
+        )  # fmt: skip
+        if plot:
+            from sottovoce.lab.plots import draw_trade_off
+
+            epsilons = [epsilon * 10 ** (step / 6) for step in (-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6)]
+            lines = trade_off(epsilons, delta, distance, readings, participants, unit.value, plans.error_rate)
+            draw_trade_off(epsilons, lines, epsilon, delta, distance, readings, participants, unit.value, plot)
+    if json:
+        asked = {"epsilon": epsilon, "delta": delta, "distance": distance, "unit": unit.value, "readings": readings}
+        quality = {"error_rate": plans.error_rate, "error_rate_source": plans.error_rate_source}
+        print_json(
+            {**asked, "participants": participants, "error": error, **quality, "plans": [p.summary() for p in plans]}
+        )
+        return
+    console.print(
+        f"Promise: ε = {epsilon:g}, δ ≤ {delta:g} for values up to {distance:g} apart, level of a {unit.value}, "
+        f"{readings} readings each, {participants:,} participants.\n"
+        f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
+        highlight=False,
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("law")
+    for heading in ("δ", "mean variance", "any number", "predicted error", "simulated (CRH)"):
+        table.add_column(heading, justify="right")
+    if error:
+        table.add_column(f"participants for {error:g}", justify="right")
+    for option in plans:
+        simulated = option.simulated_error
+        shown = f"{number(simulated.mean, 3)} ± {number(simulated.high - simulated.mean, 3)}" if simulated else "–"
+        needed = [f"{option.participants_needed:,}"] if error else []
+        table.add_row(
+            option.law.name, f"{option.delta:g}", number(option.mean_variance), number(option.mean_variance_any_n),
+            number(option.predicted_error), shown, *needed,
+        )  # fmt: skip
+    console.print(table)
+    best = plans[0]
+    console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
+    if plot:
+        notes.print(f"wrote {escape(str(plot))}", highlight=False)

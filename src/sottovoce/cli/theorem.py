@@ -1,0 +1,78 @@
+"""``sottovoce theorem``: the founding paper's theorems, as printed and as corrected."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.output import JsonOption, console, number, print_json
+
+if TYPE_CHECKING:
+    from sottovoce.planning.paper import Levels, Report
+
+
+def theorem(
+    lambda1: Annotated[float, typer.Option(help="Rate λ1 of the users' error variances.")],
+    alpha: Annotated[float, typer.Option(help="Error α of the aggregates that should be rare.")],
+    beta: Annotated[float, typer.Option(help="How rare: the chance β of an error of α or more.")],
+    participants: Annotated[int, typer.Option(help="Users in the crowd (S).")],
+    epsilon: Annotated[float, typer.Option(help="Privacy ε of one reading.")],
+    delta: Annotated[float, typer.Option(help="Privacy δ of one reading.")],
+    lambda2: Annotated[
+        float | None,
+        typer.Option(
+            help="Rate λ2 of the noise variances; by default the largest that keeps the promise.", show_default=False
+        ),
+    ] = None,
+    b: Annotated[float, typer.Option(help="Standard deviations by which two readings may differ, in Δ_s.")] = 3.0,
+    eta: Annotated[float, typer.Option(help="Share η of the users that Δ_s is made for.")] = 0.95,
+    json: JsonOption = False,
+) -> None:
+    """Show the founding paper's theorems as printed and as corrected.
+
+    The corrected column is the one to rely on, as far as what remains assumed holds.
+    """
+    from sottovoce.planning.paper import compare
+
+    report = compare(lambda1, lambda2, alpha, beta, participants, epsilon, delta, b, eta)
+    if json:
+        print_json(report.summary())
+    else:
+        _print_report(report)
+
+
+def _print_report(report: "Report") -> None:
+    console.print(
+        f"Noise level c = λ1/λ2 = {number(report.level)}, noise rate λ2 = {number(report.noise_rate)}.", highlight=False
+    )
+    console.print()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("quantity")
+    for heading in ("as printed", "as corrected"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("what differs")
+    for row in report.rows:
+        table.add_row(
+            escape(f"{row.name}, {row.symbol}"), _shown(row.printed), f"[bold]{_shown(row.corrected)}[/]",
+            escape(row.difference),
+        )  # fmt: skip
+    console.print(table)
+    console.print()
+    console.print(
+        f"Noise levels that keep both promises: as printed {_span(report.printed_levels)}, "
+        f"as corrected {_span(report.corrected_levels)}.",
+        highlight=False,
+    )
+    console.print()
+    console.print("What remains assumed:", style="bold")
+    for sentence in report.assumed:
+        console.print(f"• {escape(sentence)}", highlight=False)
+
+
+def _shown(quantity: float | None) -> str:
+    return "–" if quantity is None else number(quantity)
+
+
+def _span(levels: "Levels | None") -> str:
+    return f"{number(levels.low)} to {number(levels.high)}" if levels else "none"

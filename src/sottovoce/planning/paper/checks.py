@@ -1,0 +1,37 @@
+"""What the theorems ask of their parameters, and how a mistake is told."""
+
+import math
+
+from sottovoce.errors import BadParameter
+
+_POSITIVE = {
+    "error_rate": ("a rate (λ1) must be a positive number", "1 is usual"),
+    "noise_rate": ("a rate (λ2) must be a positive number", "0.5 is usual"),
+    "rate": ("a rate (λ2) must be a positive number", "0.5 is usual"),
+    "level": ("a noise level (c = λ1/λ2) must be a positive number", "1 adds as much noise as there is error"),
+    "alpha": ("an error (α) must be a positive number", "give it in the unit of the readings"),
+    "epsilon": ("ε must be a positive number", "1 is usual"),
+    "distance": ("a distance (Δ) must be a positive number", "give the width of the range of a reading"),
+    "b": ("b counts standard deviations and must be a positive number", "3 is usual"),
+}
+_FRACTIONS = {
+    "beta": ("a chance (β) lies between 0 and 1", "0.05 is usual"),
+    "delta": ("δ lies between 0 and 1", "1e-5 is usual"),
+    "eta": ("a share of the users (η) lies between 0 and 1", "0.95 is usual"),
+}
+
+
+def check(**parameters: float) -> None:
+    """Refuse a parameter outside its meaning; its name says which rule holds."""
+    for name, number in parameters.items():
+        if name == "participants":
+            legal = math.isfinite(number) and number >= 2 and number == int(number)
+            rule, fix = "pairs of users (S) need at least two of them", "give a whole number from 2 on"
+        elif name in _FRACTIONS:
+            legal = 0 < number < 1
+            rule, fix = _FRACTIONS[name]
+        else:
+            legal = 0 < number < math.inf
+            rule, fix = _POSITIVE[name]
+        if not legal:
+            raise BadParameter(f"{name}={number}: {rule}; {fix}")

@@ -1,0 +1,207 @@
+"""Is it the noise that the law says? Tests of drawn noise against the exact probabilities on the grid.
+
+Sharper than any search for a leak: a search needs a leak larger than the promise, these need only noise that differs
+from the law. Each check gives a p-value, the chance that the right sampler looks at least this odd.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc, chdtrc, ndtr
+
+from sottovoce.privacy.sampler import VARIANCE_STEPS, GridLaw
+
+Numbers = NDArray[np.float64]
+
+# The right sampler fails a check less often than once in a million audits.
+SMALLEST_CHANCE = 1e-6
+# Above this variance (in grid steps) a sum over integers is the integral with two corrections, to 1e-7.
+_WIDE = 16.0
+_CELL_DRAWS = 20  # expected draws in a cell: enough for the chi-square law to hold
+_PILE = 5  # fewer draws at one end say nothing
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that the noise must be, and the chance that the right sampler looks this odd."""
+
+    name: str
+    chance: float
+
+    @property
+    def passed(self) -> bool:
+        return self.chance >= SMALLEST_CHANCE
+
+
+def up_to(law: GridLaw, bounds: Numbers) -> Numbers:
+    """P(noise ≤ bound) for whole bounds, as the sampler draws it.
+
+    >>> from fractions import Fraction
+    >>> up_to(GridLaw(scale=Fraction(1)), np.array([-1.0, 0.0])).round(4).tolist()
+    [0.2689, 0.7311]
+    """
+    # Noise is symmetric: P(noise ≤ -b - 1) = 1 - P(noise ≤ b).
+    positive = np.where(bounds >= 0, bounds, -bounds - 1)
+    sizes, places = np.unique(positive, return_inverse=True)
+    if law.scale is not None:
+        ratio = math.exp(-1 / law.scale)
+        beyond = ratio ** (sizes + 1) / (1 + ratio)
+    else:
+        variances, chances = _variances(law)
+        beyond = np.zeros(len(sizes))
+        wide = variances >= _WIDE
+        for place, size in enumerate(sizes):
+            beyond[place] = chances[wide] @ _beyond_wide(float(size), variances[wide])
+        beyond += chances[~wide] @ _beyond_narrow(sizes, variances[~wide])
+    return np.where(bounds >= 0, 1 - beyond[places], beyond[places])
+
+
+def _variances(law: GridLaw) -> tuple[Numbers, Numbers]:
+    """The variances that may be drawn, and their chances."""
+    if not law.quantum:
+        return np.array([float(law.floor)]), np.ones(1)
+    drawn = np.arange(30.0 * VARIANCE_STEPS)  # what is left out has a chance of e^-30
+    chances = -math.expm1(-1 / VARIANCE_STEPS) * np.exp(-drawn / VARIANCE_STEPS)
+    return float(law.floor) + (drawn + 1) * float(law.quantum), chances
+
+
+def _beyond_wide(bound: float, variances: Numbers) -> Numbers:
+    """P(noise > bound) of discrete normals, by the midpoint rule of Euler and Maclaurin."""
+    x = (bound + 0.5) / np.sqrt(variances)
+    density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+    corrections = x / 24 / variances - 7 * (x**3 - 3 * x) / 5760 / variances**2
+    return np.asarray(ndtr(-x) - density * corrections)
+
+
+def _beyond_narrow(bounds: Numbers, variances: Numbers) -> Numbers:
+    """The same for small variances, term by term: a row per variance."""
+    reach = math.ceil(math.sqrt(2 * _WIDE * 45))
+    k = np.arange(-reach, reach + 1)
+    weights = np.exp(-(k**2) / (2 * variances[:, None]))
+    tails = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1] / weights.sum(axis=1, keepdims=True)
+    tails = np.hstack([tails, np.zeros((len(variances), 1))])
+    return tails[:, np.minimum(bounds + reach + 1, 2 * reach + 1).astype(np.intp)]
+
+
+def conformity(law: GridLaw, noises: tuple[Numbers, Numbers]) -> list[Check]:
+    """All checks, of the noise (releases × readings, in grid steps) on each of two inputs."""
+    off_grid = sum(int((noise != np.floor(noise)).sum()) for noise in noises)
+    rounded = (np.floor(noises[0] + 0.5), np.floor(noises[1] + 0.5))
+    return [
+        Check("outputs are whole grid steps", 0.0 if off_grid else 1.0),
+        Check("noise has the law's probabilities", _fits(law, np.vstack(rounded))),
+        Check("nothing piles up at the ends", _piles(law, rounded)),
+        Check("each reading has noise of its own", _between_readings(law, np.vstack(rounded))),
+        Check("each release has noise of its own", _between_releases(law, rounded)),
+    ]
+
+
+def _fits(law: GridLaw, noise: Numbers) -> float:
+    """Chi-square over pooled cells, reading by reading: readings of one release may share their variance."""
+    deviation = _deviation(law)
+    edges = np.unique(np.round(deviation * np.linspace(-6, 6, 121)))
+    expected = np.diff(np.concatenate([[0.0], up_to(law, edges), [1.0]])) * len(noise)
+    cells = _pooled(expected)
+    wanted = np.bincount(cells, expected)
+    if len(wanted) < 2:  # so little noise that zero is all there is
+        return 1.0
+    chances = []
+    for column in noise.T:
+        seen = np.bincount(cells[np.searchsorted(edges, column)], minlength=len(wanted))
+        chances.append(float(chdtrc(len(wanted) - 1, ((seen - wanted) ** 2 / wanted).sum())))
+    return _smallest(chances)
+
+
+def _pooled(expected: Numbers) -> NDArray[np.intp]:
+    """The pooled cell of each cell: neighbours together until enough draws are expected."""
+    cells = np.empty(len(expected), np.intp)
+    cell, gathered = 0, 0.0
+    for place, draws in enumerate(expected):
+        cells[place] = cell
+        gathered += draws
+        if gathered >= _CELL_DRAWS:
+            cell, gathered = cell + 1, 0.0
+    cells[cells == cell] = max(cell - 1, 0)  # the rest, too few for a cell of its own
+    return cells
+
+
+def _piles(law: GridLaw, noises: tuple[Numbers, Numbers]) -> float:
+    """Draws at the very ends: clamping puts a whole tail there. Each end is one value among all that are seen."""
+    chances = []
+    for noise in (noises[0][:, 0], noises[1][:, 0]):
+        values = len(np.unique(noise))
+        for end in (noise.min(), noise.max()):
+            at_end = int((noise == end).sum())
+            low, high = up_to(law, np.array([end - 1, end]))
+            if at_end >= _PILE:
+                chances.append(min(1.0, values * float(bdtrc(at_end - 1, len(noise), high - low))))
+    return _smallest(chances)
+
+
+def _between_readings(law: GridLaw, noise: Numbers) -> float:
+    last = noise.shape[1] - 1
+    pairs = {(reading, reading + 1) for reading in range(last)} | {(0, reading) for reading in range(1, last + 1)}
+    shared = bool(law.quantum)  # then sizes go together, as they should
+    return _smallest(
+        chance for one, other in sorted(pairs) for chance in _unrelated(law, noise[:, one], noise[:, other], not shared)
+    )
+
+
+def _between_releases(law: GridLaw, noises: tuple[Numbers, Numbers]) -> float:
+    """Between the two inputs, which are drawn in turn, and between one release and the next."""
+    both = min(len(noises[0]), len(noises[1]))
+    pairs = [(noises[0][:both], noises[1][:both])]
+    for noise in noises:
+        even = len(noise) // 2 * 2
+        pairs.append((noise[:even:2], noise[1:even:2]))
+    return _smallest(
+        chance
+        for one, other in pairs
+        for column, same in zip(one.T, other.T, strict=True)
+        for chance in _unrelated(law, column, same, sizes=True)
+    )
+
+
+def _unrelated(law: GridLaw, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
+    """Chances of so many equal noises, equal signs and, where sizes are independent too, sizes alike."""
+    at_zero, centre = _centre(law)
+    equal = int((one == other).sum())
+    # Two independent draws are equal no more often than one is at its likeliest value.
+    yield float(bdtrc(equal - 1, len(one), at_zero)) if equal else 1.0
+    signed = (one != 0) & (other != 0)
+    yield _two_sided(int((np.sign(one) == np.sign(other))[signed].sum()), int(signed.sum()), 0.5)
+    if sizes:
+        inside, chance = centre
+        alike = int(((np.abs(one) <= inside) == (np.abs(other) <= inside)).sum())
+        yield _two_sided(alike, len(one), chance**2 + (1 - chance) ** 2)
+
+
+@lru_cache(maxsize=8)
+def _centre(law: GridLaw) -> tuple[float, tuple[float, float]]:
+    """P(noise = 0), and the size below which about half of the noise lies, with its exact chance."""
+    sizes = np.unique(np.round(_deviation(law) * np.linspace(0, 2, 21)))
+    chances = 2 * up_to(law, sizes) - 1
+    half = int(np.argmin(np.abs(chances - 0.5)))
+    return float(chances[0]), (float(sizes[half]), float(chances[half]))
+
+
+def _deviation(law: GridLaw) -> float:
+    variance = 2 * law.scale**2 if law.scale is not None else law.floor + VARIANCE_STEPS * law.quantum
+    return max(1.0, math.sqrt(variance))
+
+
+def _two_sided(count: int, draws: int, chance: float) -> float:
+    if draws == 0:
+        return 1.0
+    above = float(bdtrc(count - 1, draws, chance)) if count else 1.0
+    return min(1.0, 2 * min(float(bdtr(count, draws, chance)), above))
+
+
+def _smallest(chances: Iterable[float]) -> float:
+    """The smallest of several chances, times their number (Bonferroni)."""
+    found = list(chances)
+    return min(1.0, min(found) * len(found)) if found else 1.0

@@ -1,0 +1,188 @@
+"""What a noise law promises to a participant: exact figures, and words.
+
+Neighbours are two sets of readings of one participant. At the level of a *reading* one of them moves by at most the
+distance; at the level of a *participant* all of them do, each by at most the distance. With a distance as wide as the
+range to which devices clip, the promise holds for any readings; with a smaller one, for readings within that distance.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from scipy.optimize import brentq
+
+from sottovoce.errors import BadParameter, UnwiseChoice
+from sottovoce.privacy.lattice import LatticeGaussianProfile, LatticeLaplaceProfile
+from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, Unit
+from sottovoce.privacy.profiles import FlooredAnyNumber, GaussianProfile, LaplaceProfile, Profile, SharedAnyNumber
+from sottovoce.privacy.radial import MOST_READINGS, RadialProfile
+from sottovoce.privacy.sampler import GridLaw, exact_number
+
+_USUAL_DELTA = 1e-5
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise of a noise law for readings up to ``distance`` apart.
+
+    >>> from sottovoce.privacy.laws import FreshVariance
+    >>> promise = FreshVariance(rate=0.5).guarantee(distance=1.0)
+    >>> promise.pure_epsilon
+    1.0
+    """
+
+    law: NoiseLaw
+    distance: float
+    readings: int = 30
+    unit: Unit = "reading"
+    grid: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (0 < self.distance < math.inf):
+            raise BadParameter(
+                f"distance {self.distance!r}: it must be a positive number; use the width of the public range, or less"
+            )
+        if isinstance(self.readings, bool) or not isinstance(self.readings, int) or self.readings < 1:
+            raise BadParameter(
+                f"readings {self.readings!r}: it must be a whole number from 1 on; count a participant's"
+            )
+        if self.unit not in ("reading", "participant"):
+            raise BadParameter(f"unit {self.unit!r}: it must be 'reading' or 'participant'; say whose promise is meant")
+        if self.grid is not None:
+            if not (0 < self.grid < math.inf):
+                raise BadParameter(
+                    f"grid {self.grid!r}: a step must be a positive number; a tenth of the distance is usual"
+                )
+            if exact_number(self.grid) * 10 > exact_number(self.distance):
+                warnings.warn(
+                    f"grid {self.grid:g}: a step should be at most a tenth of the distance {self.distance:g}, "
+                    "or rounding costs accuracy and privacy; choose a finer grid",
+                    UnwiseChoice,
+                    stacklevel=4,
+                )
+
+    @property
+    def _moved(self) -> int:
+        """How many readings move."""
+        return 1 if self.unit == "reading" else self.readings
+
+    @property
+    def _length(self) -> float:
+        """Euclidean length of the move."""
+        return self.distance * math.sqrt(self._moved)
+
+    @cached_property
+    def _profile(self) -> Profile:
+        if self.grid is not None:
+            return self._lattice_profile()
+        law, n = self.law, self.readings
+        if isinstance(law, FreshVariance):
+            return LaplaceProfile(self.distance / law.scale, self._moved)
+        if isinstance(law, SharedVariance) and n == 1:
+            return LaplaceProfile(self.distance * math.sqrt(2 * law.rate), 1)
+        if n <= MOST_READINGS and isinstance(law, SharedVariance | FlooredVariance):
+            floor = law.floor * law.rate if isinstance(law, FlooredVariance) else 0.0
+            return RadialProfile(n, self._length * math.sqrt(law.rate), floor)
+        return self._any_number
+
+    @cached_property
+    def _any_number(self) -> Profile:
+        law = self.law
+        if isinstance(law, SharedVariance):
+            return SharedAnyNumber(law.rate * self._length**2)
+        if isinstance(law, FlooredVariance):
+            return FlooredAnyNumber(self._length, law.floor, law.rate)
+        if isinstance(law, Gaussian):
+            return GaussianProfile(self._length / law.sigma)
+        return self._profile
+
+    def _lattice_profile(self) -> Profile:
+        step = exact_number(self.grid or 0)
+        moved = math.ceil(exact_number(self.distance) / step)
+        law = GridLaw.of(self.law, Fraction(step))
+        if law.scale is not None:
+            return LatticeLaplaceProfile(law.scale, moved, self._moved)
+        return LatticeGaussianProfile(law, moved, self._moved)
+
+    @property
+    def pure_epsilon(self) -> float | None:
+        """The ε that holds without exception (δ = 0), or None where there is none."""
+        return self._profile.pure_epsilon
+
+    def delta(self, epsilon: float) -> float:
+        """δ at this ε: exact for up to 200 readings, above that (and on a grid) valid for any number of them."""
+        return self._profile.delta(_checked_epsilon(epsilon))
+
+    def delta_any_n(self, epsilon: float) -> float:
+        """δ at this ε that no number of readings under one variance can exceed: as if the variance were known."""
+        return self._any_number.delta(_checked_epsilon(epsilon))
+
+    def paper_delta(self, epsilon: float) -> float | None:
+        """δ by the printed theorem of the paper, 1 - exp(-rate·distance²/(2ε)); for the shared law only."""
+        if not isinstance(self.law, SharedVariance) or _checked_epsilon(epsilon) == 0:
+            return None
+        return -math.expm1(-self.law.rate * self._length**2 / (2 * epsilon))
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest ε whose δ is at most this one."""
+        if not 0 <= delta < 1:
+            raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
+        pure = self.pure_epsilon
+        if delta == 0:
+            if pure is None:
+                raise BadParameter(
+                    f"delta 0: the law {self.law} with {self.readings} readings promises nothing without exception; "
+                    "ask for a small delta such as 1e-5, or use a fresh variance per reading"
+                )
+            return pure
+        if self.delta(0.0) <= delta:
+            return 0.0
+        high = pure if pure is not None else 1.0
+        while self.delta(high) > delta:
+            high *= 2
+        return float(brentq(lambda epsilon: math.log(max(self.delta(epsilon), 1e-300) / delta), 0.0, high, xtol=1e-12))
+
+    def sentence(self, epsilon: float | None = None, delta: float | None = None) -> str:
+        """The promise in words for a participant; at ε or at δ if given, else where it reads best."""
+        if epsilon is not None:
+            delta = self.delta(epsilon)
+        elif delta is None and self.pure_epsilon is not None:
+            epsilon, delta = self.pure_epsilon, 0.0
+        else:
+            delta = _USUAL_DELTA if delta is None else delta
+            epsilon = self.epsilon(delta)
+        what = (
+            f"any one of your readings from another value up to {self.distance:g} away"
+            if self.unit == "reading"
+            else f"all your {self.readings} readings together from others, each up to {self.distance:g} away"
+        )
+        exception = "" if delta == 0 else f", except with a chance of at most {_chance(delta)}"
+        return (
+            f"Whoever sees everything that your device sends can hardly tell {what}: nothing they conclude becomes "
+            f"more than {_factor(epsilon)} times as likely{exception}. "
+            f"(ε = {epsilon:.4g}, δ = {delta:.3g}.) They do see which tasks you answered."
+        )
+
+
+def guarantee_of(
+    law: NoiseLaw, distance: float = 1.0, readings: int = 30, unit: Unit = "reading", grid: float | None = None
+) -> Guarantee:
+    """The guarantee of a law; the same as ``law.guarantee(...)``."""
+    return Guarantee(law, distance, readings, unit, grid)
+
+
+def _checked_epsilon(epsilon: float) -> float:
+    if not (0 <= epsilon < math.inf):
+        raise BadParameter(f"epsilon {epsilon!r}: it must be 0 or a positive number; 1 is usual")
+    return epsilon
+
+
+def _factor(epsilon: float) -> str:
+    factor = math.exp(min(epsilon, 700.0))
+    return f"{factor:.3g}" if factor < 1e4 else f"{factor:.1e}"
+
+
+def _chance(delta: float) -> str:
+    return f"1 in {1 / delta:,.0f}" if delta < 0.1 else f"{delta:.0%}"

@@ -1,0 +1,161 @@
+"""Privacy profiles in closed form: δ(ε) for continuous noise.
+
+A profile says how well one output of the mechanism tells two neighbouring inputs apart:
+δ(ε) = sup over events A of P(A) - e^ε P'(A). Each is written so that it keeps its digits down to δ = 1e-300.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import cached_property
+from itertools import accumulate
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfcx, roots_legendre
+
+Floats = NDArray[np.float64]
+
+
+class Profile(Protocol):
+    """δ as a function of ε, and the ε at which δ vanishes, if there is one."""
+
+    @property
+    def pure_epsilon(self) -> float | None: ...
+
+    def delta(self, epsilon: float) -> float: ...
+
+
+def gaussian_delta(epsilon: float, shift: Floats | float) -> Floats:
+    """δ(ε) of normal noise; ``shift`` is the distance of the inputs in standard deviations.
+
+    Φ(a) - e^ε Φ(b) with a = shift/2 - ε/shift and b = a - shift (Balle and Wang 2018). Since b² - a² = 2ε, both terms
+    share the factor exp(-a²/2), and the difference is one of scaled error functions: nothing cancels in the tail.
+    """
+    shift = np.asarray(shift, np.float64)
+    a = shift / 2 - epsilon / shift
+    b = a - shift
+    tail = np.exp(-np.square(np.minimum(a, 0)) / 2) * (
+        erfcx(-np.minimum(a, 0) / math.sqrt(2)) - erfcx(-b / math.sqrt(2))
+    )
+    # Where a > 0 the first term is not small: Φ(a) = 1 - Φ(-a), and the second has its own, smaller exponent.
+    bulk = 2 - np.exp(-np.square(a) / 2) * (erfcx(np.abs(a) / math.sqrt(2)) + erfcx(-b / math.sqrt(2)))
+    return np.asarray(np.where(a > 0, bulk, tail) / 2)
+
+
+@dataclass(frozen=True)
+class GaussianProfile:
+    """Normal noise; ``shift`` in standard deviations."""
+
+    shift: float
+    pure_epsilon: None = None
+
+    def delta(self, epsilon: float) -> float:
+        return float(gaussian_delta(epsilon, self.shift))
+
+
+@dataclass(frozen=True)
+class SharedAnyNumber:
+    """One exponential variance for all readings, however many: as if the server learnt the variance.
+
+    δ(ε) = 1 - exp(-(√(ε² + 2·rate·distance²) - ε) / 2). Given the variance y the noise is normal, and its δ is the
+    chance that a Brownian motion with drift ε/D stays below D/2 up to time y; averaged over an exponential y.
+    """
+
+    scaled_square: float  # rate · distance²
+    pure_epsilon: None = None
+
+    def delta(self, epsilon: float) -> float:
+        # √(ε² + 2x) - ε, without the cancellation at small x
+        excess = 2 * self.scaled_square / (math.sqrt(epsilon**2 + 2 * self.scaled_square) + epsilon)
+        return -math.expm1(-excess / 2)
+
+
+@dataclass(frozen=True)
+class FlooredAnyNumber:
+    """A floor and an exponential part: δ of normal noise, averaged over the variance."""
+
+    distance: float
+    floor: float
+    rate: float
+    pure_epsilon: None = None
+
+    def delta(self, epsilon: float) -> float:
+        # Variances from the floor up, by the exponential's own quantiles on the log scale: the integrand is smooth.
+        nodes, weights = _UNIT_NODES
+        logs = math.log(1e-18) + nodes * (math.log(60.0) - math.log(1e-18))
+        extra = np.exp(logs)
+        density = extra * np.exp(-extra) * weights * (math.log(60.0) - math.log(1e-18))
+        deltas = gaussian_delta(epsilon, self.distance / np.sqrt(self.floor + extra / self.rate))
+        return float(density @ deltas)
+
+
+@dataclass(frozen=True)
+class LaplaceProfile:
+    """Fresh Laplace noise on ``readings`` readings that all move; ``step`` is the pure ε of one.
+
+    For one reading δ(ε) = 1 - exp((ε - step)/2). For n, the moment generating function of the privacy loss is
+    M(s) = ((s+1) e^{s·step} + s e^{-(s+1)·step}) / (2s+1), and δ(ε) = 1/(2πi) ∫ M(s)ⁿ e^{-sε} / (s(s+1)) ds to the
+    right of 0. Expanded by the binomial theorem, terms that decay to the right vanish; the others are residues at -1/2
+    and 0: a finite sum, alternating, hence in decimal arithmetic with digits enough.
+    """
+
+    step: float
+    readings: int
+
+    @property
+    def pure_epsilon(self) -> float:
+        return self.step * self.readings
+
+    def delta(self, epsilon: float) -> float:
+        n = self.readings
+        if epsilon >= self.pure_epsilon:
+            return 0.0
+        if n == 1:
+            return -math.expm1((epsilon - self.step) / 2)
+        with localcontext() as context:
+            context.prec = 60 + n
+            step, total = Decimal(self.step), Decimal(0)
+            for k in range(n // 2, n + 1):
+                reach = (2 * k - n) * step - Decimal(epsilon)
+                if reach > 0:
+                    total += math.comb(n, k) * (-(n - k) * step).exp() * self._residues(k, reach)
+            return max(0.0, float(total))
+
+    def _residues(self, k: int, reach: Decimal) -> Decimal:
+        """Residues of e^{s·reach} (s+1)^{k-1} s^{n-k-1} / (2s+1)^n."""
+        n, half = self.readings, reach / 2
+        # With s = (v-1)/2 it is e^{-reach/2} 2^{1-n} times the coefficient of v^{n-1}
+        # in e^{v·reach/2} (1+v)^{k-1} (v-1)^{n-k-1}.
+        coefficient, power = Decimal(0), Decimal(1)
+        series = self._coefficients[k]
+        for j in range(n):
+            if n - 1 - j < len(series):
+                coefficient += power * series[n - 1 - j]
+            power = power * half / (j + 1)
+        at_zero = Decimal(1 if k == n else 0)
+        return at_zero + coefficient * (-half).exp() / Decimal(2 ** (n - 1))
+
+    @cached_property
+    def _coefficients(self) -> dict[int, list[int]]:
+        """Coefficients in v of (1+v)^{k-1} (v-1)^{n-k-1} for k from n/2 to n, where 1/(v-1) = -(1 + v + v² + …)."""
+        n = self.readings
+        found = {}
+        for k in range(max(1, n // 2), n):
+            series = [math.comb(k - 1, j) for j in range(k)]
+            for _ in range(n - k - 1):
+                series = [low - high for low, high in zip([0, *series], [*series, 0], strict=True)]
+            found[k] = series
+        found[n] = list(accumulate(-math.comb(n - 1, j) for j in range(n)))
+        return found
+
+
+def _unit_nodes(cells: int = 40, order: int = 12) -> tuple[Floats, Floats]:
+    """Composite Gauss–Legendre nodes and weights on [0, 1]."""
+    nodes, weights = roots_legendre(order)
+    places = (np.arange(cells)[:, None] + (nodes + 1) / 2) / cells
+    return places.ravel(), np.tile(weights / 2 / cells, cells)
+
+
+_UNIT_NODES = _unit_nodes()

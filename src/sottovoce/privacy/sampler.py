@@ -1,0 +1,203 @@
+"""The exact sampler: noise for devices, in integers only.
+
+Written by hand because nothing light does it: no floating-point number is involved from the reading to what is sent,
+the random bits come from the operating system, and the outcome is a pure function of those bytes, so that the same
+algorithm in another language gives the same integers (docs/reference/sampler.md, vectors.json).
+
+Discrete Laplace and discrete Gaussian after Canonne, Kamath and Steinke, "The Discrete Gaussian for Differential
+Privacy", NeurIPS 2020. Every probability is a ratio of integers; every test is a comparison of integers.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance
+
+# An exponential variance is drawn as (K + 1)·q with K geometric, P(K = k) ∝ exp(-k / VARIANCE_STEPS) and q its mean
+# over VARIANCE_STEPS: the exponential law rounded up, never zero.
+VARIANCE_STEPS = 1024
+# The scale of Laplace noise, in grid steps, is rounded up to a multiple of 1/SCALE_DENOMINATOR.
+SCALE_DENOMINATOR = 1 << 16
+_BUFFER_BYTES = 256
+_LARGEST_EXPONENT = 400  # beyond that of any double; written out, 1e999999999 would fill the memory
+
+
+class ByteStream:
+    """Random bytes, taken one after the other: from the operating system, or given for a test vector."""
+
+    def __init__(self, read: Callable[[int], bytes] = os.urandom) -> None:
+        self._read = read
+        self._buffer = b""
+        self._place = 0
+        self.used = 0  # bytes taken so far
+
+    def take(self, count: int) -> int:
+        """The next bytes, as one big-endian number."""
+        end = self._place + count
+        if end > len(self._buffer):
+            self._buffer = self._buffer[self._place :] + self._read(max(count, _BUFFER_BYTES))
+            self._place, end = 0, count
+        number = int.from_bytes(self._buffer[self._place : end], "big")
+        self._place = end
+        self.used += count
+        return number
+
+
+def uniform(stream: ByteStream, bound: int) -> int:
+    """A whole number from 0 to ``bound`` - 1: as many bits as needed, drawn again while too large."""
+    bits = (bound - 1).bit_length()
+    count, mask = (bits + 7) // 8, (1 << bits) - 1
+    while True:
+        number = stream.take(count) & mask
+        if number < bound:
+            return number
+
+
+def bernoulli_exp(stream: ByteStream, numerator: int, denominator: int) -> bool:
+    """True with probability exp(-numerator/denominator)."""
+    whole, rest = divmod(numerator, denominator)
+    for _ in range(whole):
+        if not _bernoulli_exp_fraction(stream, 1, 1):
+            return False
+    return _bernoulli_exp_fraction(stream, rest, denominator)
+
+
+def _bernoulli_exp_fraction(stream: ByteStream, numerator: int, denominator: int) -> bool:
+    """The same for a ratio of at most 1: the first failing trial among odd and even ones decides."""
+    trial = 1
+    while uniform(stream, denominator * trial) < numerator:
+        trial += 1
+    return trial % 2 == 1
+
+
+def geometric(stream: ByteStream, numerator: int, denominator: int) -> int:
+    """k with probability proportional to exp(-k·denominator/numerator)."""
+    while True:
+        low = uniform(stream, numerator)
+        if bernoulli_exp(stream, low, numerator):
+            break
+    high = 0
+    while _bernoulli_exp_fraction(stream, 1, 1):
+        high += 1
+    return (low + numerator * high) // denominator
+
+
+def discrete_laplace(stream: ByteStream, numerator: int, denominator: int) -> int:
+    """An integer k with probability proportional to exp(-|k|/scale), scale = numerator/denominator."""
+    while True:
+        size = geometric(stream, numerator, denominator)
+        negative = uniform(stream, 2) == 1
+        if not (negative and size == 0):  # zero has no sign: it would be twice as likely
+            return -size if negative else size
+
+
+def discrete_gaussian(stream: ByteStream, numerator: int, denominator: int) -> int:
+    """An integer k with probability proportional to exp(-k²/(2·variance)), variance = numerator/denominator."""
+    scale = isqrt(numerator // denominator) + 1
+    # exp(-(|k| - variance/scale)² / (2·variance)), with everything multiplied out
+    shared = 2 * numerator * denominator * scale * scale
+    while True:
+        candidate = discrete_laplace(stream, scale, 1)
+        distance = abs(candidate) * denominator * scale - numerator
+        if bernoulli_exp(stream, distance * distance, shared):
+            return candidate
+
+
+@dataclass(frozen=True)
+class GridLaw:
+    """A noise law on the integers: what the sampler really draws, in units of the task's grid.
+
+    ``scale`` is that of discrete Laplace noise (fresh law); otherwise noise is discrete Gaussian with variance
+    ``floor`` + (K + 1)·``quantum``, K geometric, or just ``floor`` where there is no quantum.
+    """
+
+    scale: Fraction | None = None
+    floor: Fraction = Fraction(0)
+    quantum: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, law: NoiseLaw, grid: Fraction) -> "GridLaw":
+        if isinstance(law, FreshVariance):
+            squared = 1 / (2 * law.exact("rate") * grid * grid)
+            steps = squared * SCALE_DENOMINATOR * SCALE_DENOMINATOR
+            return cls(scale=Fraction(_root_rounded_up(steps), SCALE_DENOMINATOR))
+        if isinstance(law, Gaussian):
+            return cls(floor=(law.exact("sigma") / grid) ** 2)
+        if isinstance(law, SharedVariance | FlooredVariance):
+            floor = law.exact("floor") / grid**2 if isinstance(law, FlooredVariance) else Fraction(0)
+            return cls(floor=floor, quantum=1 / (law.exact("rate") * grid**2 * VARIANCE_STEPS))
+        raise BadParameter(f"noise law {law}: the sampler does not know it; use one of the four laws")
+
+    def draw(self, count: int, stream: ByteStream) -> list[int]:
+        """Noise for all readings of one participant: first his variance, where one is drawn, then each reading's."""
+        if self.scale is not None:
+            return [discrete_laplace(stream, *self.scale.as_integer_ratio()) for _ in range(count)]
+        variance = self.floor
+        if self.quantum:
+            variance += (geometric(stream, VARIANCE_STEPS, 1) + 1) * self.quantum
+        return [discrete_gaussian(stream, *variance.as_integer_ratio()) for _ in range(count)]
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """What a device does to a participant's readings: clip to the public range, round to the public grid, add noise.
+
+    Outcomes are whole grid steps. They may lie outside the range: drawing again or clamping would break the guarantee.
+
+    >>> from sottovoce.privacy.laws import Gaussian
+    >>> sampler = Sampler(Gaussian(sigma=3.0), grid=Fraction("0.5"), low=Fraction(0), high=Fraction(10))
+    >>> sampler.steps("12.3"), sampler.steps("4.75"), sampler.steps("4.74")
+    (20, 10, 9)
+    """
+
+    law: NoiseLaw
+    grid: Fraction
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.grid <= 0:
+            raise BadParameter(f"grid {self.grid}: a step must be a positive number; a tenth of the distance is usual")
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise BadParameter(
+                f"range {float(self.low):g}:{float(self.high):g}: the low end must be below the high end; swap them"
+            )
+
+    def steps(self, reading: str | int | float | Fraction) -> int:
+        """The reading, clipped and rounded, in grid steps: ⌊x/g + ½⌋."""
+        exact = exact_number(reading)
+        if self.low is not None:
+            exact = max(exact, self.low)
+        if self.high is not None:
+            exact = min(exact, self.high)
+        return (exact / self.grid + Fraction(1, 2)).__floor__()
+
+    def perturb(self, readings: Iterable[str | int | float | Fraction], stream: ByteStream | None = None) -> list[int]:
+        """Noisy grid steps for all readings of one participant; each call draws new noise, so call it once."""
+        steps = [self.steps(reading) for reading in readings]
+        noise = GridLaw.of(self.law, self.grid).draw(len(steps), stream or ByteStream())
+        return [step + disturbance for step, disturbance in zip(steps, noise, strict=True)]
+
+
+def exact_number(text: str | int | float | Fraction) -> Fraction:
+    """A number as the decimal that a person sees.
+
+    >>> exact_number(0.1)
+    Fraction(1, 10)
+    """
+    try:
+        if isinstance(text, str) and abs(int(text.lower().partition("e")[2] or 0)) > _LARGEST_EXPONENT:
+            raise ValueError
+        return Fraction(repr(float(text))) if isinstance(text, float) else Fraction(text)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise BadParameter(f"reading {text!r}: it must be a finite number; leave it out if there is none") from None
+
+
+def _root_rounded_up(number: Fraction) -> int:
+    """The smallest whole number whose square is at least ``number``."""
+    root = isqrt(number.__ceil__())
+    return root if root * root >= number else root + 1

@@ -1,0 +1,126 @@
+"""perturb, guarantee and plan on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from command import rows_of, run
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("readings")
+    assert run("simulate", folder, "--participants", 30, "--objects", 20, "--seed", 1).returncode == 0
+    return folder / "claims.csv"
+
+
+def test_perturbed_claims_are_on_the_grid_and_carry_their_law(readings, tmp_path):
+    out = tmp_path / "noisy.csv"
+    ran = run("perturb", readings, "--noise", "fresh:0.5", "--range", "0:10", "--grid", "0.05", "--out", out, "--json")
+    assert ran.returncode == 0, ran.stderr
+    raw, noisy = sv.Claims.read(readings), sv.Claims.read(out)
+    assert json.loads(ran.stdout)["clipped"] == int(((raw.values < 0) | (raw.values > 10)).sum()) > 0
+    steps = noisy.values / 0.05
+    np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
+    assert noisy.noise == "fresh:0.5"
+    assert noisy.values.min() < 0  # noise may leave the range: it is never clamped
+    noise = noisy.values - np.clip(raw.values, 0, 10)
+    assert abs(noise.mean()) < 5 * np.sqrt(2 / 600)
+    assert abs(noise.var() - 2) < 5 * np.sqrt(20 / 600)  # Laplace of scale 1: kurtosis 6, Var(s²) ≈ (24 - 4)/n
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl"])
+def test_the_law_is_kept_in_every_format(readings, tmp_path, suffix):
+    out = tmp_path / f"noisy{suffix}"
+    assert run("perturb", readings, "--noise", "shared:0.5", "--out", out).returncode == 0
+    assert sv.Claims.read(out).noise == "shared:0.5"
+    assert json.loads(run("discover", out, "--json").stdout)["claims"] == 600
+
+
+def test_two_runs_draw_different_noise(readings, tmp_path):
+    for name in ("a.csv", "b.csv"):
+        run("perturb", readings, "--noise", "gaussian:1", "--out", tmp_path / name)
+    assert rows_of(tmp_path / "a.csv") != rows_of(tmp_path / "b.csv")
+
+
+def test_claims_of_two_laws_are_not_mixed(tmp_path):
+    (tmp_path / "c.csv").write_text("user,object,value,noise_law\na,x,1,shared:0.5\nb,x,2,fresh:0.5\n")
+    ran = run("discover", tmp_path / "c.csv")
+    assert ran.returncode == 2
+    assert "one law" in " ".join(ran.stderr.split())
+
+
+def test_guarantee_json_has_the_agreed_form():
+    found = json.loads(
+        run("guarantee", "--noise", "shared:0.5", "--distance", 1, "--readings", 30, "--epsilon", 1, "--json").stdout
+    )
+    promise = sv.SharedVariance(0.5).guarantee(1.0, 30)
+    assert found["noise"] == "shared:0.5"
+    assert (found["distance"], found["readings"], found["epsilon"]) == (1.0, 30, 1.0)
+    assert (found["delta"], found["delta_any_n"]) == (promise.delta(1), promise.delta_any_n(1))
+    assert found["pure_epsilon"] is None
+    assert found["paper_delta"] == promise.paper_delta(1)
+    fresh = json.loads(run("guarantee", "--noise", "fresh:0.5", "--json").stdout)
+    assert (fresh["epsilon"], fresh["delta"], fresh["pure_epsilon"], fresh["paper_delta"]) == (1.0, 0.0, 1.0, None)
+
+
+def test_guarantee_in_words():
+    ran = run("guarantee", "--noise", "gaussian:3.7", "--unit", "participant", "--readings", 5, "--delta", "1e-6")
+    assert ran.returncode == 0, ran.stderr
+    assert "all your 5 readings" in " ".join(ran.stdout.split())
+
+
+def test_plan_json_and_picture(tmp_path):
+    ran = run(
+        "plan",
+        "--simulations",
+        3,
+        "--participants",
+        40,
+        "--readings",
+        5,
+        "--error",
+        0.1,
+        "--plot",
+        tmp_path / "p.svg",
+        "--json",
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["plans"][0]["noise"].startswith("fresh:")
+    assert found["plans"][0]["participants_needed"] > 0
+    assert "<svg" in (tmp_path / "p.svg").read_text()[:1000]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["guarantee", "--noise", "shared:-1"], ["rate -1.0", "positive"]),
+        (["guarantee", "--noise", "shared:nan"], ["nan", "positive"]),
+        (["guarantee", "--noise", "fresh:1", "--distance", "0"], ["distance 0", "positive"]),
+        (["guarantee", "--noise", "fresh:1", "--readings", "0"], ["readings 0"]),
+        (["guarantee", "--noise", "gaussian:1", "--delta", "1"], ["delta 1", "below 1"]),
+        (["guarantee", "--noise", "gaussian:1", "--delta", "0.1", "--epsilon", "1"], ["give one of them"]),
+        (["perturb", "READINGS", "--noise", "fresh:1", "--range", "5:1", "--out", "x.csv"], ["5:1", "swap"]),
+        (["perturb", "READINGS", "--noise", "fresh:1", "--range", "5", "--out", "x.csv"], ["LO:HI"]),
+        (["perturb", "READINGS", "--noise", "fresh:1", "--grid", "-1", "--out", "x.csv"], ["grid -1"]),
+        (["perturb", "READINGS", "--noise", "fresh:1", "--grid", "x", "--out", "x.csv"], ["'x'"]),
+        (["plan", "--epsilon", "0"], ["epsilon 0"]),
+    ],
+)
+def test_bad_input_exits_with_2(arguments, words, readings, tmp_path):
+    ran = run(*[readings if argument == "READINGS" else argument for argument in arguments], cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    said = " ".join(ran.stderr.split())
+    for word in words:
+        assert word in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unwise_grid_is_a_warning():
+    ran = run("guarantee", "--noise", "fresh:1", "--grid", "0.5", "--json")
+    assert ran.returncode == 0
+    assert "a tenth of the distance" in " ".join(ran.stderr.split())

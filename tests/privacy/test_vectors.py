@@ -1,0 +1,154 @@
+"""The test vectors: what every implementation of the sampler must give from the same bytes.
+
+`vectors.json` is part of the package. After a wanted change of the algorithm, ``write_vectors()`` makes it anew:
+
+    PYTHONPATH=tests python tests/privacy/test_vectors.py
+"""
+
+import json
+from fractions import Fraction
+from importlib.resources import files
+
+import pytest
+
+from byte_streams import seeded_stream
+from sottovoce.privacy import sampler
+from sottovoce.privacy.laws import LAWS, parse_law
+
+FILE = files("sottovoce.privacy") / "vectors.json"
+DRAWS = 24  # outputs of a primitive, one after the other
+
+# Numbers are decimal text wherever another language might round them.
+PRIMITIVES = [
+    ("uniform", 1),  # takes no byte
+    ("uniform", 2),
+    ("uniform", 6),
+    ("uniform", 256),
+    ("uniform", 257),
+    ("uniform", 1_000_003),
+    ("uniform", 1 << 48),
+    ("uniform", (1 << 52) + 1),  # nearly every other draw is rejected
+    ("bernoulli_exp", 0, 1),
+    ("bernoulli_exp", 1, 1),
+    ("bernoulli_exp", 1, 3),
+    ("bernoulli_exp", 7, 2),
+    ("bernoulli_exp", 4, 2),
+    ("bernoulli_exp", 123_456_789_012_345_678_901, 987_654_321_098_765_432_109),
+    ("geometric", 1, 1),
+    ("geometric", 1, 3),
+    ("geometric", 1024, 1),
+    ("geometric", 65_537, 4096),
+    ("discrete_laplace", 1, 1),
+    ("discrete_laplace", 1, 4),
+    ("discrete_laplace", 5, 2),
+    ("discrete_laplace", 6_553_601, 65_536),
+    ("discrete_gaussian", 1, 100),
+    ("discrete_gaussian", 1, 1),
+    ("discrete_gaussian", 1369, 100),
+    ("discrete_gaussian", 25_000_001, 7),
+    ("discrete_gaussian", 1 << 90, (1 << 20) + 7),
+]
+
+HALVES = ["-2.5", "-1.5", "-0.5", "0.5", "1.5", "2.5", "-0.75", "0.25", "-0.25", "0"]
+MANY = [f"{number / 8:g}" for number in range(-60, 60, 4)]
+KEYS = ("name", "law", "grid", "low", "high", "readings")
+SAMPLERS = [
+    ("fresh, one reading", "fresh:0.5", "0.1", None, None, ["3.14"]),
+    ("fresh, thirty readings", "fresh:0.5", "0.1", "-10", "10", MANY),
+    ("fresh, small noise: halves go up, also below zero", "fresh:200.0", "1", None, None, HALVES),
+    ("fresh, scale rounded up from an irrational number", "fresh:0.3", "0.25", None, None, ["1", "2", "3"]),
+    ("fresh, large noise", "fresh:1e-08", "0.01", "0", "100", ["12.345", "99.995", "100.005"]),
+    ("fresh, clipped at both ends", "fresh:2.0", "0.5", "-3", "4", ["-3.01", "-3", "-1e3", "4", "4.2", "1000000"]),
+    ("fresh, low end only, between grid steps", "fresh:2.0", "1", "0.3", None, ["-5", "0.3", "0.6", "7"]),
+    ("shared, one reading", "shared:0.5", "0.1", None, None, ["-1.05"]),
+    ("shared, thirty readings", "shared:0.5", "0.1", "-10", "10", MANY),
+    ("shared, small noise", "shared:1000.0", "1", None, None, HALVES),
+    ("shared, large noise", "shared:1e-09", "0.001", None, None, ["1.0005", "-1.0005"]),
+    ("shared, high end only", "shared:0.02", "0.5", None, "9.75", ["10", "9.75", "9.74", "-40"]),
+    ("floored, one reading", "floored:10.2:0.07", "0.1", None, None, ["20.55"]),
+    ("floored, thirty readings", "floored:10.2:0.07", "0.1", "-10", "10", MANY),
+    ("floored, small noise", "floored:0.01:500.0", "1", None, None, HALVES),
+    ("gaussian, one reading", "gaussian:3.7", "0.1", None, None, ["7"]),
+    ("gaussian, thirty readings", "gaussian:3.7", "0.1", "-10", "10", MANY),
+    ("gaussian, small noise", "gaussian:0.1", "1", None, None, HALVES),
+    ("gaussian, large noise", "gaussian:123456.789", "0.001", "0", "1", ["0.5", "0.0005", "0.9995"]),
+    ("gaussian, exponents in the text", "gaussian:2.5e-05", "1e-05", None, None, ["1.5e-05", "-1.5e-05", "1E-4"]),
+    ("gaussian, grid that is no decimal fraction of the range", "gaussian:1.0", "0.3", "0", "1", ["0", "0.45", "1"]),
+    ("no readings", "shared:0.5", "1", None, None, []),
+]  # fmt: skip
+
+
+def play_primitive(vector):
+    stream = seeded_stream(vector["seed"])
+    draw = getattr(sampler, vector["primitive"])
+    outputs = [draw(stream, *map(int, vector["parameters"])) for _ in range(DRAWS)]
+    return {"outputs": outputs, "bytes_used": stream.used}
+
+
+def play_sampler(vector):
+    stream = seeded_stream(vector["seed"])
+    low, high = (None if end is None else Fraction(end) for end in (vector["low"], vector["high"]))
+    device = sampler.Sampler(parse_law(vector["law"]), Fraction(vector["grid"]), low, high)
+    steps = [device.steps(reading) for reading in vector["readings"]]
+    return {"steps": steps, "outputs": device.perturb(vector["readings"], stream), "bytes_used": stream.used}
+
+
+def make_vectors():
+    primitives = [
+        {"primitive": name, "parameters": list(map(str, parameters)), "seed": f"{name} {number}"}
+        for number, (name, *parameters) in enumerate(PRIMITIVES)
+    ]
+    samplers = [
+        dict(zip(KEYS, case, strict=True)) | {"seed": f"{case[0]} {run}"} for case in SAMPLERS for run in (1, 2)
+    ]
+    return {
+        "primitives": [vector | play_primitive(vector) for vector in primitives],
+        "samplers": [vector | play_sampler(vector) for vector in samplers],
+    }
+
+
+def write_vectors():
+    """One vector per line: a change shows as the lines that it changes."""
+    groups = [
+        f'"{name}": [\n' + ",\n".join(json.dumps(vector) for vector in vectors) + "\n]"
+        for name, vectors in make_vectors().items()
+    ]
+    FILE.write_text("{\n" + ",\n".join(groups) + "\n}\n")
+
+
+VECTORS = json.loads(FILE.read_text()) if FILE.is_file() else {"primitives": [], "samplers": []}
+
+
+@pytest.mark.parametrize("vector", VECTORS["primitives"], ids=lambda vector: vector["seed"])
+def test_primitives_give_the_recorded_integers(vector):
+    assert vector | play_primitive(vector) == vector
+
+
+@pytest.mark.parametrize("vector", VECTORS["samplers"], ids=lambda vector: vector["seed"])
+def test_devices_give_the_recorded_integers(vector):
+    assert vector | play_sampler(vector) == vector
+
+
+def test_the_file_holds_every_case_and_no_other():
+    assert make_vectors() == VECTORS
+
+
+def test_every_law_and_primitive_has_vectors():
+    assert {vector["law"].split(":")[0] for vector in VECTORS["samplers"]} == set(LAWS)
+    drawn = {"uniform", "bernoulli_exp", "geometric", "discrete_laplace", "discrete_gaussian"}
+    assert {vector["primitive"] for vector in VECTORS["primitives"]} == drawn
+
+
+def test_no_number_is_too_large_for_a_double():
+    def numbers(content):
+        if isinstance(content, dict | list):
+            for entry in content.values() if isinstance(content, dict) else content:
+                yield from numbers(entry)
+        elif not isinstance(content, str | bool | None):
+            yield content
+
+    assert all(isinstance(number, int) and abs(number) < 1 << 53 for number in numbers(VECTORS))
+
+
+if __name__ == "__main__":
+    write_vectors()
