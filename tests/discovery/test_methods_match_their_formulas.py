@@ -21,7 +21,9 @@ CASES = [
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 6])
-@pytest.mark.parametrize(("method", "formula", "options"), CASES, ids=lambda case: repr(case) if case else "")
+@pytest.mark.parametrize(
+    ("method", "formula", "options"), CASES, ids=lambda case: getattr(case, "__name__", repr(case))
+)
 @pytest.mark.parametrize("crowd", ["dense", "sparse"])
 def test_method_matches_its_formula(crowd, method, formula, options, iterations, request):
     matrix = request.getfixturevalue(crowd)

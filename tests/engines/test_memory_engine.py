@@ -6,7 +6,12 @@ import pytest
 import sottovoce as sv
 from sottovoce.engines import MemoryEngine, memory
 
-METHODS = [sv.CRH, sv.GTM, sv.CATD, sv.LFCN, lambda **options: sv.CRH(loss="absolute", **options)]
+
+def pm(**options):
+    return sv.CRH(loss="absolute", normalise="max", **options)
+
+
+METHODS = [sv.CRH, sv.GTM, sv.CATD, sv.LFCN, pm]
 
 
 @pytest.fixture(scope="module")
