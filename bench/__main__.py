@@ -74,8 +74,9 @@ def compare_crowd_kit() -> None:
         if not (PEERS / ".ready").exists():
             console.print("\nmaking an environment for crowd-kit …")
             subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
-            python = PEERS / "bin" / "python"
-            subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", HERE / "peers.txt"], check=True)
+            pip = (PEERS / "bin" / "python", "-m", "pip", "install", "--quiet")
+            subprocess.run([*pip, "--upgrade", "pip>=25.1"], check=True)
+            subprocess.run([*pip, "--group", f"{HERE.parent / 'pyproject.toml'}:bench"], check=True)
             (PEERS / ".ready").touch()
         ran = subprocess.run(
             [PEERS / "bin" / "python", HERE / "crowd_kit_peer.py", path], check=True, capture_output=True, text=True

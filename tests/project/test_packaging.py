@@ -36,7 +36,7 @@ def test_wheel_holds_the_package_and_nothing_else(built):
     (wheel,) = built.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert "sottovoce/py.typed" in names
+    assert {"sottovoce/py.typed", "sottovoce/privacy/vectors.json"} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert all(name.startswith(("sottovoce/", "sottovoce-")) for name in names)
     assert not any("__pycache__" in name for name in names)

@@ -1,6 +1,5 @@
 """``sottovoce audit``: does the sampler keep its promise?"""
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar
+from sottovoce.cli.output import JsonOption, console, number, print_json, progress_bar, told_warnings
 from sottovoce.errors import BadParameter, UnwiseChoice
 
 if TYPE_CHECKING:
@@ -52,8 +51,7 @@ def audit(
         raise BadParameter(f"input {input}: the draws do not say their law; add --noise, such as --noise fresh:0.5")
     laws = [parse_law(text) for text in ([noise] if noise else _EXAMPLES)]
     audits = []
-    with progress_bar() as progress, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UnwiseChoice)
+    with told_warnings(UnwiseChoice), progress_bar() as progress:
         for law in laws:
             task = progress.add_task(f"auditing {law}", total=None)
             if input:
@@ -75,8 +73,6 @@ def audit(
         print_json({"passed": passed, "audits": [found.summary() for found in audits]})
     else:
         _print_audits(audits)
-    for message in dict.fromkeys(str(warning.message) for warning in caught):
-        notes.print(f"[yellow]Warning:[/] {escape(message)}", highlight=False)
     if not passed:
         raise typer.Exit(1)
 

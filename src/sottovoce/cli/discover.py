@@ -1,7 +1,6 @@
 """``sottovoce discover``: from a table of claims to truths."""
 
 import sys
-import warnings
 from enum import StrEnum
 from pathlib import Path
 from statistics import median
@@ -11,7 +10,16 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, decimals_for, notes, number, print_json, progress_bar
+from sottovoce.cli.output import (
+    JsonOption,
+    console,
+    decimals_for,
+    notes,
+    number,
+    print_json,
+    progress_bar,
+    told_warnings,
+)
 from sottovoce.errors import ConvergenceWarning
 
 if TYPE_CHECKING:
@@ -70,8 +78,7 @@ def discover(
     from sottovoce.claims import Claims
     from sottovoce.discovery import METHODS, Comparison
 
-    with progress_bar() as progress, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
+    with told_warnings(ConvergenceWarning), progress_bar() as progress:
         reading = progress.add_task("reading", total=None)
         table = Claims.read(
             sys.stdin.buffer if claims == "-" else claims,
@@ -105,8 +112,6 @@ def discover(
         print_json(comparison.summary(level) | ({"scores": scores} if scores else {}))
     else:
         _print_result(comparison, table, level, scores)
-    for warning in caught:
-        notes.print(f"[yellow]Warning:[/] {escape(str(warning.message))}", highlight=False)
     for path in (out, weights, plot):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)

@@ -3,12 +3,14 @@
 import json
 import math
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 console = Console()
@@ -49,6 +51,17 @@ def decimals_for(uncertainty: float) -> int | None:
     if not (0 < uncertainty < math.inf):
         return None
     return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
+
+
+@contextmanager
+def told_warnings(*kinds: type[Warning]) -> Iterator[None]:
+    """Warnings of these kinds are told after the work, in one line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        for kind in kinds:
+            warnings.simplefilter("always", kind)
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        notes.print(f"[yellow]Warning:[/] {escape(text)}", highlight=False)
 
 
 @contextmanager

@@ -1,8 +1,5 @@
 """``sottovoce perturb``, ``guarantee`` and ``plan``: noise, what it promises, and how to choose it."""
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar
+from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar, told_warnings
 from sottovoce.errors import BadParameter, UnwiseChoice
 
 if TYPE_CHECKING:
@@ -25,16 +22,6 @@ NoiseOption = Annotated[
 class UnitName(StrEnum):
     READING = "reading"
     PARTICIPANT = "participant"
-
-
-@contextmanager
-def told_warnings() -> Iterator[None]:
-    """Unwise choices are told after the work, in one line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UnwiseChoice)
-        yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        notes.print(f"[yellow]Warning:[/] {escape(text)}", highlight=False)
 
 
 def perturb(
@@ -117,7 +104,7 @@ def guarantee(
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
-    with told_warnings():
+    with told_warnings(UnwiseChoice):
         promise = parse_law(noise).guarantee(distance, readings, unit.value, grid)
     pure = promise.pure_epsilon
     if epsilon is None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, chdtrc, ndtr
 
+from sottovoce.privacy.lattice import drawn_variances
 from sottovoce.privacy.sampler import VARIANCE_STEPS, GridLaw
 
 Numbers = NDArray[np.float64]
@@ -51,22 +52,13 @@ def up_to(law: GridLaw, bounds: Numbers) -> Numbers:
         ratio = math.exp(-1 / law.scale)
         beyond = ratio ** (sizes + 1) / (1 + ratio)
     else:
-        variances, chances = _variances(law)
+        variances, chances = drawn_variances(law)
         beyond = np.zeros(len(sizes))
         wide = variances >= _WIDE
         for place, size in enumerate(sizes):
             beyond[place] = chances[wide] @ _beyond_wide(float(size), variances[wide])
         beyond += chances[~wide] @ _beyond_narrow(sizes, variances[~wide])
     return np.where(bounds >= 0, 1 - beyond[places], beyond[places])
-
-
-def _variances(law: GridLaw) -> tuple[Numbers, Numbers]:
-    """The variances that may be drawn, and their chances."""
-    if not law.quantum:
-        return np.array([float(law.floor)]), np.ones(1)
-    drawn = np.arange(30.0 * VARIANCE_STEPS)  # what is left out has a chance of e^-30
-    chances = -math.expm1(-1 / VARIANCE_STEPS) * np.exp(-drawn / VARIANCE_STEPS)
-    return float(law.floor) + (drawn + 1) * float(law.quantum), chances
 
 
 def _beyond_wide(bound: float, variances: Numbers) -> Numbers:

@@ -8,7 +8,6 @@ figure valid for any number of readings.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermeval
@@ -30,6 +29,15 @@ _ROWS = 2048  # variances summed at once
 _SMOOTH = 4.0
 # A lattice of losses longer than this is as good as continuous, to 1e-7 of itself.
 _LONGEST_LATTICE = 1 << 22
+
+
+def drawn_variances(law: GridLaw) -> tuple[Floats, Floats]:
+    """The variances (in grid steps) that the sampler may draw, and their chances."""
+    if not law.quantum:
+        return np.array([float(law.floor)]), np.ones(1)
+    drawn = np.arange(45.0 * VARIANCE_STEPS)  # what is left out has a chance of e^-45
+    chances = -math.expm1(-1 / VARIANCE_STEPS) * np.exp(-drawn / VARIANCE_STEPS)
+    return float(law.floor) + (drawn + 1) * float(law.quantum), chances
 
 
 @dataclass(frozen=True)
@@ -89,17 +97,8 @@ class LatticeGaussianProfile:
     readings: int
     pure_epsilon: None = None
 
-    @cached_property
-    def _variances(self) -> tuple[Floats, Floats]:
-        """The variances that may be drawn, and their chances."""
-        if not self.law.quantum:
-            return np.array([float(self.law.floor)]), np.ones(1)
-        drawn = np.arange(45.0 * VARIANCE_STEPS)  # what is left out has a chance of e^-45
-        chances = -math.expm1(-1 / VARIANCE_STEPS) * np.exp(-drawn / VARIANCE_STEPS)
-        return float(self.law.floor) + (drawn + 1) * float(self.law.quantum), chances
-
     def delta(self, epsilon: float) -> float:
-        variances, chances = self._variances
+        variances, chances = drawn_variances(self.law)
         deltas = np.empty_like(variances)
         rough = (variances < _SMOOTH) & (self.readings > 1)
         for place in np.flatnonzero(rough):
@@ -111,7 +110,6 @@ class LatticeGaussianProfile:
         for first in range(0, len(narrow), _ROWS):
             part = narrow[first : first + _ROWS]
             deltas[part] = _summed_delta(epsilon, shift, together[part])
-        # The sampled law is cut where its chance is e^-45; beyond, noise is larger and δ smaller.
         return float(chances @ deltas)
 
     def _rough_delta(self, epsilon: float, variance: float) -> float:
