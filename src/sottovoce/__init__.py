@@ -26,6 +26,7 @@ _ROOM_OF = {
     "LFCN": "discovery",
     "Mean": "discovery",
     "Median": "discovery",
+    "NoiseAware": "discovery",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
@@ -50,6 +51,7 @@ __all__ = [
     "Gaussian",
     "Mean",
     "Median",
+    "NoiseAware",
     "NoiseLaw",
     "SharedVariance",
     "SottovoceError",
@@ -63,7 +65,7 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
-    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, TruthDiscovery
+    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, NoiseAware, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
     from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, parse_law

@@ -6,7 +6,7 @@ import pytest
 import sottovoce as sv
 
 nan = float("nan")
-METHODS = [sv.CRH, sv.GTM, sv.CATD, sv.LFCN, sv.Mean, sv.Median]
+METHODS = [sv.NoiseAware, sv.CRH, sv.GTM, sv.CATD, sv.LFCN, sv.Mean, sv.Median]
 EVERY_METHOD = pytest.mark.parametrize(
     "method", [*METHODS, lambda: sv.CRH(loss="absolute"), lambda: sv.CRH(normalise="max")],
     ids=[*(method.__name__ for method in METHODS), "CRH absolute", "CRH max"],

@@ -30,6 +30,7 @@ _ROWS_SHOWN = 20
 
 
 class Method(StrEnum):
+    NOISE_AWARE = "noise-aware"
     CRH = "crh"
     GTM = "gtm"
     CATD = "catd"
@@ -53,7 +54,14 @@ def discover(
     claims: Annotated[
         str, typer.Argument(help="Claims: CSV, Parquet, Arrow or JSON Lines; - reads CSV from the input.")
     ],
-    method: Annotated[Method, typer.Option(help="How to find the truths.")] = Method.CRH,
+    method: Annotated[
+        Method | None,
+        typer.Option(help="How to find the truths; by default noise-aware where the noise law is known, else crh."),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(help="Noise law of the claims, such as shared:0.5; by default what the file itself says."),
+    ] = None,
     user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
     object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
     value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value",
@@ -76,7 +84,7 @@ def discover(
     Prints the truth of each object with an interval, and the plain mean and median beside it.
     """
     from sottovoce.claims import Claims
-    from sottovoce.discovery import METHODS, Comparison
+    from sottovoce.discovery import METHODS, Comparison, NoiseAware
 
     with told_warnings(ConvergenceWarning), progress_bar() as progress:
         reading = progress.add_task("reading", total=None)
@@ -86,15 +94,18 @@ def discover(
             progress=lambda done, size: progress.update(reading, completed=done, total=size),
         )  # fmt: skip
         progress.remove_task(reading)
-        iterating = progress.add_task(f"{method.value}: first iteration", total=max_iter)
-        fit = METHODS[method.value](max_iter=max_iter, tol=tol)
+        law = noise or table.noise
+        chosen = method.value if method else "noise-aware" if law else "crh"
+        iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
+        options = {"noise": law} if chosen == NoiseAware.name else {}
+        fit = METHODS[chosen](max_iter=max_iter, tol=tol, **options)
         comparison = Comparison.of(
             fit,
             table,
             progress=lambda done, move: progress.update(
                 iterating,
                 completed=done,
-                description=f"{method.value}: iteration {done}, largest move {move:.1e}",
+                description=f"{chosen}: iteration {done}, largest move {move:.1e}",
             ),
         )
     fit.intervals(level)  # a bad level is told before anything is written

@@ -7,8 +7,11 @@ from sottovoce.discovery.comparison import Comparison
 from sottovoce.discovery.crh import CRH
 from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.lfcn import LFCN
+from sottovoce.discovery.noise_aware import NoiseAware
 
-METHODS: dict[str, type[TruthDiscovery]] = {method.name: method for method in (CRH, GTM, CATD, LFCN, Mean, Median)}
+METHODS: dict[str, type[TruthDiscovery]] = {
+    method.name: method for method in (NoiseAware, CRH, GTM, CATD, LFCN, Mean, Median)
+}
 
 __all__ = [
     "CATD",
@@ -19,6 +22,7 @@ __all__ = [
     "Comparison",
     "Mean",
     "Median",
+    "NoiseAware",
     "TruthDiscovery",
     "UserLosses",
 ]

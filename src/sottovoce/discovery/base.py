@@ -110,6 +110,11 @@ class TruthDiscovery(ABC):
             if progress is not None:
                 progress(len(history), history[-1])
         self.truths_, self.weights_ = truths, weights
+        self._conclude(history)
+        self.effective_users_, self._variance = engine.precision(truths, weights)
+
+    def _conclude(self, history: list[float]) -> None:
+        """Keep the moves of all iterations; warn if the last one was still too large."""
         self.n_iter_, self.history_ = len(history), np.array(history)
         self.converged_ = history[-1] <= self.tol
         if not self.converged_ and self.tol > 0:
@@ -117,9 +122,8 @@ class TruthDiscovery(ABC):
                 f"{type(self).__name__}: after {self.n_iter_} iterations a truth still moves by {history[-1]:.2g} "
                 f"of its object's spread, more than tol={self.tol:g}; raise max_iter, or tol if that is near enough",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        self.effective_users_, self._variance = engine.precision(truths, weights)
 
     def _usable(self, weights: Floats, compared: NDArray[np.bool_]) -> Floats:
         """Weights above zero for all.

@@ -30,6 +30,39 @@ class Step:
     prior_mean: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """Weights of readings with fresh noise: rows by the user's own variance, columns by the reading's size."""
+
+    table: Floats
+    inliers: Floats  # chance that a reading of this size is no gross error
+    step: float  # size from one column to the next
+
+
+@dataclass(frozen=True, eq=False)
+class AwareStep:
+    """How one iteration of the noise-aware estimator looks at the claims; like `Step`."""
+
+    center: Floats
+    unit: Floats
+    spread: Floats
+    known: NDArray[np.bool_]  # objects whose truth is given
+    tail: float = 0.0  # 1/degrees of freedom of Student's t, 0 for normal errors
+    lookup: Lookup | None = None
+
+
+@dataclass(frozen=True)
+class AwareSweep:
+    """What one pass of the noise-aware estimator gives."""
+
+    truths: Floats
+    precision: Floats  # of each truth, in the claims' units
+    misfit: Floats  # mean weighted square of each object's residuals: 1 where its unit is right
+    squares: Floats  # of each user's residuals, with the truths' own uncertainty added back
+    counts: Floats
+    move: float
+
+
 class Engine(Protocol):
     """Claims that can be passed over again and again."""
 
@@ -58,6 +91,9 @@ class Engine(Protocol):
     def spreads(self) -> Floats:
         """Standard deviation of each object's claims (divided by their number, not one less)."""
 
+    def deviations(self) -> Floats:
+        """Median distance of each object's claims from their median."""
+
     def comparable(self) -> NDArray[np.int64]:
         """For each user, how many of his claims are about objects that somebody else claims too."""
 
@@ -69,3 +105,17 @@ class Engine(Protocol):
 
     def precision(self, truths: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Per object, the effective number of users (Σw)²/Σw², and Σ w²(x - truth)² / (Σw)²."""
+
+    def sweep_aware(
+        self, step: AwareStep, quality: Floats | tuple[NDArray[np.intp], Floats, Floats], truths: Floats
+    ) -> AwareSweep:
+        """One pass of the noise-aware estimator; ``quality`` is users' weights, or their places in the lookup."""
+
+    def weighted_squares(self, truths: Floats, factor: Floats) -> Floats:
+        """For each object the sum over its claims of the user's factor times the squared residual."""
+
+    def object_sums(self, factor: Floats) -> Floats:
+        """For each object the sum over its claims of the user's factor."""
+
+    def sample(self, truths: Floats, most: int) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
+        """Objects, users and residuals of about so many claims, spread over all objects."""

@@ -48,6 +48,13 @@ def medians(first, last, offsets, values, out):
 
 
 @njit(nogil=True, cache=True)
+def deviations(first, last, offsets, values, center, out):
+    """Median distance of an object's claims from its centre."""
+    for n in range(first, last):
+        out[n] = np.median(np.abs(values[offsets[n] : offsets[n + 1]] - center[n]))
+
+
+@njit(nogil=True, cache=True)
 def order_by_value(first, last, offsets, values, order):
     """Positions of each object's claims from the smallest value to the largest."""
     for n in range(first, last):

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.engines import kernels
-from sottovoce.engines.base import Floats, Step
+from sottovoce.engines import aware, kernels
+from sottovoce.engines.base import AwareStep, AwareSweep, Floats, Step
 
 # Losses are summed block by block and then in the order of the blocks, which depend on the claims alone:
 # so the result has the same bits for any number of threads.
@@ -98,6 +98,11 @@ class MemoryEngine:
         self._over_objects(lambda first, last: kernels.spreads(first, last, *self._numbers, center, out))
         return out
 
+    def deviations(self) -> Floats:
+        center, out = self.medians(), np.empty(self.n_objects)
+        self._over_objects(lambda first, last: kernels.deviations(first, last, *self._numbers, center, out))
+        return out
+
     def comparable(self) -> NDArray[np.int64]:
         if (self.claims_per_object > 1).all():
             return self.claims_per_user
@@ -142,6 +147,56 @@ class MemoryEngine:
             lambda first, last: kernels.precision(first, last, *self._rows, weights, truths, effective, variance)
         )
         return effective, variance
+
+    def sweep_aware(
+        self, step: AwareStep, quality: Floats | tuple[NDArray[np.intp], Floats, Floats], truths: Floats
+    ) -> AwareSweep:
+        edges = self._aware_blocks
+        blocks = len(edges) - 1
+        moved, precision, misfit = (np.empty(self.n_objects) for _ in range(3))
+        squares, counts = np.empty((blocks, self.n_users)), np.empty((blocks, self.n_users))
+        if step.lookup is None:
+            moves = self.run(
+                lambda first, last: aware.sweep_normal(
+                    first, last, edges, *self._rows, quality, step.center, step.unit, step.spread, step.known,
+                    step.tail, truths, moved, precision, misfit, squares, counts,
+                ),
+                np.arange(blocks + 1),
+            )  # fmt: skip
+        else:
+            look = step.lookup
+            cells, places, information = quality
+            moves = self.run(
+                lambda first, last: aware.sweep_fresh(
+                    first, last, edges, *self._rows, cells, places, information, look.table, look.inliers, look.step,
+                    step.center, step.spread, step.known, truths, moved, precision, squares, counts,
+                ),
+                np.arange(blocks + 1),
+            )  # fmt: skip
+        return AwareSweep(moved, precision, misfit, squares.sum(axis=0), counts.sum(axis=0), max(moves))
+
+    @cached_property
+    def _aware_blocks(self) -> NDArray[np.int64]:
+        """Blocks, each with two tables of users, that together take no more room than the claims."""
+        fitting = self.n_claims // (2 * self.n_users)
+        return _edges(self.claims.offsets, max(1, min(_BLOCKS, self.n_claims // _CLAIMS_PER_BLOCK, fitting)))
+
+    def weighted_squares(self, truths: Floats, factor: Floats) -> Floats:
+        out = np.empty(self.n_objects)
+        self._over_objects(lambda first, last: aware.weighted_squares(first, last, *self._rows, truths, factor, out))
+        return out
+
+    def object_sums(self, factor: Floats) -> Floats:
+        out = np.empty(self.n_objects)
+        self._over_objects(
+            lambda first, last: aware.object_sums(first, last, self.claims.offsets, self.claims.users, factor, out)
+        )
+        return out
+
+    def sample(self, truths: Floats, most: int) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
+        places = np.arange(0, self.n_claims, max(1, self.n_claims // most))
+        objects = np.searchsorted(self.claims.offsets, places, "right") - 1
+        return objects, self.claims.users[places], self.claims.values[places] - truths[objects]
 
     def _score(self, step: Step, scaled_truths: Floats) -> Floats:
         absolute = step.average == "median"

@@ -8,10 +8,11 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, roots_legendre
+from scipy.special import roots_legendre
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance
+from sottovoce.privacy.normal_laplace import normal_laplace
 
 Floats = NDArray[np.float64]
 
@@ -55,24 +56,8 @@ def laplace_information(variance: float, scale: float) -> float:
     nodes, weights = roots_legendre(12)
     sizes = np.diff(edges)
     x = (edges[:-1, None] + sizes[:, None] * (nodes + 1) / 2).ravel()
-    score, density = _normal_laplace(x, variance, scale)
+    score, density = normal_laplace(x, variance, scale)
     return float(2 * (sizes[:, None] * weights / 2).ravel() @ (score**2 * density))
-
-
-def _normal_laplace(x: Floats, variance: float, scale: float) -> tuple[Floats, Floats]:
-    """Score (derivative of the log density) and density for x ≥ 0.
-
-    The density is e^{-x²/2v} (erfcx(a) + erfcx(c)) / (4·scale) with a, c = (v/scale ± x)/√(2v). For c < 0 erfcx grows
-    like e^{c²}; there 2e^{c²} - erfcx(-c) is taken together with the factor in front.
-    """
-    root = math.sqrt(2 * variance)
-    a, c = (variance / scale + x) / root, (variance / scale - x) / root
-    front = np.exp(-(x**2) / (2 * variance))
-    right = front * erfcx(a)
-    # e^{c²} e^{-x²/2v} = e^{v/2b² - x/b}, which is at most 1 where c < 0
-    tail = 2 * np.exp(np.minimum(variance / (2 * scale**2) - x / scale, 0))
-    left = np.where(c >= 0, 0.0, tail) + np.sign(c) * front * erfcx(np.abs(c))
-    return (right - left) / (right + left) / scale, (right + left) / (4 * scale)
 
 
 def _exponential_nodes(rate: float, cells: int = 60, order: int = 8) -> tuple[Floats, Floats]:

@@ -1,0 +1,233 @@
+"""The noise-aware estimator: it knows the law of the noise, and learns the rest."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, polygamma
+
+from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses
+from sottovoce.discovery.quality import Quality
+from sottovoce.engines import AwareStep, Engine, Lookup
+from sottovoce.engines.aware import DOUBT
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.laws import FreshVariance, NoiseLaw, parse_law
+from sottovoce.privacy.normal_laplace import normal_laplace
+
+_LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
+_TAILS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.8)  # 1/degrees of freedom
+_FIRST_TAIL = 0.25  # before anything is known, far readings count little
+_SAMPLE = 20_000
+_GROSS = 0.01  # share of gross errors allowed for among readings with fresh noise
+_NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
+_LEAST_SCALE = 1e-6  # of objects, against the typical one
+_LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
+_ROWS, _COLUMNS = 40, 600  # of the lookup for fresh noise
+
+
+class NoiseAware(TruthDiscovery):
+    """Truths under a known noise law: nearly as accurate as if every user's quality were known.
+
+    Claims are x = truth + Normal(0, v_s) + noise, the noise by the law that devices used. Users' variances v_s have a
+    gamma prior that is learnt from the crowd, so a user with one claim gets the crowd's weight. A user counts with
+    w_s = E[1/(v_s + noise variance) | his residuals]; under fresh noise each reading has a weight of its own,
+    -f'(r)/(r·f(r)) with f the density of error and noise together. The uncertainty of the truths is added back to the
+    residuals, or one user could capture a truth. Without noise, objects may differ in scale. Readings far off count
+    less (Student's t, its degrees of freedom learnt).
+
+    Parameters
+    ----------
+    noise
+        The law of the noise that devices added, or its text form; None if nothing was added.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> world = sv.worlds.synthetic(150, 30, seed=1)
+    >>> law = sv.SharedVariance(rate=0.5)
+    >>> noisy = world.perturbed(law, seed=2)
+    >>> ours, mean = (method.fit(noisy.claims).truths_ for method in (sv.NoiseAware(noise=law), sv.Mean()))
+    >>> bool(abs(ours - world.truths).mean() < abs(mean - world.truths).mean())
+    True
+    """
+
+    name = "noise-aware"
+
+    def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 200, tol: float = 1e-6) -> None:
+        super().__init__(max_iter=max_iter, tol=tol)
+        self.noise = noise
+
+    def weigh(self, losses: UserLosses) -> Floats:
+        raise NotImplementedError("weights follow from the posterior of users' qualities, not from losses alone")
+
+    def fit(
+        self, claims: Any, *, known: Mapping[Any, float] | None = None, progress: Progress | None = None
+    ) -> "NoiseAware":
+        """Find truths and weights; ``known`` gives the truths of some objects, by label."""
+        self._known = dict(known or {})
+        return super().fit(claims, progress=progress)
+
+    def _discover(self, engine: Engine, progress: Progress | None) -> None:
+        law = parse_law(self.noise) if isinstance(self.noise, str) else self.noise
+        self._spreads = engine.spreads()
+        spreads = np.where(self._spreads > 0, self._spreads, 1.0)
+        truths, known = self._start(engine)
+        typical = _typical_variance(engine, self._spreads)
+        objects = _ObjectScales(engine, typical) if law is None else None
+        quality = Quality(law, 1.0 if objects else typical)
+        lookup = _FreshLookup(law, typical) if isinstance(law, FreshVariance) else None
+        tail = 0.0 if lookup else _FIRST_TAIL
+        center = engine.medians()
+        unit = objects.unit if objects else np.ones(engine.n_objects)
+        # Before anything is known about users, all are alike.
+        belief = quality.belief(np.full(engine.n_users, quality.scale), np.ones(engine.n_users))
+        history: list[float] = []
+        while len(history) < self.max_iter and not self._settled(history):
+            step = AwareStep(center, unit, spreads, known, tail, lookup.rows if lookup else None)
+            swept = engine.sweep_aware(step, lookup.places(belief.own) if lookup else belief.weight, truths)
+            truths = swept.truths
+            squares, counts = np.maximum(swept.squares, 1e-12 * quality.scale), np.maximum(swept.counts, 0.5)
+            if len(history) in _LEARNING:
+                quality.learn(squares, counts)
+                if lookup is None and history:
+                    tail = _learn_tail(engine, truths, unit, belief.weight)
+                if objects and len(history) > 1:
+                    unit = objects.learn(swept.misfit)
+            elif len(history) == max(_LEARNING) + 1:
+                quality.freeze(squares, counts)
+            belief = quality.belief(squares, counts)
+            history.append(swept.move)
+            if progress is not None:
+                progress(len(history), swept.move)
+        self.truths_ = truths
+        self._conclude(history)
+        if lookup:
+            self.weights_ = lookup.information(belief.own)
+            precision = engine.object_sums(self.weights_)
+        else:
+            self.weights_ = belief.weight
+            # The marginal likelihood is flatter than the one at the mean weights, the more uncertain these are.
+            uncertain = engine.weighted_squares(truths, belief.spread) * unit**4
+            whole = swept.precision * (1 + tail) / (1 + 3 * tail)
+            precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
+        self.effective_users_, _ = engine.precision(truths, self.weights_)
+        self._variance = np.where(known, 0.0, 1 / precision)
+
+    def _settled(self, history: list[float]) -> bool:
+        return self.tol > 0 and len(history) > max(_LEARNING) and history[-1] <= self.tol
+
+    def _start(self, engine: Engine) -> tuple[Floats, NDArray[np.bool_]]:
+        truths, known = engine.medians().copy(), np.zeros(engine.n_objects, bool)
+        if self._known:
+            place_of = {label: place for place, label in enumerate(engine.object_labels.tolist())}
+            for label, truth in self._known.items():
+                if label not in place_of or not math.isfinite(truth):
+                    raise BadParameter(
+                        f"known truth {truth!r} of {label!r}: it must be a finite number for an object with claims; "
+                        "leave the others out"
+                    )
+                truths[place_of[label]], known[place_of[label]] = truth, True
+        return truths, known
+
+    def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Low and high end of an interval for each truth: normal, with the information of the marginal likelihood."""
+        if not 0 < level < 1:
+            raise BadParameter(f"level={level}: a level lies between 0 and 1; 0.95 is usual")
+        half = float(ndtri((1 + level) / 2)) * np.sqrt(self._variance)
+        return self.truths_ - half, self.truths_ + half
+
+
+class _ObjectScales:
+    """Scales of objects, learnt where they differ by more than chance (empirical Bayes on their logarithms)."""
+
+    def __init__(self, engine: Engine, typical: float) -> None:
+        claims = engine.claims_per_object
+        # A scale from m claims has a log variance with this spread by chance alone.
+        self._chance = polygamma(1, np.maximum(claims - 1, 1) / 2)
+        robust = (engine.deviations() * _NORMAL_DEVIATION) ** 2
+        self._logs = self._shrunk(np.log(np.maximum(robust, _LEAST_SCALE * typical)))
+
+    @property
+    def unit(self) -> Floats:
+        return np.asarray(np.exp(-self._logs / 2))
+
+    def learn(self, misfit: Floats) -> Floats:
+        self._logs = self._shrunk(self._logs + np.log(np.maximum(misfit, 1e-6)))
+        return self.unit
+
+    def _shrunk(self, logs: Floats) -> Floats:
+        weights = 1 / (1 + self._chance)
+        middle = float(np.average(logs, weights=weights))
+        beyond = max(0.0, float(np.average((logs - middle) ** 2 - self._chance, weights=weights)))
+        return np.asarray(middle + (logs - middle) * beyond / (beyond + self._chance))
+
+
+class _FreshLookup:
+    """Weights and information of readings with fresh noise, by users' own variance."""
+
+    def __init__(self, law: FreshVariance, typical: float) -> None:
+        # Without any error of the user's own, the peak of Laplace noise is a kink, and iterations would not settle.
+        least = max(1e-5 * typical, (0.05 * law.scale) ** 2)
+        self._logs = np.linspace(math.log(least), math.log(1e4 * typical), _ROWS)
+        widest = 25 * law.scale + 6 * math.sqrt(typical)
+        sizes = np.linspace(0, widest, _COLUMNS)
+        step = sizes[1]
+        sizes[0] = 1e-3 * step
+        weights, inliers, information = [], [], []
+        for variance in np.exp(self._logs):
+            score, density = normal_laplace(sizes, variance, law.scale)
+            # Gross errors: Cauchy, three times as wide as what is expected.
+            gamma = 3 * math.sqrt(variance + 2 * law.scale**2)
+            gross = _GROSS * gamma / math.pi / (gamma**2 + sizes**2)
+            total = (1 - _GROSS) * density + gross
+            slope = (1 - _GROSS) * density * score - gross * 2 * sizes / (gamma**2 + sizes**2)
+            weights.append(-slope / (sizes * total))
+            inliers.append((1 - _GROSS) * density / total)
+            information.append(2 * step * float((score**2 * density)[1:].sum()) + step * float((score**2 * density)[0]))
+        self.rows = Lookup(np.array(weights), np.array(inliers), float(step))
+        self._information = np.array(information)
+
+    def places(self, own: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """Row, place between it and the next, and information of users with these variances."""
+        places = np.clip((np.log(own) - self._logs[0]) / (self._logs[1] - self._logs[0]), 0, _ROWS - 1.000001)
+        cells = places.astype(np.intp)
+        return cells, places - cells, self.information(own)
+
+    def information(self, own: Floats) -> Floats:
+        return np.asarray(np.exp(np.interp(np.log(own), self._logs, np.log(self._information))))
+
+
+def _typical_variance(engine: Engine, spreads: Floats) -> float:
+    """Variance of claims about a typical object, untouched by gross errors where most claims are free of them."""
+    for found in (engine.deviations() * _NORMAL_DEVIATION, spreads):
+        if (found > 0).any():
+            return float(np.median(found[found > 0]) ** 2)
+    return 1.0
+
+
+def _learn_tail(engine: Engine, truths: Floats, unit: Floats, weights: Floats) -> float:
+    """The tail under which standardised residuals are most likely, each with its own best scale."""
+    objects, users, residuals = engine.sample(truths, _SAMPLE)
+    squares = (residuals * unit[objects]) ** 2 * weights[users]
+    squares = squares[(squares > 0) & (squares < DOUBT)]
+    if len(squares) < 50:
+        return 0.1
+    best, found = -math.inf, 0.0
+    for tail in _TAILS:
+        scale = float(np.median(squares)) / 0.455
+        for _ in range(20):
+            scale = float(np.mean(squares * (1 + tail) / (1 + tail * squares / scale)))
+        if tail == 0:
+            fit = -float(np.mean(squares)) / scale / 2
+        else:
+            freedom = 1 / tail
+            fit = (
+                math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom / 2) / 2
+                - (freedom + 1) / 2 * float(np.mean(np.log1p(tail * squares / scale)))
+            )  # fmt: skip
+        fit = len(squares) * (fit - math.log(scale) / 2)
+        if fit > best + 2:  # a heavier tail has to earn its place
+            best, found = fit, tail
+    return found
