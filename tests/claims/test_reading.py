@@ -77,7 +77,7 @@ def test_labels_that_look_like_missing_values_are_labels(file):
         ("user,object,value\n", NoClaims, "no row"),
         ("user,thing,value\na,b,1\n", MissingColumn, "'object' among 'user', 'thing', 'value'; .*--object"),
         ("a,b,1\nc,d,2\n", MissingColumn, "header"),
-        ("user,object,value\na,x,1\nb,x,tall\n", BadRow, r"row 2: value 'tall': .*finite number; .*--skip-bad"),
+        ("user,object,value\na,x,1\nb,x,tall\n", BadRow, r"row 2: value 'tall': .*finite number.*; .*--skip-bad"),
         ("user,object,value\na,x,1\nb,x,nan\n", BadRow, "row 2: value 'nan'"),
         ("user,object,value\na,x,1\nb,x,inf\n", BadRow, "row 2: value 'inf'"),
         ("user,object,value\na,x,1\nb,x,-1e999\n", BadRow, "row 2: value '-1e999'"),

@@ -45,6 +45,14 @@ def test_two_runs_draw_different_noise(readings, tmp_path):
     assert rows_of(tmp_path / "a.csv") != rows_of(tmp_path / "b.csv")
 
 
+def test_noise_is_not_added_twice(readings, tmp_path):
+    run("perturb", readings, "--noise", "gaussian:1", "--out", tmp_path / "once.csv")
+    ran = run("perturb", tmp_path / "once.csv", "--noise", "gaussian:1", "--out", tmp_path / "twice.csv")
+    assert ran.returncode == 2
+    assert "noise is added once" in " ".join(ran.stderr.split())
+    assert not (tmp_path / "twice.csv").exists()
+
+
 def test_claims_of_two_laws_are_not_mixed(tmp_path):
     (tmp_path / "c.csv").write_text("user,object,value,noise_law\na,x,1,shared:0.5\nb,x,2,fresh:0.5\n")
     ran = run("discover", tmp_path / "c.csv")
@@ -108,6 +116,9 @@ def test_plan_json_and_picture(tmp_path):
         (["perturb", "READINGS", "--noise", "fresh:1", "--grid", "-1", "--out", "x.csv"], ["grid -1"]),
         (["perturb", "READINGS", "--noise", "fresh:1", "--grid", "x", "--out", "x.csv"], ["'x'"]),
         (["plan", "--epsilon", "0"], ["epsilon 0"]),
+        (["plan", "--distance", "0"], ["distance 0"]),
+        (["simulate", "x", "--seed=-1"], ["seed=-1"]),
+        (["guarantee", "--noise", "shared:1000", "--grid", "0.1", "--unit", "participant"], ["add more noise"]),
     ],
 )
 def test_bad_input_exits_with_2(arguments, words, readings, tmp_path):

@@ -151,6 +151,13 @@ def test_fresh_noise_of_many_readings_against_the_tilted_lattice():
         assert lattice == pytest.approx(continuous, rel=1e-4)
 
 
+def test_fresh_noise_of_very_many_readings_is_bounded_from_above():
+    exact, bounded = (sv.FreshVariance(0.005).guarantee(readings=n, unit="participant") for n in (200, 201))
+    assert exact.pure_epsilon < bounded.pure_epsilon
+    for epsilon in (1.0, 10.0, 19.9):
+        assert 0 < exact.delta(epsilon) <= bounded.delta(epsilon) <= 1
+
+
 def test_gaussian_noise_by_the_textbook_formula():
     for sigma, epsilon in ((3.7, 1.0), (0.5, 0.1), (1.0, 4.0)):
         a = 1 / (2 * sigma) - epsilon * sigma

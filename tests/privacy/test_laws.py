@@ -75,6 +75,17 @@ def test_shared_noise_is_laplace_across_users_and_normal_within_one():
     passes(ratios, stats.t(49))
 
 
+@pytest.mark.parametrize(
+    ("law", "alike"),
+    [(sv.SharedVariance(0.5), True), (sv.FlooredVariance(0.1, 1.0), True), (sv.FreshVariance(0.5), False)],
+)
+def test_sizes_of_one_users_noise_go_together_only_where_he_has_one_variance(law, alike):
+    sizes = np.log(np.abs(noise(law)))
+    # Two halves of each user's readings: without a common variance the correlation has a standard error of 0.05.
+    found = np.corrcoef(sizes[:, :25].mean(axis=1), sizes[:, 25:].mean(axis=1))[0, 1]
+    assert (found > 0.5) if alike else (abs(found) < 0.2)
+
+
 def test_floored_noise_never_has_less_than_the_floor():
     law = sv.FlooredVariance(4.0, 0.5)
     variances = (noise(law) ** 2).mean(axis=1)

@@ -36,6 +36,8 @@ _SUFFIXES = {
 _BLOCK_BYTES = 1 << 24
 # Claims that went through a device's noise say so in a column of this name, the same law in every row.
 NOISE_COLUMN = "noise_law"
+# Squares of larger values would not be finite.
+LARGEST_VALUE = 1e150
 # What Arrow's own cast from text takes, once blanks and a leading plus are gone.
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
@@ -177,6 +179,10 @@ class _Counted(io.RawIOBase):
 
 def _require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
     for column in wanted:
+        if list(present).count(column) > 1:
+            raise MissingColumn(
+                f"{name}: there are two columns {column!r}: each name has one column; rename one of them"
+            )
         if column not in present:
             raise MissingColumn(
                 f"{name}: there is no column {column!r} among {', '.join(map(repr, present)) or 'none'}; "
@@ -254,17 +260,20 @@ def _read_jsonl(source: _Source, labels: Sequence[str], value: str) -> _Columns:
     # A line that Arrow cannot take: read line by line to say which.
     wanted = [*labels, value]
     rows: list[list[Any]] = []
+    laws: list[str | None] = []
     ragged: dict[int, str] = {}
     with source.stream() as stream:
         for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8", errors="replace"), start=1):
             try:
                 record = json.loads(line)
                 rows.append([record.get(name) for name in wanted])
+                laws.append(record.get(NOISE_COLUMN))
             except (json.JSONDecodeError, AttributeError):
                 ragged[number] = line.strip()
     *columns, values = zip(*rows, strict=True) if rows else [[] for _ in wanted]
     texts = pa.array([None if entry is None else str(entry) for entry in values], pa.string())
-    return _Columns([list(column) for column in columns], texts, texts, ragged)
+    noise = _noise_law(pa.table({NOISE_COLUMN: pa.array(laws, pa.string())}), source.name)
+    return _Columns([list(column) for column in columns], texts, texts, ragged, noise=noise)
 
 
 def _read_typed(source: _Source) -> pa.Table:
@@ -305,7 +314,7 @@ def _check(columns: _Columns, names: Sequence[str], source: str, skip_bad: bool)
 
     values = _numbers(columns.values)
     encoded = [encode(column, columns.numerals) for column in columns.labels]
-    bad = ~np.isfinite(values)
+    bad = ~(np.abs(values) <= LARGEST_VALUE)
     for ids, _ in encoded:
         bad |= ids < 0
     n_bad = int(bad.sum()) + len(columns.ragged)
@@ -371,4 +380,5 @@ def _first_bad(
             return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
     written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
     shown = "''" if written is None else repr(written)
-    return f"{source}, row {number}: {names[-1]} {shown}: a {names[-1]} must be a finite number{more}; {skip}"
+    rule = f"a {names[-1]} must be a finite number, of at most {LARGEST_VALUE:g} in size"
+    return f"{source}, row {number}: {names[-1]} {shown}: {rule}{more}; {skip}"

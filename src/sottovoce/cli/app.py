@@ -53,8 +53,16 @@ def main() -> None:
     try:
         app()
     except SottovoceError as mistake:
-        Console(stderr=True).print(f"[bold red]Error:[/] {escape(str(mistake))}", highlight=False)
+        _tell(str(mistake))
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         sys.stderr.close()
         sys.exit(1)
+    except OSError as mistake:
+        what = f"{mistake.filename2 or mistake.filename}: {mistake.strerror}" if mistake.filename else str(mistake)
+        _tell(f"{what}; check that it is there, is whole and may be read or written")
+        sys.exit(2)
+
+
+def _tell(mistake: str) -> None:
+    Console(stderr=True).print(f"[bold red]Error:[/] {escape(mistake)}", highlight=False)

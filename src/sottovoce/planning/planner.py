@@ -113,6 +113,10 @@ def plan(
         )
     if error is not None and not (0 < error < math.inf):
         raise BadParameter(f"error {error!r}: it must be a positive number, in the unit of the readings; leave it out")
+    if not (0 < distance < math.inf):
+        raise BadParameter(f"distance {distance!r}: it must be a positive number; use the width of the public range")
+    if simulations < 0:
+        raise BadParameter(f"simulations {simulations}: it must be 0 or a positive whole number; 40 is usual")
     rate, source = _quality(error_rate, pilot, distance)
     found = []
     for kind in LAWS.values():

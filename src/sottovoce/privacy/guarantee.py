@@ -16,11 +16,19 @@ from scipy.optimize import brentq
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.lattice import LatticeGaussianProfile, LatticeLaplaceProfile
 from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, Unit
-from sottovoce.privacy.profiles import FlooredAnyNumber, GaussianProfile, LaplaceProfile, Profile, SharedAnyNumber
+from sottovoce.privacy.profiles import (
+    FlooredAnyNumber,
+    GaussianProfile,
+    LaplaceProfile,
+    Profile,
+    PureProfile,
+    SharedAnyNumber,
+)
 from sottovoce.privacy.radial import MOST_READINGS, RadialProfile
 from sottovoce.privacy.sampler import GridLaw, exact_number
 
 _USUAL_DELTA = 1e-5
+_LARGEST_EPSILON = 1e7  # more than any promise is worth
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,10 @@ class Guarantee:
             return self._lattice_profile()
         law, n = self.law, self.readings
         if isinstance(law, FreshVariance):
-            return LaplaceProfile(self.distance / law.scale, self._moved)
+            step = self.distance / law.scale
+            return (
+                LaplaceProfile(step, self._moved) if self._moved <= MOST_READINGS else PureProfile(step * self._moved)
+            )
         if isinstance(law, SharedVariance) and n == 1:
             return LaplaceProfile(self.distance * math.sqrt(2 * law.rate), 1)
         if n <= MOST_READINGS and isinstance(law, SharedVariance | FlooredVariance):
@@ -113,11 +124,12 @@ class Guarantee:
 
     def delta(self, epsilon: float) -> float:
         """δ at this ε: exact for up to 200 readings, above that (and on a grid) valid for any number of them."""
-        return self._profile.delta(_checked_epsilon(epsilon))
+        return min(1.0, self._profile.delta(_checked_epsilon(epsilon)))
 
     def delta_any_n(self, epsilon: float) -> float:
         """δ at this ε that no number of readings under one variance can exceed: as if the variance were known."""
-        return self._any_number.delta(_checked_epsilon(epsilon))
+        valid_for_all = self._profile if self.grid is not None else self._any_number
+        return min(1.0, valid_for_all.delta(_checked_epsilon(epsilon)))
 
     def paper_delta(self, epsilon: float) -> float | None:
         """δ by the printed theorem of the paper, 1 - exp(-rate·distance²/(2ε)); for the shared law only."""
@@ -142,6 +154,11 @@ class Guarantee:
         high = pure if pure is not None else 1.0
         while self.delta(high) > delta:
             high *= 2
+            if high > _LARGEST_EPSILON:
+                raise BadParameter(
+                    f"delta {delta:g}: with noise {self.law} no ε up to {_LARGEST_EPSILON:g} has so small a δ; "
+                    "ask for a larger delta, or add more noise"
+                )
         return float(brentq(lambda epsilon: math.log(max(self.delta(epsilon), 1e-300) / delta), 0.0, high, xtol=1e-12))
 
     def sentence(self, epsilon: float | None = None, delta: float | None = None) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
-from sottovoce.privacy.profiles import LaplaceProfile
+from sottovoce.privacy.profiles import LaplaceProfile, PureProfile
 from sottovoce.privacy.sampler import VARIANCE_STEPS, GridLaw
 
 Floats = NDArray[np.float64]
@@ -25,9 +25,10 @@ _WIDE = 100.0
 # B_{2j}(1/2) / (2j)! of Euler and Maclaurin's midpoint rule
 _CORRECTIONS = (-1 / 24, 7 / 5760, -31 / 967680, 127 / 154828800, -73 / 3503554560, 1414477 / 2678117105664000)
 _ROWS = 2048  # variances summed at once
+_ROUGH_SUMS = 1 << 16  # readings times variances that are convolved; about a second
 # Above this variance the sum of several discrete normals is a discrete normal, to 1e-17 of itself.
 _SMOOTH = 4.0
-# A lattice of losses longer than this is as good as continuous, to 1e-7 of itself.
+# A lattice of losses longer than this is not summed: for one reading it is as good as continuous, to 1e-7 of itself.
 _LONGEST_LATTICE = 1 << 22
 
 
@@ -56,7 +57,9 @@ class LatticeLaplaceProfile:
         if epsilon >= self.pure_epsilon:
             return 0.0
         if self.readings * self.steps > _LONGEST_LATTICE:
-            return LaplaceProfile(float(self.steps / self.scale), self.readings).delta(epsilon)
+            if self.readings == 1:
+                return LaplaceProfile(float(self.steps / self.scale), 1).delta(epsilon)
+            return PureProfile(self.pure_epsilon).delta(epsilon)
         losses, chances = self._losses(epsilon)
         return float(chances @ -np.expm1(np.minimum(epsilon - losses, 0)))
 
@@ -101,8 +104,11 @@ class LatticeGaussianProfile:
         variances, chances = drawn_variances(self.law)
         deltas = np.empty_like(variances)
         rough = (variances < _SMOOTH) & (self.readings > 1)
-        for place in np.flatnonzero(rough):
-            deltas[place] = self._rough_delta(epsilon, float(variances[place]))
+        if rough.sum() * self.readings > _ROUGH_SUMS:
+            deltas[rough] = 1.0  # too many sums: take it that so little noise tells all
+        else:
+            for place in np.flatnonzero(rough):
+                deltas[place] = self._rough_delta(epsilon, float(variances[place]))
         shift, together = self.steps * self.readings, variances * self.readings
         wide = together >= _WIDE
         deltas[wide & ~rough] = _wide_delta(epsilon, shift, together[wide & ~rough])
@@ -129,10 +135,10 @@ class LatticeGaussianProfile:
 def _summed_delta(epsilon: float, shift: int, variance: Floats) -> Floats:
     """δ of discrete normals, term by term."""
     # e^-745 is the smallest number there is; among many variances, e^-45 of the largest term is small enough.
-    reach = math.ceil(math.sqrt(2 * variance.max() * (745 if len(variance) == 1 else 45))) + shift
+    reach = math.ceil(math.sqrt(2 * variance.max() * (745 if len(variance) == 1 else 45)))
     k = np.arange(-reach, reach + 1)
     weights = np.exp(-(k**2) / (2 * variance[:, None]))
-    losses = shift * (shift - 2 * k) / (2 * variance[:, None])
+    losses = shift * (float(shift) - 2 * k) / (2 * variance[:, None])
     gains = -np.expm1(np.minimum(epsilon - losses, 0))
     return np.asarray((weights * gains).sum(axis=1) / weights.sum(axis=1))
 
@@ -155,5 +161,5 @@ def _wide_delta(epsilon: float, shift: int, variance: Floats) -> Floats:
 
 def _derivative(x: Floats, order: int, log_factor: float) -> Floats:
     """Odd derivative of the standard normal density, times e^log_factor."""
-    hermite = hermeval(x, [0.0] * order + [1.0])
+    hermite = hermeval(np.clip(x, -1e4, 1e4), [0.0] * order + [1.0])
     return np.asarray(-hermite * np.exp(log_factor - x**2 / 2) / math.sqrt(2 * math.pi))

@@ -68,7 +68,7 @@ class SharedAnyNumber:
 
     def delta(self, epsilon: float) -> float:
         # √(ε² + 2x) - ε, without the cancellation at small x
-        excess = 2 * self.scaled_square / (math.sqrt(epsilon**2 + 2 * self.scaled_square) + epsilon)
+        excess = 2 * self.scaled_square / (math.hypot(epsilon, math.sqrt(2 * self.scaled_square)) + epsilon)
         return -math.expm1(-excess / 2)
 
 
@@ -89,6 +89,21 @@ class FlooredAnyNumber:
         density = extra * np.exp(-extra) * weights * (math.log(60.0) - math.log(1e-18))
         deltas = gaussian_delta(epsilon, self.distance / np.sqrt(self.floor + extra / self.rate))
         return float(density @ deltas)
+
+
+@dataclass(frozen=True)
+class PureProfile:
+    """All that is used of a mechanism is its pure ε: δ(ε) ≤ (e^pure - e^ε) / (e^pure + 1), reached by a coin.
+
+    For very many readings with fresh noise, whose exact sum would take too long.
+    """
+
+    pure_epsilon: float
+
+    def delta(self, epsilon: float) -> float:
+        if epsilon >= self.pure_epsilon:
+            return 0.0
+        return -math.expm1(epsilon - self.pure_epsilon) / (1 + math.exp(-self.pure_epsilon))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, Noi
 
 # Parameters end on the safe side of the root, so that the promise holds in spite of rounding.
 _SMALLEST_MARGIN = 1e-13
+_FURTHEST = 1e15  # times the start of a search
 
 
 def law_for(
@@ -74,9 +75,11 @@ def _largest(delta_of: Callable[[float], float], delta: float, start: float) -> 
     start /= 1.01  # where the start is the answer, rounding must not hide that the root is bracketed
     while delta_of(start) > delta:  # on a coarse grid the continuous figure is no bound
         start /= 1.5
-    high = 2 * start
+    high, furthest = 2 * start, start * _FURTHEST
     while delta_of(high) <= delta:
         start, high = high, 2 * high
+        if high > furthest:  # the promise holds with as good as no such noise
+            return start
 
     def excess(log: float) -> float:
         return math.log(max(delta_of(math.exp(log)), 1e-300) / delta)

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from sottovoce.claims import Claims
+from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import NoiseLaw
 from sottovoce.privacy.sampler import Sampler, exact_number
 
@@ -20,6 +21,10 @@ def usual_grid(law: NoiseLaw) -> Fraction:
 
 def perturb(claims: Claims, sampler: Sampler, progress: Callable[[int, int], None] | None = None) -> Claims:
     """Noisy claims, on the sampler's grid; every user's readings are perturbed together, as his device would."""
+    if claims.noise:
+        raise BadParameter(
+            f"readings with noise {claims.noise}: noise is added once, to raw readings; perturb the originals instead"
+        )
     order = np.argsort(claims.users, kind="stable")
     ends = np.cumsum(claims.claims_per_user)
     noisy = np.empty(len(claims))

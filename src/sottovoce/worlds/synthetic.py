@@ -63,6 +63,8 @@ def synthetic(
         raise BadParameter(
             f"fill={fill}: a fill rate lies above 0 and up to 1; 1 means that everybody claims everything"
         )
+    if isinstance(seed, int) and seed < 0:
+        raise BadParameter(f"seed={seed}: a seed is 0 or a positive whole number; 0 is usual")
     if not low <= high:
         raise BadParameter(f"truth_range={low}:{high}: the low end comes first; swap them")
 
