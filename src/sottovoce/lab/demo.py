@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.discovery import METHODS, Comparison
+from sottovoce.discovery import CRH, GTM, Comparison, Mean, Median, NoiseAware, TruthDiscovery
 from sottovoce.lab.plots import draw_demo
 from sottovoce.privacy.laws import SharedVariance
 from sottovoce.worlds import synthetic
-
-_SHOWN = ("crh", "gtm", "mean", "median")
 
 
 @dataclass(frozen=True)
@@ -44,17 +42,19 @@ def run_demo(out: Path, seed: int) -> DemoOutcome:
     world = synthetic(participants=150, objects=30, error_rate=1.0, seed=seed)
     noisy = world.perturbed(law, seed + 1)
     noisy.write(out)
-    rows = []
-    for name in _SHOWN:
-        before, after = (METHODS[name]().fit(seen.claims).truths_ for seen in (world, noisy))
-        rows.append(
-            MethodErrors(
-                method=METHODS[name].__name__,
-                before=float(np.abs(before - world.truths).mean()),
-                after=float(np.abs(after - world.truths).mean()),
-                moved=float(np.abs(after - before).mean()),
-            )
+    fits: list[tuple[TruthDiscovery, TruthDiscovery]] = [
+        (NoiseAware().fit(world.claims), NoiseAware(noise=law).fit(noisy.claims))
+    ]
+    fits += [(method().fit(world.claims), method().fit(noisy.claims)) for method in (CRH, GTM, Mean, Median)]
+    rows = [
+        MethodErrors(
+            method=type(after).__name__,
+            before=float(np.abs(before.truths_ - world.truths).mean()),
+            after=float(np.abs(after.truths_ - world.truths).mean()),
+            moved=float(np.abs(after.truths_ - before.truths_).mean()),
         )
-    draw_demo(noisy, Comparison.of(METHODS["crh"](), noisy.claims), out / "demo.png")
+        for before, after in fits
+    ]
+    draw_demo(noisy, Comparison.of(NoiseAware(noise=law), noisy.claims), out / "demo.png")
     disturbance = float(np.abs(noisy.claims.values - world.claims.values).mean())
     return DemoOutcome(world.claims.n_users, world.claims.n_objects, str(law), disturbance, rows)
