@@ -85,7 +85,7 @@ def test_better_than_methods_that_do_not_know_the_noise(law):
     errors = {"aware": [], "mean": [], "median": []}
     for seed in range(8):
         world = sv.worlds.synthetic(150, 30, seed=seed)
-        noisy = world.perturbed(law, seed + 100).claims
+        noisy = world.with_simulated_noise(law, seed + 100).claims
         for name, method in (("aware", sv.NoiseAware(noise=law)), ("mean", sv.Mean()), ("median", sv.Median())):
             errors[name].append(np.abs(method.fit(noisy).truths_ - world.truths).mean())
     assert np.mean(errors["aware"]) < min(np.mean(errors["mean"]), np.mean(errors["median"]))
@@ -98,7 +98,7 @@ def test_gross_errors_do_little_harm(law, trouble):
     for seed in range(12):
         rng = np.random.default_rng((seed, 3))
         world = sv.worlds.synthetic(150, 30, truth_range=(1, 10), seed=rng)
-        claims = (world.perturbed(law, rng) if law else world).claims
+        claims = (world.with_simulated_noise(law, rng) if law else world).claims
         values = claims.values.copy()
         if trouble == "users far off":
             deviation = math.sqrt(1 + (law.mean_variance if law else 0))
@@ -181,7 +181,7 @@ def test_objects_of_different_scale_do_not_drown_each_other():
 
 @pytest.mark.parametrize("law", [None, sv.SharedVariance(0.5), sv.FreshVariance(0.5)], ids=str)
 def test_bits_are_the_same_for_any_number_of_threads(law):
-    claims = sv.worlds.synthetic(500, 300, fill=0.8, seed=6).perturbed(law or sv.Gaussian(1.0), 7).claims
+    claims = sv.worlds.synthetic(500, 300, fill=0.8, seed=6).with_simulated_noise(law or sv.Gaussian(1.0), 7).claims
     fits = [sv.NoiseAware(noise=law, max_iter=6, tol=0).fit(MemoryEngine(claims, threads)) for threads in (1, 2, 5)]
     assert len({fit.truths_.tobytes() + fit.weights_.tobytes() for fit in fits}) == 1
 

@@ -231,7 +231,7 @@ def test_corrected_beta_bounds_the_simulated_chance():
 def test_corrected_beta_bounds_the_error_of_real_aggregates():
     def error(seed):
         world = synthetic(20, 60, error_rate=2, seed=seed)
-        noisy = world.perturbed(SharedVariance(1.0), seed + 1000)
+        noisy = world.with_simulated_noise(SharedVariance(1.0), seed + 1000)
         return np.abs(sv.CRH().fit(world.claims).truths_ - sv.CRH().fit(noisy.claims).truths_).mean()
 
     alpha = math.sqrt(2 / math.pi) * paper.corrected_pair_mean(2, 2, 20).mean
@@ -248,7 +248,7 @@ def test_the_printed_theorem_is_false_just_below_equal_rates():
 
     def error(seed):
         world = synthetic(150, 30, error_rate=error_rate, seed=seed)
-        noisy = world.perturbed(SharedVariance(error_rate / level), seed + 1000)
+        noisy = world.with_simulated_noise(SharedVariance(error_rate / level), seed + 1000)
         return np.abs(sv.CRH().fit(world.claims).truths_ - sv.CRH().fit(noisy.claims).truths_).mean()
 
     # Were the chance of an error of alpha at most 1 in 100, ten out of ten would happen once in 10^20.

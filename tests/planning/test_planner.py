@@ -85,7 +85,7 @@ def test_quality_can_be_given_estimated_or_assumed():
     # 10,000 claims, but only 200 variances: relative standard error of their mean is 1/√200 = 7 %.
     assert plans.error_rate == pytest.approx(4.0, rel=0.25)
     assert plans.error_rate_source == "estimated from the pilot"
-    noisy = world.perturbed(sv.Gaussian(0.5), 2)
+    noisy = world.with_simulated_noise(sv.Gaussian(0.5), 2)
     assert sv.plan(pilot=noisy.claims, simulations=0).error_rate == pytest.approx(4.0, rel=0.3)
     assert sv.plan(error_rate=3.0, simulations=0).error_rate == 3.0
     assert "assumed" in sv.plan(simulations=0).error_rate_source

@@ -27,7 +27,7 @@ def simulate(
     law = parse_law(noise) if noise else None
     world = synthetic(participants, objects, error_rate=error_rate, fill=fill, truth_range=(low, high), seed=seed)
     if law:
-        world = world.perturbed(law, seed + 1)
+        world = world.with_simulated_noise(law, seed + 1)
     world.write(out)
     claims = world.claims
     if json:

@@ -47,7 +47,7 @@ class NoiseAware(TruthDiscovery):
     >>> import sottovoce as sv
     >>> world = sv.worlds.synthetic(150, 30, seed=1)
     >>> law = sv.SharedVariance(rate=0.5)
-    >>> noisy = world.perturbed(law, seed=2)
+    >>> noisy = world.with_simulated_noise(law, seed=2)
     >>> ours, mean = (method.fit(noisy.claims).truths_ for method in (sv.NoiseAware(noise=law), sv.Mean()))
     >>> bool(abs(ours - world.truths).mean() < abs(mean - world.truths).mean())
     True

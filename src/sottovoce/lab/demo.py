@@ -40,7 +40,7 @@ def run_demo(out: Path, seed: int) -> DemoOutcome:
     """Simulate, perturb, discover; write claims.csv, truth.csv and demo.png."""
     law = SharedVariance(rate=0.5)
     world = synthetic(participants=150, objects=30, error_rate=1.0, seed=seed)
-    noisy = world.perturbed(law, seed + 1)
+    noisy = world.with_simulated_noise(law, seed + 1)
     noisy.write(out)
     fits: list[tuple[TruthDiscovery, TruthDiscovery]] = [
         (NoiseAware().fit(world.claims), NoiseAware(noise=law).fit(noisy.claims))

@@ -211,7 +211,7 @@ def _simulate(
     errors = []
     for number in range(simulations):
         rng = np.random.default_rng((seed, number))
-        world = synthetic(participants, objects, error_rate=error_rate, seed=rng).perturbed(law, rng)
+        world = synthetic(participants, objects, error_rate=error_rate, seed=rng).with_simulated_noise(law, rng)
         truths = CRH().fit(world.claims).truths_
         errors.append(float(np.abs(truths - world.truths).mean()))
     mean, margin = (

@@ -68,7 +68,7 @@ class Guarantee:
                     f"grid {self.grid:g}: a step should be at most a tenth of the distance {self.distance:g}, "
                     "or rounding costs accuracy and privacy; choose a finer grid",
                     UnwiseChoice,
-                    stacklevel=4,
+                    stacklevel=3,
                 )
 
     @property
@@ -181,13 +181,6 @@ class Guarantee:
             f"more than {_factor(epsilon)} times as likely{exception}. "
             f"(ε = {epsilon:.4g}, δ = {delta:.3g}.) They do see which tasks you answered."
         )
-
-
-def guarantee_of(
-    law: NoiseLaw, distance: float = 1.0, readings: int = 30, unit: Unit = "reading", grid: float | None = None
-) -> Guarantee:
-    """The guarantee of a law; the same as ``law.guarantee(...)``."""
-    return Guarantee(law, distance, readings, unit, grid)
 
 
 def _checked_epsilon(epsilon: float) -> float:

@@ -66,9 +66,9 @@ class NoiseLaw(ABC):
         self, distance: float = 1.0, readings: int = 30, unit: Unit = "reading", grid: float | None = None
     ) -> "Guarantee":
         """What the law promises for readings up to ``distance`` apart; see `sottovoce.privacy.guarantee`."""
-        from sottovoce.privacy.guarantee import guarantee_of
+        from sottovoce.privacy.guarantee import Guarantee
 
-        return guarantee_of(self, distance, readings, unit, grid)
+        return Guarantee(self, distance, readings, unit, grid)
 
 
 @dataclass(frozen=True)

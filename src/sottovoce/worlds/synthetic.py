@@ -21,7 +21,7 @@ class World:
     truths: NDArray[np.float64]
     error_variances: NDArray[np.float64]
 
-    def perturbed(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
+    def with_simulated_noise(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
         """The same world seen by the server: simulated noise on every claim."""
         noisy = law.simulate(self.claims.values, self.claims.users, np.random.default_rng(seed))
         return replace(self, claims=self.claims.with_values(noisy, noise=str(law)))

@@ -3,6 +3,7 @@
 import math
 
 from sottovoce.planning.paper.checks import check
+from sottovoce.privacy.profiles import SharedAnyNumber
 
 
 def sensitivity_factor(b: float = 3.0, eta: float = 0.95) -> float:
@@ -76,9 +77,7 @@ def exact_delta(rate: float, distance: float, epsilon: float) -> float:
     0.187
     """
     check(rate=rate, distance=distance, epsilon=epsilon)
-    moved = 2 * rate * distance**2
-    # √(ε² + k) − ε loses its digits for small k; k/(√(ε² + k) + ε) is the same and does not.
-    return -math.expm1(-moved / (math.sqrt(epsilon**2 + moved) + epsilon) / 2)
+    return SharedAnyNumber(rate * distance**2).delta(epsilon)
 
 
 def printed_rate(epsilon: float, delta: float, distance: float) -> float:
