@@ -31,5 +31,5 @@ $(VENV)/.ready: pyproject.toml
 	  echo "$$($(PYTHON) --version): Sottovoce needs Python 3.11 or newer; name one with 'make PYTHON=python3.12 ...'"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[plot,accounting]" --group test
+	$(BIN)/python -m pip install --quiet --editable ".[plot,accounting,server]" --group test --group docs
 	@touch $@
