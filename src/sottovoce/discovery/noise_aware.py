@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, polygamma
+from scipy.special import ndtri
 
 from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses
 from sottovoce.discovery.quality import Quality
 from sottovoce.engines import AwareStep, Engine, Lookup
-from sottovoce.engines.aware import DOUBT
+from sottovoce.engines.aware import BOUND, DOUBT
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import FreshVariance, NoiseLaw, parse_law
 from sottovoce.privacy.normal_laplace import normal_laplace
@@ -78,7 +78,8 @@ class NoiseAware(TruthDiscovery):
         objects = _ObjectScales(engine, typical) if law is None else None
         quality = Quality(law, 1.0 if objects else typical)
         lookup = _FreshLookup(law, typical) if isinstance(law, FreshVariance) else None
-        tail = 0.0 if lookup else _FIRST_TAIL
+        tailed = lookup is None and not _claims_coincide(engine)
+        tail = _FIRST_TAIL if tailed else 0.0
         center = engine.medians()
         unit = objects.unit if objects else np.ones(engine.n_objects)
         # Before anything is known about users, all are alike.
@@ -92,9 +93,10 @@ class NoiseAware(TruthDiscovery):
             if len(history) in _LEARNING:
                 quality.learn(squares, counts)
                 if lookup is None and history:
-                    tail = _learn_tail(engine, truths, unit, belief.weight)
-                if objects and len(history) > 1:
-                    unit = objects.learn(swept.misfit)
+                    sample = _standard_squares(engine, truths, unit, belief.weight)
+                    tail = _learn_tail(sample) if tailed else 0.0
+                    if objects:
+                        unit = objects.learn(swept.misfit, sample)
             elif len(history) == max(_LEARNING) + 1:
                 quality.freeze(squares, counts)
             belief = quality.belief(squares, counts)
@@ -140,28 +142,39 @@ class NoiseAware(TruthDiscovery):
 
 
 class _ObjectScales:
-    """Scales of objects, learnt where they differ by more than chance (empirical Bayes on their logarithms)."""
+    """Scales of objects, learnt where they differ by more than chance (empirical Bayes on their logarithms).
+
+    Chance is what claims of one scale would show: the logarithm of a mean of m squares with kurtosis κ has a variance
+    of about (κ - 1)/m. Heavy tails alone make objects look different, and must not be taken for scales.
+    """
 
     def __init__(self, engine: Engine, typical: float) -> None:
-        claims = engine.claims_per_object
-        # A scale from m claims has a log variance with this spread by chance alone.
-        self._chance = polygamma(1, np.maximum(claims - 1, 1) / 2)
+        self._claims = engine.claims_per_object
+        _, _, residuals = engine.sample(engine.medians(), _SAMPLE)
         robust = (engine.deviations() * _NORMAL_DEVIATION) ** 2
-        self._logs = self._shrunk(np.log(np.maximum(robust, _LEAST_SCALE * typical)))
+        self._middle = math.log(typical)
+        # One claim more, of the typical scale: an object whose claims all agree has a small scale, not none.
+        logs = np.log((self._claims * robust + typical) / (self._claims + 1))
+        self._logs = self._shrunk(logs, np.minimum(residuals**2 / typical, BOUND))
 
     @property
     def unit(self) -> Floats:
         return np.asarray(np.exp(-self._logs / 2))
 
-    def learn(self, misfit: Floats) -> Floats:
-        self._logs = self._shrunk(self._logs + np.log(np.maximum(misfit, 1e-6)))
+    def learn(self, misfit: Floats, squares: Floats) -> Floats:
+        """Units from each object's mean square in its present unit, and a sample of squares of readings."""
+        misfit = (self._claims * misfit + 1) / (self._claims + 1)
+        self._logs = self._shrunk(self._logs + np.log(misfit), np.minimum(squares, BOUND))
         return self.unit
 
-    def _shrunk(self, logs: Floats) -> Floats:
-        weights = 1 / (1 + self._chance)
+    def _shrunk(self, logs: Floats, squares: Floats) -> Floats:
+        kurtosis = float(np.mean(squares**2) / max(np.mean(squares) ** 2, 1e-300))
+        chance = max(kurtosis - 1, 2.0) / self._claims
+        weights = 1 / (1 + chance)
         middle = float(np.average(logs, weights=weights))
-        beyond = max(0.0, float(np.average((logs - middle) ** 2 - self._chance, weights=weights)))
-        return np.asarray(middle + (logs - middle) * beyond / (beyond + self._chance))
+        beyond = max(0.0, float(np.average((logs - middle) ** 2 - chance, weights=weights)))
+        # The middle stays where it is: what all objects have in common belongs to the users.
+        return np.asarray(self._middle + (logs - middle) * beyond / (beyond + chance))
 
 
 class _FreshLookup:
@@ -207,10 +220,24 @@ def _typical_variance(engine: Engine, spreads: Floats) -> float:
     return 1.0
 
 
-def _learn_tail(engine: Engine, truths: Floats, unit: Floats, weights: Floats) -> float:
-    """The tail under which standardised residuals are most likely, each with its own best scale."""
+def _claims_coincide(engine: Engine) -> bool:
+    """Whether claims are mostly exact repetitions, as those of web sources: their spike is not to be taken for a tail.
+
+    Of five or more claims that never coincide, at most a fifth lie at the median.
+    """
+    objects, _, residuals = engine.sample(engine.medians(), _SAMPLE)
+    several = engine.claims_per_object[objects] >= 5
+    return bool(several.any() and np.mean(residuals[several] == 0) > 1 / 3)
+
+
+def _standard_squares(engine: Engine, truths: Floats, unit: Floats, weights: Floats) -> Floats:
+    """Squares of a sample of residuals, in their users' deviations."""
     objects, users, residuals = engine.sample(truths, _SAMPLE)
-    squares = (residuals * unit[objects]) ** 2 * weights[users]
+    return np.asarray((residuals * unit[objects]) ** 2 * weights[users])
+
+
+def _learn_tail(squares: Floats) -> float:
+    """The tail under which standardised residuals are most likely, each with its own best scale."""
     squares = squares[(squares > 0) & (squares < DOUBT)]
     if len(squares) < 50:
         return 0.1

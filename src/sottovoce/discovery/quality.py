@@ -17,8 +17,9 @@ from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, Noi
 
 Floats = NDArray[np.float64]
 
-_OWN_NODES = 48  # of a user's own variance, on a logarithmic scale
+_OWN_NODES = (480, 48)  # of a user's own variance, on a logarithmic scale: alone, and beside a drawn noise variance
 _NOISE_NODES = 40  # of the drawn noise variance
+_LEAST_LOG_CHANCE = -600.0
 _SAMPLED_USERS = 2000  # enough to learn two numbers
 _ROWS = 512  # users at once: bounds the memory of an evaluation
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
@@ -39,7 +40,8 @@ class Quality:
 
     def __init__(self, law: NoiseLaw | None, scale: float) -> None:
         self.fresh = isinstance(law, FreshVariance)
-        self._own = scale * np.exp(np.linspace(math.log(1e-5), math.log(1e4), _OWN_NODES))
+        drawn_once = isinstance(law, SharedVariance | FlooredVariance)
+        self._own = scale * np.exp(np.linspace(math.log(1e-5), math.log(1e4), _OWN_NODES[drawn_once]))
         self.scale = scale
         drawn = np.exp(np.linspace(math.log(1e-6), math.log(40.0), _NOISE_NODES))
         chances = drawn * np.exp(-drawn)
@@ -65,9 +67,10 @@ class Quality:
         likelihood = self._own_likelihood(squares[::every], counts[::every])
 
         def misfit(prior: Floats) -> float:
-            weights = np.exp(self._prior_weights(prior))
+            # No prior is so sure that a user could become impossible.
+            weights = np.exp(np.maximum(self._prior_weights(prior), _LEAST_LOG_CHANCE))
             # A weak pull of the shape towards 1, the exponential law of the paper, where data say nothing.
-            return float(-np.log(likelihood @ weights + 1e-300).sum() + prior[1] ** 2 / 2)
+            return float(-np.log(likelihood @ weights).sum() + prior[1] ** 2 / 2)
 
         found = minimize(misfit, self._prior, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-3}).x
         self._prior = np.clip(found, [-11.0, -2.5], [9.0, 4.0])
@@ -102,29 +105,27 @@ class Quality:
         rate = self._shape / self._total
         return np.asarray(shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(d) - rate * d)
 
-    def _posterior(self, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
-        """Posterior chances at all nodes, and the same without the prior, summed over the noise."""
+    def _by_node(self, squares: Floats, counts: Floats) -> Floats:
+        """Log density of residuals and drawn noise: user × own variance × noise variance."""
         logs = self._log_likelihood(squares, counts)
-        logs = logs.reshape(len(squares), _OWN_NODES, -1) + self._log_chances
-        logs -= logs.max(axis=(1, 2), keepdims=True)
-        chances = np.exp(logs)
-        return chances, chances.sum(axis=2)
+        return np.asarray(logs.reshape(len(squares), len(self._own), -1) + self._log_chances)
 
     def _own_likelihood(self, squares: Floats, counts: Floats) -> Floats:
-        parts = [
-            self._posterior(squares[first : first + _ROWS], counts[first : first + _ROWS])[1]
-            for first in range(0, len(squares), _ROWS)
-        ]
+        """Density of each user's residuals at the nodes of his own variance, over its largest."""
+        parts = []
+        for first in range(0, len(squares), _ROWS):
+            logs = self._by_node(squares[first : first + _ROWS], counts[first : first + _ROWS])
+            parts.append(np.exp(logs - logs.max(axis=(1, 2), keepdims=True)).sum(axis=2))
         return np.concatenate(parts)
 
     def evaluate(self, squares: Floats, counts: Floats) -> Belief:
         """Posterior of each user by itself, from the nodes."""
         weight, spread, own = (np.empty(len(squares)) for _ in range(3))
-        inverse = (1 / self._total).reshape(_OWN_NODES, -1)
+        inverse = (1 / self._total).reshape(len(self._own), -1)
         for first in range(0, len(squares), _ROWS):
             part = slice(first, first + _ROWS)
-            chances, _ = self._posterior(squares[part], counts[part])
-            chances *= np.exp(self._log_weights)[:, None]
+            logs = self._by_node(squares[part], counts[part]) + self._log_weights[:, None]
+            chances = np.exp(logs - logs.max(axis=(1, 2), keepdims=True))
             total = chances.sum(axis=(1, 2))
             weight[part] = np.einsum("sjk,jk->s", chances, inverse) / total
             spread[part] = np.einsum("sjk,jk->s", chances, inverse**2) / total - weight[part] ** 2

@@ -10,9 +10,10 @@ from numba import njit
 
 # mypy: disable-error-code="no-untyped-def"
 
-# Squared sizes of a residual, in its user's deviations: from BOUND on it adds no more to what is thought of its user;
-# between DOUBT and GROSS it loses its weight, as a gross error of its own, which tells of its user what ACCIDENT tells.
-BOUND, DOUBT, GROSS, ACCIDENT = 9.0, 16.0, 64.0, 4.0
+# Squared sizes of a residual, in its user's deviations. Between DOUBT and GROSS it loses its weight for the truth. It
+# still tells of its user: up to BOUND in full, beyond SLIP, as a slip of another kind, no more than ACCIDENT.
+DOUBT, GROSS = 16.0, 64.0
+BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 
 
 @njit(nogil=True, cache=True)
@@ -42,11 +43,11 @@ def sweep_normal(
                 far = w * (value - before) ** 2
                 kept = 1.0
                 bounded[i] = 1.0
-                if far > BOUND:
-                    bounded[i] = BOUND / far
-                    if far > DOUBT:
-                        trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
-                        kept = trust * trust
+                if far > DOUBT:
+                    trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
+                    kept = trust * trust
+                    if far > BOUND:
+                        trust = max((SLIP - far) / (SLIP - BOUND), 0.0)
                         bounded[i] = (ACCIDENT + (BOUND - ACCIDENT) * trust) / far
                 if tail > 0:
                     kept *= (1 + tail) / (1 + tail * far)
