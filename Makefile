@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check bench clean
+.PHONY: demo test quick check bench docs docs-outputs figures clean
 
 demo: $(VENV)/.ready
 	$(BIN)/sottovoce demo --out demo
@@ -22,8 +22,21 @@ check: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python -m bench
 
+docs: $(VENV)/.ready
+	$(BIN)/python -m sphinx -q -n -W --keep-going -b html docs docs/_build/html
+	@echo "the site is in docs/_build/html/index.html"
+
+docs-outputs: $(VENV)/.ready
+	$(BIN)/python tests/pages.py
+
+# The site's reproduction page is made from these files, which are committed: minutes of work, seldom needed.
+figures: $(VENV)/.ready
+	mkdir -p docs/_build docs/images/reproduce
+	$(BIN)/sottovoce reproduce --out docs/_build/reproduce --json > docs/_build/figures.json
+	cp docs/_build/figures.json docs/_build/reproduce/*.svg docs/_build/reproduce/*.csv docs/images/reproduce
+
 clean:
-	rm -rf $(VENV) .venv-peers build dist demo bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-peers build dist demo docs/_build bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.ready: pyproject.toml

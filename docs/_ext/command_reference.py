@@ -1,0 +1,57 @@
+"""The reference of the command line, made from the commands themselves: it cannot miss an option."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from sphinx.application import Sphinx
+
+from sottovoce import cli
+from sottovoce.cli.app import app as command_line
+
+PLACE = "<!-- the commands are put here when the site is built -->"
+
+
+def reference() -> str:
+    """Every command with its arguments and options, in Markdown."""
+    top = typer.main.get_command(command_line)
+    return "\n".join(_lines(top, top.make_context("sottovoce", [], resilient_parsing=True)))
+
+
+def commands(command: Any, context: Any) -> Iterator[tuple[Any, Any]]:
+    """A command and all below it, each with the context that knows its full name."""
+    yield command, context
+    for name, below in getattr(command, "commands", {}).items():
+        if not below.hidden:
+            yield from commands(below, below.make_context(name, [], parent=context, resilient_parsing=True))
+
+
+def _lines(top: Any, top_context: Any) -> Iterator[str]:
+    for command, context in commands(top, top_context):
+        deep = context.command_path.count(" ")
+        if command is not top:
+            yield f"{'#' * (1 + deep)} {context.command_path}\n"
+        yield f"```text\n{command.get_usage(context).strip()}\n```\n"
+        if command.help:
+            yield f"{command.help}\n"
+        for parameter in command.get_params(context):
+            record = parameter.get_help_record(context)
+            if record and "--help" not in parameter.opts:
+                yield f"`{record[0].strip()}`\n: {_escape(record[1])}\n"
+
+
+def _escape(text: str) -> str:
+    return text.replace("[", "\\[").replace("*", "\\*").replace("<", "\\<")
+
+
+def _fill(app: Sphinx, page: str, source: list[str]) -> None:
+    if PLACE in source[0]:
+        for module in Path(cli.__file__).parent.glob("*.py"):
+            app.env.note_dependency(str(module))
+        source[0] = source[0].replace(PLACE, reference())
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("source-read", _fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,220 @@
+"""The pages of the docs, run as a reader would run them.
+
+``sh`` and ``bash``
+    A script. It must succeed; what it prints is not looked at.
+``console``
+    Commands after ``$ ``, continued after ``> ``; the lines below a command are what it prints. A command without
+    such lines must only succeed. One that is shown to print ``Error:`` must fail with exit code 2.
+``python``
+    All such blocks of a page share their names, as in a notebook. An ``output`` block right below is what is printed.
+
+All blocks of a page run in order in one folder. In what is printed ``...`` stands for anything: within a line, or, on a
+line of its own, for any number of lines. ``<!-- not run: REASON -->`` above a block says why it is only to be read.
+
+``python tests/pages.py [PAGE...]`` writes what really comes out into the pages, and pictures that their commands make
+into docs/images.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if ROOT / "docs/_build" not in page.parents),
+]
+RUN = {"sh", "bash", "console", "python"}
+_FENCE = re.compile(r"^(`{3,})([^\s`]*)\s*$")
+_NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
+_PICTURE = re.compile(r"(?:!\[[^\]]*\]\(|\{(?:image|figure)\} )([^)\s]+)")
+_WIDTH = "88"  # characters a line, as wide as the site shows without scrolling
+_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: the page's lines from ``first`` up to ``last``, without the fences."""
+
+    language: str
+    first: int
+    last: int
+    not_run: str | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to run, and where the page shows what it prints, if it does."""
+
+    language: str
+    code: str
+    line: int
+    shown: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a step."""
+
+    step: Step
+    code: int
+    printed: list[str]
+
+
+def blocks(lines):
+    """The fenced blocks of a page, in order."""
+    found, opening, not_run = [], None, None
+    for number, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if opening is None:
+            if fence:
+                opening = (fence[1], fence[2], number + 1)
+            elif line.strip():
+                reason = _NOT_RUN.fullmatch(line.strip())
+                not_run = reason[1] if reason else None
+        elif fence and not fence[2] and len(fence[1]) >= len(opening[0]):
+            found.append(Block(opening[1], opening[2], number, not_run))
+            opening, not_run = None, None
+    assert opening is None, f"line {opening[2]}: this block has no end"
+    return found
+
+
+def steps(lines):
+    """What a page asks to run, in order."""
+    found = blocks(lines)
+    for place, block in enumerate(found):
+        if block.not_run or block.language not in RUN:
+            continue
+        text = lines[block.first : block.last]
+        if block.language == "console":
+            yield from _commands(text, block.first)
+            continue
+        follower = found[place + 1] if place + 1 < len(found) else None
+        adjacent = follower and not "".join(lines[block.last + 1 : follower.first - 1]).strip()
+        shown = (follower.first, follower.last) if adjacent and follower.language == "output" else None
+        yield Step(block.language, "\n".join(text), block.first, shown)
+
+
+def _commands(text, first):
+    starts = [number for number, line in enumerate(text) if line.startswith("$ ")]
+    assert starts[:1] == [0], f"line {first + 1}: a console block begins with '$ ' and a command"
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        output = start + 1
+        while output < end and text[output].startswith("> "):
+            output += 1
+        code = "\n".join(line[2:] for line in text[start:output])
+        shown = (first + output, first + end) if output < end else None
+        yield Step("console", code, first + start, shown)
+
+
+# A Python that keeps its names from block to block: code in, what it printed out, a line of JSON each.
+_NOTEBOOK = """
+import contextlib, io, json, sys, traceback
+lines, replies, names = sys.stdin, sys.stdout, {"__name__": "__main__"}
+for line in lines:
+    code, printed = 0, io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            exec(compile(json.loads(line), "page", "exec"), names)
+        except BaseException:
+            code = 1
+            traceback.print_exc()
+    print(json.dumps([code, printed.getvalue()]), file=replies, flush=True)
+"""
+
+
+def run(page, folder):
+    """Run a page in a folder, up to the first step that fails unexpectedly."""
+    lines = page.read_text().splitlines()
+    environment = {name: entry for name, entry in os.environ.items() if not name.startswith("SOTTOVOCE_")}
+    environment |= {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+        "MPLCONFIGDIR": str(Path(tempfile.gettempdir()) / "sottovoce-docs-fonts"),
+        "COLUMNS": _WIDTH,
+        "NO_COLOR": "1",
+        "PYTHONUTF8": "1",
+    }
+    environment.pop("FORCE_COLOR", None)
+    options = {"cwd": folder, "env": environment, "text": True, "encoding": "utf-8", "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", _NOTEBOOK], stdin=subprocess.PIPE, **options) as notebook:
+        for step in steps(lines):
+            if step.language == "python":
+                notebook.stdin.write(json.dumps(step.code) + "\n")
+                notebook.stdin.flush()
+                code, printed = json.loads(notebook.stdout.readline())
+            else:
+                command = ["bash", "-euo", "pipefail", "-c", step.code]
+                ran = subprocess.run(command, stderr=subprocess.STDOUT, timeout=_SECONDS, **options)
+                code, printed = ran.returncode, ran.stdout
+            yield Outcome(step, code, _stripped(printed.splitlines()))
+        notebook.stdin.close()
+
+
+def _stripped(lines):
+    """Without blank lines at both ends and blanks at the ends of lines."""
+    lines = [line.rstrip() for line in lines]
+    while lines and not lines[0]:
+        lines = lines[1:]
+    while lines and not lines[-1]:
+        lines = lines[:-1]
+    return lines
+
+
+def shown(outcome, lines):
+    """The lines that the page shows for an outcome; None where it shows none."""
+    return None if outcome.step.shown is None else _stripped(lines[slice(*outcome.step.shown)])
+
+
+def expected_code(expected):
+    return 2 if expected and expected[0].startswith("Error:") else 0
+
+
+def same(expected, printed):
+    """Whether a page shows what is printed."""
+    pattern = "".join(
+        r"(?:.*\n)*" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + "\n" for line in expected
+    )
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
+
+
+def refreshed(expected, printed):
+    """What the page should show: what is printed, left out where the page leaves out."""
+    if same(expected, printed):
+        return expected
+    if "..." in expected:
+        head, tail = expected.index("..."), expected[::-1].index("...")
+        return [*printed[:head], "...", *printed[len(printed) - tail :]]
+    if len(expected) == len(printed):
+        return [old if same([old], [new]) else new for old, new in zip(expected, printed, strict=True)]
+    return printed
+
+
+def refresh(page):
+    """Run a page and write into it what it prints, and into docs/images what it draws."""
+    lines = page.read_text().splitlines()
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes = list(run(page, Path(folder)))
+        for picture in _PICTURE.findall("\n".join(lines)):
+            drawn = Path(folder) / Path(picture).name
+            if drawn.is_file():
+                shutil.copy(drawn, page.parent / picture)
+    for outcome in reversed(outcomes):
+        expected = shown(outcome, lines)
+        if outcome.code != expected_code(expected):
+            sys.exit(f"{page}:{outcome.step.line + 1}: exit code {outcome.code}\n" + "\n".join(outcome.printed))
+        if expected is not None:
+            lines[slice(*outcome.step.shown)] = refreshed(expected, outcome.printed)
+    page.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or PAGES:
+        print(name, flush=True)
+        refresh(Path(name).resolve())
