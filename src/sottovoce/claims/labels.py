@@ -119,3 +119,11 @@ def _object_order(labels: NDArray[np.object_]) -> NDArray[np.intp]:
         return np.array(sorted(places, key=lambda place: labels[place]), np.intp)
     except TypeError:  # labels of several types have no order of their own
         return np.array(sorted(places, key=lambda place: (type(labels[place]).__name__, repr(labels[place]))), np.intp)
+
+
+def common_labels(some: NDArray[Any], others: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Places of the labels that occur in both arrays, in the one and in the other."""
+    place_of = {label: place for place, label in enumerate(others.tolist())}
+    pairs = [(here, place_of[label]) for here, label in enumerate(some.tolist()) if label in place_of]
+    here, there = np.array(pairs, np.intp).reshape(-1, 2).T
+    return here, there

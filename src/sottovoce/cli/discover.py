@@ -54,10 +54,7 @@ def discover(
     claims: Annotated[
         str, typer.Argument(help="Claims: CSV, Parquet, Arrow or JSON Lines; - reads CSV from the input.")
     ],
-    method: Annotated[
-        Method | None,
-        typer.Option(help="How to find the truths; by default noise-aware where the noise law is known, else crh."),
-    ] = None,
+    method: Annotated[Method, typer.Option(help="How to find the truths.")] = Method.NOISE_AWARE,
     noise: Annotated[
         str | None,
         typer.Option(help="Noise law of the claims, such as shared:0.5; by default what the file itself says."),
@@ -95,7 +92,7 @@ def discover(
         )  # fmt: skip
         progress.remove_task(reading)
         law = noise or table.noise
-        chosen = method.value if method else "noise-aware" if law else "crh"
+        chosen = method.value
         iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
         options = {"noise": law} if chosen == NoiseAware.name else {}
         fit = METHODS[chosen](max_iter=max_iter, tol=tol, **options)
@@ -138,6 +135,9 @@ def _print_result(comparison: "Comparison", claims: "Claims", level: float, scor
         f"{comparison.effective_users:,.1f} effective users.",
         highlight=False,
     )
+    reason = comparison.reason(level)
+    if reason:
+        console.print(escape(reason), highlight=False, soft_wrap=True)
     console.print()
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("object")

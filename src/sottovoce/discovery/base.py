@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
-from sottovoce.claims.labels import label_column
+from sottovoce.claims.labels import common_labels, label_column
 from sottovoce.engines import Engine, MemoryEngine, Step
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
@@ -84,10 +84,24 @@ class TruthDiscovery(ABC):
         """Truths before the first iteration."""
         return engine.medians()
 
-    def fit(self, claims: Claims | Engine, *, progress: Progress | None = None) -> Self:
-        """Find truths and weights. ``progress`` is called after each iteration with its number and largest move."""
+    def fit(
+        self, claims: Claims | Engine, *, start: "TruthDiscovery | None" = None, progress: Progress | None = None
+    ) -> Self:
+        """Find truths and weights.
+
+        Parameters
+        ----------
+        claims
+            The claims, or an engine that holds them.
+        start
+            An earlier fit to begin with: where few claims have been added since, the same answer takes fewer
+            iterations.
+        progress
+            Called after each iteration with its number and largest move.
+        """
         self._check_parameters()
         engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
+        self._earlier = start
         self.objects_, self.users_ = engine.object_labels, engine.user_labels
         self.claims_ = engine.claims_per_object
         self._discover(engine, progress)
@@ -98,7 +112,7 @@ class TruthDiscovery(ABC):
         self._spreads = engine.spreads()
         spreads = np.where(self._spreads > 0, self._spreads, 1.0)
         step = self.step(engine, spreads)
-        truths = self.start(engine)
+        truths = self._first_truths(engine)
         losses = engine.score(step, truths)
         compared = engine.comparable() > 0
         history: list[float] = []
@@ -112,6 +126,13 @@ class TruthDiscovery(ABC):
         self.truths_, self.weights_ = truths, weights
         self._conclude(history)
         self.effective_users_, self._variance = engine.precision(truths, weights)
+
+    def _first_truths(self, engine: Engine) -> Floats:
+        truths, earlier = self.start(engine).copy(), self._earlier
+        if earlier is not None:
+            here, there = common_labels(engine.object_labels, earlier.objects_)
+            truths[here] = earlier.truths_[there]
+        return truths
 
     def _conclude(self, history: list[float]) -> None:
         """Keep the moves of all iterations; warn if the last one was still too large."""

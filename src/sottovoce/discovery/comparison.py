@@ -24,19 +24,46 @@ class Comparison:
     means: Floats
     medians: Floats
     claims_per_user: Any
+    by_user: Floats  # the means that users' weights alone would give
 
     @classmethod
     def of(cls, method: TruthDiscovery, claims: Claims, progress: Progress | None = None) -> "Comparison":
         """Fit a method, and the averages beside it, over one engine."""
         engine = MemoryEngine(claims)
         fit = method.fit(engine, progress=progress)
-        return cls(fit, engine.means(), engine.medians(), claims.claims_per_user)
+        weights = fit.weights_[claims.users]
+        by_user = np.add.reduceat(weights * claims.values, claims.offsets[:-1])
+        by_user /= np.add.reduceat(weights, claims.offsets[:-1])
+        return cls(fit, engine.means(), engine.medians(), claims.claims_per_user, by_user)
 
     @property
     def effective_users(self) -> float:
         """(Σw)²/Σw² over all users: as if so many had equal weights."""
         weights = self.fit.weights_ / self.fit.weights_.max()
         return float(weights.sum() ** 2 / (weights**2).sum())
+
+    def reason(self, level: float = 0.95) -> str | None:
+        """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
+        truths, objects = self.fit.truths_, self.fit.objects_
+        low, high = self.fit.intervals(level)
+        outside = (self.means < low) | (self.means > high)
+        if not outside.any():
+            return None
+        differences = np.abs(truths - self.means)
+        where = int(np.argmax(np.where(outside, differences, -1.0)))
+        weights = np.sort(self.fit.weights_ * self.claims_per_user)[::-1]
+        best = weights[: max(1, len(weights) // 5)].sum() / weights.sum()
+        users = float(np.abs(self.by_user - self.means)[outside].sum())
+        readings = float(np.abs(truths - self.by_user)[outside].sum())
+        why = (
+            f"users who agree with the crowd count more (a fifth of them holds {best:.0%} of the weight)"
+            if users >= readings
+            else "readings far from the others count little"
+        )
+        return (
+            f"{int(outside.sum()):,} of {len(truths):,} means lie outside the interval, most so that of "
+            f"{objects[where]!s} (by {differences[where]:.3g}): {why}."
+        )
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """Errors against the truths in a file, over the objects that have a truth and a claim."""
@@ -78,6 +105,7 @@ class Comparison:
             "claims": int(fit.claims_.sum()),
             "effective_users": self.effective_users,
             "level": level,
+            "reason": self.reason(level),
             "truths": {
                 str(label): dict(zip(names, row, strict=True))
                 for label, row in zip(fit.objects_.tolist(), rows, strict=True)

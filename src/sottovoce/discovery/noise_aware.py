@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sottovoce.claims.labels import common_labels
+from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses
-from sottovoce.discovery.quality import Quality
+from sottovoce.discovery.quality import Belief, Common, Quality
 from sottovoce.engines import AwareStep, Engine, Lookup
 from sottovoce.engines.aware import BOUND, DOUBT
 from sottovoce.errors import BadParameter
@@ -17,6 +19,7 @@ from sottovoce.privacy.laws import FreshVariance, NoiseLaw, parse_law
 from sottovoce.privacy.normal_laplace import normal_laplace
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
+_LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit
 _TAILS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.8)  # 1/degrees of freedom
 _FIRST_TAIL = 0.25  # before anything is known, far readings count little
 _SAMPLE = 20_000
@@ -55,6 +58,11 @@ class NoiseAware(TruthDiscovery):
 
     name = "noise-aware"
 
+    _quality: Quality
+    _belief: Belief
+    _tail: float
+    _objects: "_ObjectScales | None"
+
     def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 200, tol: float = 1e-6) -> None:
         super().__init__(max_iter=max_iter, tol=tol)
         self.noise = noise
@@ -63,50 +71,71 @@ class NoiseAware(TruthDiscovery):
         raise NotImplementedError("weights follow from the posterior of users' qualities, not from losses alone")
 
     def fit(
-        self, claims: Any, *, known: Mapping[Any, float] | None = None, progress: Progress | None = None
+        self,
+        claims: Any,
+        *,
+        start: TruthDiscovery | None = None,
+        known: Mapping[Any, float] | None = None,
+        progress: Progress | None = None,
     ) -> "NoiseAware":
-        """Find truths and weights; ``known`` gives the truths of some objects, by label."""
+        """Find truths and weights; ``known`` gives the truths of some objects, by label; the rest as in all methods."""
         self._known = dict(known or {})
-        return super().fit(claims, progress=progress)
+        return super().fit(claims, start=start, progress=progress)
 
     def _discover(self, engine: Engine, progress: Progress | None) -> None:
         law = parse_law(self.noise) if isinstance(self.noise, str) else self.noise
         self._spreads = engine.spreads()
         spreads = np.where(self._spreads > 0, self._spreads, 1.0)
-        truths, known = self._start(engine)
+        truths, known = self._with_known(engine, self._first_truths(engine))
         typical = _typical_variance(engine, self._spreads)
         objects = _ObjectScales(engine, typical) if law is None else None
         quality = Quality(law, 1.0 if objects else typical)
         lookup = _FreshLookup(law, typical) if isinstance(law, FreshVariance) else None
         tailed = lookup is None and not _claims_coincide(engine)
         tail = _FIRST_TAIL if tailed else 0.0
+        learning: tuple[int, ...] = _LEARNING
+        earlier = self._earlier if isinstance(self._earlier, NoiseAware) else None
+        if earlier and type(earlier._quality.law) is not type(law):
+            earlier = None
+        if earlier:
+            learning, tail = _LEARNING_AGAIN, earlier._tail if tailed else 0.0
+            quality.begin_with(earlier._quality)
+            if objects and earlier._objects:
+                objects.begin_with(earlier._objects, common_labels(engine.object_labels, earlier.objects_))
+        # As long as nothing is known about users, all are alike.
+        belief = quality.belief(np.full(engine.n_users, quality.scale), np.ones(engine.n_users))
+        if earlier:
+            belief = belief.updated(earlier._belief, common_labels(engine.user_labels, earlier.users_))
         center = engine.medians()
         unit = objects.unit if objects else np.ones(engine.n_objects)
-        # Before anything is known about users, all are alike.
-        belief = quality.belief(np.full(engine.n_users, quality.scale), np.ones(engine.n_users))
+        acceleration = Acceleration()
         history: list[float] = []
-        while len(history) < self.max_iter and not self._settled(history):
+        while len(history) < self.max_iter and not self._settled(history, learning):
             step = AwareStep(center, unit, spreads, known, tail, lookup.rows if lookup else None)
-            swept = engine.sweep_aware(step, lookup.places(belief.own) if lookup else belief.weight, truths)
+            swept = engine.sweep_aware(step, lookup.places(belief.learnt) if lookup else belief.weight, truths)
             truths = swept.truths
             squares, counts = np.maximum(swept.squares, 1e-12 * quality.scale), np.maximum(swept.counts, 0.5)
-            if len(history) in _LEARNING:
+            if len(history) in learning:
                 quality.learn(squares, counts)
-                if lookup is None and history:
+                if lookup is None and (history or earlier):
                     sample = _standard_squares(engine, truths, unit, belief.weight)
                     tail = _learn_tail(sample) if tailed else 0.0
                     if objects:
                         unit = objects.learn(swept.misfit, sample)
-            elif len(history) == max(_LEARNING) + 1:
+            elif len(history) == max(learning) + 1:
                 quality.freeze(squares, counts)
+            elif len(history) > max(learning):
+                ahead = acceleration.ahead(np.concatenate((truths / spreads, np.log(squares))))
+                truths, squares = ahead[: len(truths)] * spreads, np.exp(ahead[len(truths) :])
             belief = quality.belief(squares, counts)
             history.append(swept.move)
             if progress is not None:
                 progress(len(history), swept.move)
-        self.truths_ = truths
+        self.truths_ = swept.truths
+        self._quality, self._belief, self._tail, self._objects = quality, belief, tail, objects
         self._conclude(history)
         if lookup:
-            self.weights_ = lookup.information(belief.own)
+            self.weights_ = lookup.information(belief.learnt)
             precision = engine.object_sums(self.weights_)
         else:
             self.weights_ = belief.weight
@@ -117,11 +146,11 @@ class NoiseAware(TruthDiscovery):
         self.effective_users_, _ = engine.precision(truths, self.weights_)
         self._variance = np.where(known, 0.0, 1 / precision)
 
-    def _settled(self, history: list[float]) -> bool:
-        return self.tol > 0 and len(history) > max(_LEARNING) and history[-1] <= self.tol
+    def _settled(self, history: list[float], learning: tuple[int, ...]) -> bool:
+        return self.tol > 0 and len(history) > max(learning) and history[-1] <= self.tol
 
-    def _start(self, engine: Engine) -> tuple[Floats, NDArray[np.bool_]]:
-        truths, known = engine.medians().copy(), np.zeros(engine.n_objects, bool)
+    def _with_known(self, engine: Engine, truths: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        known = np.zeros(engine.n_objects, bool)
         if self._known:
             place_of = {label: place for place, label in enumerate(engine.object_labels.tolist())}
             for label, truth in self._known.items():
@@ -161,6 +190,10 @@ class _ObjectScales:
     def unit(self) -> Floats:
         return np.asarray(np.exp(-self._logs / 2))
 
+    def begin_with(self, earlier: "_ObjectScales", common: Common) -> None:
+        here, there = common
+        self._logs[here] = earlier._logs[there] - earlier._middle + self._middle
+
     def learn(self, misfit: Floats, squares: Floats) -> Floats:
         """Units from each object's mean square in its present unit, and a sample of squares of readings."""
         misfit = (self._claims * misfit + 1) / (self._claims + 1)
@@ -168,7 +201,7 @@ class _ObjectScales:
         return self.unit
 
     def _shrunk(self, logs: Floats, squares: Floats) -> Floats:
-        kurtosis = float(np.mean(squares**2) / max(np.mean(squares) ** 2, 1e-300))
+        kurtosis = float(np.mean(squares**2)) / max(float(np.mean(squares)) ** 2, 1e-300)
         chance = max(kurtosis - 1, 2.0) / self._claims
         weights = 1 / (1 + chance)
         middle = float(np.average(logs, weights=weights))

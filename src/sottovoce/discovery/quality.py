@@ -2,7 +2,7 @@
 
 User s errs with a variance v_s of his own; v_s has a gamma prior whose mean and shape are learnt from the crowd
 (empirical Bayes). From d_s, the sum of his squared residuals with the truths' own uncertainty added back, and their
-number N_s follow the posterior of his total variance u = v + noise, hence his weight E[1/u], and of v itself.
+number N_s follow the posterior of his total variance u = v + noise, hence his weight E[1/u].
 """
 
 import math
@@ -16,10 +16,10 @@ from scipy.special import gammaln
 from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance
 
 Floats = NDArray[np.float64]
+Common = tuple[NDArray[np.intp], NDArray[np.intp]]  # places of what two fits have in common, in the one and the other
 
-_OWN_NODES = (480, 48)  # of a user's own variance, on a logarithmic scale: alone, and beside a drawn noise variance
-_NOISE_NODES = 40  # of the drawn noise variance
-_LEAST_LOG_CHANCE = -600.0
+_NODES = 480  # of a user's variance, on a logarithmic scale: fine against the posterior of one with 1,000 claims
+_LEAST_LOG_CHANCE = -600.0  # no prior is so sure that a user could become impossible
 _SAMPLED_USERS = 2000  # enough to learn two numbers
 _ROWS = 512  # users at once: bounds the memory of an evaluation
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
@@ -32,43 +32,50 @@ class Belief:
 
     weight: Floats  # E[1/u]
     spread: Floats  # Var(1/u): how uncertain the weight is
-    own: Floats  # E[v]
+    learnt: Floats  # mean of the variance that is learnt: the user's own, and that of his noise where it was drawn once
+
+    def updated(self, earlier: "Belief", common: Common) -> "Belief":
+        """The same, with what was thought earlier of those who were there."""
+        here, there = common
+        new = Belief(self.weight.copy(), self.spread.copy(), self.learnt.copy())
+        for ours, theirs in ((new.weight, earlier.weight), (new.spread, earlier.spread), (new.learnt, earlier.learnt)):
+            ours[here] = theirs[there]
+        return new
 
 
 class Quality:
     """Posterior of users' variances under one noise law, with a prior that is learnt."""
 
     def __init__(self, law: NoiseLaw | None, scale: float) -> None:
-        self.fresh = isinstance(law, FreshVariance)
-        drawn_once = isinstance(law, SharedVariance | FlooredVariance)
-        self._own = scale * np.exp(np.linspace(math.log(1e-5), math.log(1e4), _OWN_NODES[drawn_once]))
-        self.scale = scale
-        drawn = np.exp(np.linspace(math.log(1e-6), math.log(40.0), _NOISE_NODES))
-        chances = drawn * np.exp(-drawn)
-        if isinstance(law, SharedVariance | FlooredVariance):
-            floor = law.floor if isinstance(law, FlooredVariance) else 0.0
-            noise, self._log_chances = floor + drawn / law.rate, np.log(chances / chances.sum())
-        else:
-            constant = law.mean_variance if isinstance(law, Gaussian | FreshVariance) else 0.0
-            noise, self._log_chances = np.array([constant]), np.zeros(1)
-        self._total = (self._own[:, None] + noise).ravel()
-        self._log_total = np.log(self._total)
+        self.law, self.scale = law, scale
+        # The nodes are of the variance that is learnt: the user's own and, where it was drawn once, that of his noise.
+        self._learnt = scale * np.exp(np.linspace(math.log(1e-5), math.log(1e4), _NODES))
+        self._total = self._learnt + _constant_variance(law)
+        self._drawn = (
+            _drawn_chances(self._learnt, law.rate) if isinstance(law, SharedVariance | FlooredVariance) else None
+        )
         # Of fresh noise only the mean is known beforehand: the square of a reading has a larger spread than a normal's.
+        self._shape: Floats | None = None
         if isinstance(law, FreshVariance):
-            b2, v = law.scale**2, self._own
+            b2, v = law.scale**2, self._learnt
             self._shape = (v + 2 * b2) ** 2 / (2 * v**2 + 8 * v * b2 + 20 * b2**2)
         self._table: _Table | None = None
         self._prior = np.zeros(2)  # log of mean over scale, log of shape
         self._log_weights = self._prior_weights(self._prior)
 
+    def begin_with(self, earlier: "Quality") -> None:
+        """Take the prior of an earlier fit as the first guess."""
+        self._prior = earlier._prior + np.array([math.log(earlier.scale / self.scale), 0.0])
+        self._log_weights = self._prior_weights(self._prior)
+
     def learn(self, squares: Floats, counts: Floats) -> None:
         """Fit the prior to the crowd."""
         every = max(1, len(squares) // _SAMPLED_USERS)
-        likelihood = self._own_likelihood(squares[::every], counts[::every])
+        logs = self._log_likelihood(squares[::every], counts[::every])
+        likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
 
         def misfit(prior: Floats) -> float:
-            # No prior is so sure that a user could become impossible.
-            weights = np.exp(np.maximum(self._prior_weights(prior), _LEAST_LOG_CHANCE))
+            weights = np.exp(self._prior_weights(prior))
             # A weak pull of the shape towards 1, the exponential law of the paper, where data say nothing.
             return float(-np.log(likelihood @ weights).sum() + prior[1] ** 2 / 2)
 
@@ -89,48 +96,55 @@ class Quality:
         return _Table.around(self, squares, counts).belief(squares, counts)
 
     def _prior_weights(self, prior: Floats) -> Floats:
-        """Log of the gamma prior's mass at the nodes of the own variance."""
-        shape, ratio = math.exp(prior[1]), self._own / (self.scale * math.exp(prior[0]))
+        """Log of the prior's mass at the nodes: gamma for the user's own variance, with the drawn noise's added."""
+        shape, ratio = math.exp(prior[1]), self._learnt / (self.scale * math.exp(prior[0]))
         logs = shape * (np.log(ratio) - ratio)
-        largest = logs.max()
-        return np.asarray(logs - largest - math.log(np.exp(logs - largest).sum()))
+        mass = np.exp(np.maximum(logs - logs.max(), _LEAST_LOG_CHANCE))
+        if self._drawn is not None:
+            mass = self._drawn @ mass + mass.sum() * math.exp(_LEAST_LOG_CHANCE)
+        return np.asarray(np.log(mass / mass.sum()))
 
     def _log_likelihood(self, squares: Floats, counts: Floats) -> Floats:
-        """Log density of each user's residuals at the nodes of (own, noise) variance, up to a constant per user."""
+        """Log density of each user's residuals at the nodes, up to a constant per user."""
         d, n = squares[:, None], counts[:, None]
-        if not self.fresh:
-            return np.asarray(-n / 2 * self._log_total - d / (2 * self._total))
+        if self._shape is None:
+            return np.asarray(-n / 2 * np.log(self._total) - d / (2 * self._total))
         # The sum of squares, as a gamma variable with the mean and the spread that it has under fresh noise
         shape = n * self._shape
         rate = self._shape / self._total
         return np.asarray(shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(d) - rate * d)
 
-    def _by_node(self, squares: Floats, counts: Floats) -> Floats:
-        """Log density of residuals and drawn noise: user × own variance × noise variance."""
-        logs = self._log_likelihood(squares, counts)
-        return np.asarray(logs.reshape(len(squares), len(self._own), -1) + self._log_chances)
-
-    def _own_likelihood(self, squares: Floats, counts: Floats) -> Floats:
-        """Density of each user's residuals at the nodes of his own variance, over its largest."""
-        parts = []
-        for first in range(0, len(squares), _ROWS):
-            logs = self._by_node(squares[first : first + _ROWS], counts[first : first + _ROWS])
-            parts.append(np.exp(logs - logs.max(axis=(1, 2), keepdims=True)).sum(axis=2))
-        return np.concatenate(parts)
-
     def evaluate(self, squares: Floats, counts: Floats) -> Belief:
         """Posterior of each user by itself, from the nodes."""
-        weight, spread, own = (np.empty(len(squares)) for _ in range(3))
-        inverse = (1 / self._total).reshape(len(self._own), -1)
+        weight, spread, learnt = (np.empty(len(squares)) for _ in range(3))
+        inverse = 1 / self._total
         for first in range(0, len(squares), _ROWS):
             part = slice(first, first + _ROWS)
-            logs = self._by_node(squares[part], counts[part]) + self._log_weights[:, None]
-            chances = np.exp(logs - logs.max(axis=(1, 2), keepdims=True))
-            total = chances.sum(axis=(1, 2))
-            weight[part] = np.einsum("sjk,jk->s", chances, inverse) / total
-            spread[part] = np.einsum("sjk,jk->s", chances, inverse**2) / total - weight[part] ** 2
-            own[part] = chances.sum(axis=2) @ self._own / total
-        return Belief(weight, np.maximum(spread, 0), own)
+            logs = self._log_likelihood(squares[part], counts[part]) + self._log_weights
+            chances = np.exp(logs - logs.max(axis=1, keepdims=True))
+            chances /= chances.sum(axis=1, keepdims=True)
+            weight[part] = chances @ inverse
+            spread[part] = chances @ inverse**2 - weight[part] ** 2
+            learnt[part] = chances @ self._learnt
+        return Belief(weight, np.maximum(spread, 0), learnt)
+
+
+def _constant_variance(law: NoiseLaw | None) -> float:
+    """The part of the noise variance that is the same for all."""
+    if isinstance(law, FlooredVariance):
+        return law.floor
+    return law.mean_variance if isinstance(law, Gaussian | FreshVariance) else 0.0
+
+
+def _drawn_chances(nodes: Floats, rate: float) -> Floats:
+    """Mass at each node of the sum of a variance near another node and one drawn from Exp(rate)."""
+    edges = np.sqrt(nodes[1:] * nodes[:-1])
+    low, high = np.concatenate(([0.0], edges)), np.concatenate((edges, [nodes[-1]]))
+    # The density at u of noise on top of a variance spread evenly over a cell: the integral of rate·exp(-rate·(u - v))
+    u = nodes[:, None]
+    below, above = np.minimum(low, u), np.minimum(high, u)
+    density = (np.exp(-rate * (u - above)) - np.exp(-rate * (u - below))) / (high - low)
+    return np.asarray(density * u)
 
 
 @dataclass(frozen=True)
@@ -148,7 +162,7 @@ class _Table:
         columns = np.linspace(math.log(counts.min()), math.log(counts.max()) + 1e-9, _TABLE[1])
         many = np.exp(np.tile(columns, len(rows)))
         found = quality.evaluate(np.exp(np.repeat(rows, len(columns))) * many, many)
-        entries = (np.log(found.weight), np.log(found.spread + 1e-300), np.log(found.own))
+        entries = (np.log(found.weight), np.log(found.spread + 1e-300), np.log(found.learnt))
         return cls(rows, columns, tuple(entry.reshape(_TABLE) for entry in entries))
 
     def belief(self, squares: Floats, counts: Floats) -> Belief:
