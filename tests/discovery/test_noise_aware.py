@@ -200,6 +200,82 @@ def test_very_many_users_are_looked_up_and_get_the_same_weights(monkeypatch):
     assert not np.array_equal(looked_up.weight, exact.weight)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [sv.SharedVariance(0.5), sv.FreshVariance(0.125)], ids=str)
+@pytest.mark.parametrize(("objects", "fill"), [(5, 1.0), (100, 1.0), (30, 0.2)])
+def test_intervals_cover_from_few_objects_to_many_dense_and_sparse(law, objects, fill):
+    runs = max(20, 1200 // objects)
+    covered = []
+    for run in range(runs):
+        matrix, truths, _ = crowd(np.random.default_rng((run, 13)), law, 1.0, objects, fill)
+        low, high = sv.NoiseAware(noise=law).fit(sv.Claims.from_matrix(matrix)).intervals()
+        covered.append(((low <= truths) & (truths <= high)).mean())
+    # 93 to 97 %, and twice the standard error over the runs, which are independent
+    assert abs(np.mean(covered) - 0.95) < 0.02 + 2 * np.std(covered, ddof=1) / math.sqrt(runs)
+
+
+@pytest.mark.parametrize("law", [None, sv.SharedVariance(0.5), sv.FreshVariance(0.5), sv.Gaussian(1.0)], ids=str)
+def test_an_earlier_fit_saves_iterations_and_gives_the_same_answer(law):
+    world = sv.worlds.synthetic(300, 100, fill=0.3, seed=5)
+    claims = (world.with_simulated_noise(law, 6) if law else world).claims
+    old = np.random.default_rng(0).random(len(claims)) > 0.01
+    everything = (claims.users, claims.objects, claims.values)
+    before = sv.NoiseAware(noise=law).fit(sv.Claims.from_arrays(*(column[old] for column in everything)))
+    whole = sv.Claims.from_arrays(*everything)
+    cold, warm = sv.NoiseAware(noise=law).fit(whole), sv.NoiseAware(noise=law).fit(whole, start=before)
+    assert warm.n_iter_ <= 0.75 * cold.n_iter_
+    half = cold.intervals()[1] - cold.truths_
+    assert np.abs(before.truths_ - cold.truths_).max() > 0.05 * half.min()  # the new claims do matter
+    assert np.all(np.abs(warm.truths_ - cold.truths_) < 0.002 * half)
+
+
+def test_any_method_can_start_from_an_earlier_fit():
+    world = sv.worlds.synthetic(100, 20, seed=3)
+    cold = sv.CRH(tol=1e-9).fit(world.claims)
+    warm = sv.CRH(tol=1e-9).fit(world.claims, start=cold)
+    assert warm.n_iter_ < cold.n_iter_
+    assert warm.truths_ == pytest.approx(cold.truths_, rel=1e-8)
+
+
+def test_sources_with_thousands_of_claims_and_very_different_quality():
+    rng = np.random.default_rng(8)
+    truths = rng.uniform(0, 1000, 2000)
+    deviations = np.array([0.01, 0.1, 1, 10, 100, 300])
+    claims = sv.Claims.from_matrix(truths + rng.standard_normal((6, 2000)) * deviations[:, None])
+    fit = sv.NoiseAware().fit(claims)
+    assert np.all(np.isfinite(fit.weights_))
+    assert np.all(np.diff(fit.weights_) < 0)
+    assert np.abs(fit.truths_ - truths).mean() < 0.1  # the best two, weighted, err by about 0.01
+
+
+def test_where_claims_mostly_coincide_the_truth_is_one_of_them():
+    rng = np.random.default_rng(9)
+    truths = np.round(rng.uniform(0, 1000, 300))
+    wrong = rng.random((12, 300)) < np.linspace(0.05, 0.6, 12)[:, None]
+    matrix = truths + np.where(wrong, np.round(rng.normal(0, 30, (12, 300))), 0)
+    fit = sv.NoiseAware().fit(sv.Claims.from_matrix(matrix))
+    assert fit.converged_
+    assert np.mean(fit.truths_ == truths) > 0.98
+    assert fit.weights_[:4].mean() > 3 * fit.weights_[-4:].mean()
+
+
+def test_heavy_tails_cost_less_than_the_median():
+    rng = np.random.default_rng(10)
+    ours, medians = [], []
+    for _ in range(5):
+        truths = rng.uniform(0, 10, 30)
+        matrix = truths + rng.standard_t(2, (150, 30)) * np.sqrt(rng.exponential(1, 150))[:, None]
+        ours.append(np.abs(sv.NoiseAware().fit(sv.Claims.from_matrix(matrix)).truths_ - truths).mean())
+        medians.append(np.abs(np.median(matrix, axis=0) - truths).mean())
+    assert np.mean(ours) < 0.9 * np.mean(medians)
+
+
+def test_without_anybody_to_compare_with_nothing_is_known_of_errors():
+    fit = sv.NoiseAware(noise=sv.Gaussian(1.0)).fit(sv.Claims.from_arrays(["a", "b"], ["x", "y"], [1.0, 2.0]))
+    assert fit.truths_.tolist() == [1.0, 2.0]
+    assert np.isinf(fit.intervals()[1]).all()
+
+
 def test_the_law_may_be_text():
     claims = sv.worlds.synthetic(30, 10, seed=1).claims
     first, second = (sv.NoiseAware(noise=noise).fit(claims).truths_ for noise in ("gaussian:2.0", sv.Gaussian(2.0)))

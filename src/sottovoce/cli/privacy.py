@@ -192,7 +192,7 @@ def plan(
     )
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("law")
-    for heading in ("δ", "mean variance", "any number", "predicted error", "simulated (CRH)"):
+    for heading in ("δ", "mean variance", "any number", "predicted error", "simulated"):
         table.add_column(heading, justify="right")
     if error:
         table.add_column(f"participants for {error:g}", justify="right")

@@ -12,7 +12,7 @@ from sottovoce.claims.labels import common_labels
 from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses
 from sottovoce.discovery.quality import Belief, Common, Quality
-from sottovoce.engines import AwareStep, Engine, Lookup
+from sottovoce.engines import AwareStep, Engine, Lookup, Step
 from sottovoce.engines.aware import BOUND, DOUBT
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import FreshVariance, NoiseLaw, parse_law
@@ -38,7 +38,7 @@ class NoiseAware(TruthDiscovery):
     w_s = E[1/(v_s + noise variance) | his residuals]; under fresh noise each reading has a weight of its own,
     -f'(r)/(r·f(r)) with f the density of error and noise together. The uncertainty of the truths is added back to the
     residuals, or one user could capture a truth. Without noise, objects may differ in scale. Readings far off count
-    less (Student's t, its degrees of freedom learnt).
+    less (Student's t, its degrees of freedom learnt); where claims mostly coincide, truths are weighted medians.
 
     Parameters
     ----------
@@ -87,11 +87,13 @@ class NoiseAware(TruthDiscovery):
         self._spreads = engine.spreads()
         spreads = np.where(self._spreads > 0, self._spreads, 1.0)
         truths, known = self._with_known(engine, self._first_truths(engine))
+        given = truths[known]
         typical = _typical_variance(engine, self._spreads)
         objects = _ObjectScales(engine, typical) if law is None else None
         quality = Quality(law, 1.0 if objects else typical)
         lookup = _FreshLookup(law, typical) if isinstance(law, FreshVariance) else None
-        tailed = lookup is None and not _claims_coincide(engine)
+        coincide = law is None and _claims_coincide(engine)
+        tailed = not lookup and not coincide
         tail = _FIRST_TAIL if tailed else 0.0
         learning: tuple[int, ...] = _LEARNING
         earlier = self._earlier if isinstance(self._earlier, NoiseAware) else None
@@ -132,6 +134,10 @@ class NoiseAware(TruthDiscovery):
             if progress is not None:
                 progress(len(history), swept.move)
         self.truths_ = swept.truths
+        if coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
+            middling = Step(center, np.ones(engine.n_objects), spreads, average="median")
+            self.truths_, _, _ = engine.sweep(middling, belief.weight, truths)
+        self.truths_[known] = given
         self._quality, self._belief, self._tail, self._objects = quality, belief, tail, objects
         self._conclude(history)
         if lookup:
@@ -144,7 +150,9 @@ class NoiseAware(TruthDiscovery):
             whole = swept.precision * (1 + tail) / (1 + 3 * tail)
             precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
         self.effective_users_, _ = engine.precision(truths, self.weights_)
-        self._variance = np.where(known, 0.0, 1 / precision)
+        # Where nobody can be compared with anybody, nothing is known of errors.
+        told = known.any() or bool((engine.comparable() > 0).any())
+        self._variance = np.where(known, 0.0, 1 / precision if told else np.inf)
 
     def _settled(self, history: list[float], learning: tuple[int, ...]) -> bool:
         return self.tol > 0 and len(history) > max(learning) and history[-1] <= self.tol

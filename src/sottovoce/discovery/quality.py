@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import gammaln
 
 from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance
 
@@ -20,6 +19,7 @@ Common = tuple[NDArray[np.intp], NDArray[np.intp]]  # places of what two fits ha
 
 _NODES = 480  # of a user's variance, on a logarithmic scale: fine against the posterior of one with 1,000 claims
 _LEAST_LOG_CHANCE = -600.0  # no prior is so sure that a user could become impossible
+_LEAST_PRIOR, _MOST_PRIOR = (-11.0, -2.5), (9.0, 4.0)  # log of mean over scale, log of shape
 _SAMPLED_USERS = 2000  # enough to learn two numbers
 _ROWS = 512  # users at once: bounds the memory of an evaluation
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
@@ -54,19 +54,13 @@ class Quality:
         self._drawn = (
             _drawn_chances(self._learnt, law.rate) if isinstance(law, SharedVariance | FlooredVariance) else None
         )
-        # Of fresh noise only the mean is known beforehand: the square of a reading has a larger spread than a normal's.
-        self._shape: Floats | None = None
-        if isinstance(law, FreshVariance):
-            b2, v = law.scale**2, self._learnt
-            self._shape = (v + 2 * b2) ** 2 / (2 * v**2 + 8 * v * b2 + 20 * b2**2)
+        self._told = 0.5  # of a reading's square: its mean squared over its variance
         self._table: _Table | None = None
-        self._prior = np.zeros(2)  # log of mean over scale, log of shape
-        self._log_weights = self._prior_weights(self._prior)
+        self._believe(np.zeros(2))
 
     def begin_with(self, earlier: "Quality") -> None:
         """Take the prior of an earlier fit as the first guess."""
-        self._prior = earlier._prior + np.array([math.log(earlier.scale / self.scale), 0.0])
-        self._log_weights = self._prior_weights(self._prior)
+        self._believe(earlier._prior + np.array([math.log(earlier.scale / self.scale), 0.0]))
 
     def learn(self, squares: Floats, counts: Floats) -> None:
         """Fit the prior to the crowd."""
@@ -75,13 +69,17 @@ class Quality:
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
 
         def misfit(prior: Floats) -> float:
+            if np.any(prior < _LEAST_PRIOR) or np.any(prior > _MOST_PRIOR):
+                return math.inf
             weights = np.exp(self._prior_weights(prior))
-            # A weak pull of the shape towards 1, the exponential law of the paper, where data say nothing.
-            return float(-np.log(likelihood @ weights).sum() + prior[1] ** 2 / 2)
+            # Where data say little: the shape is pulled towards 1, the exponential law of the paper, and all mean
+            # variances are equally likely, so that nobody is thought free of error because noise hides it.
+            return float(-np.log(likelihood @ weights).sum() + prior[1] ** 2 / 2 - prior[0])
 
-        found = minimize(misfit, self._prior, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-3}).x
-        self._prior = np.clip(found, [-11.0, -2.5], [9.0, 4.0])
-        self._log_weights = self._prior_weights(self._prior)
+        corners = np.clip(self._prior, -10.0, 3.0) + np.array([[0.0, 0.0], [-0.5, 0.0], [0.0, 0.5]])
+        options = {"xatol": 1e-3, "fatol": 1e-3, "initial_simplex": corners}
+        found = minimize(misfit, self._prior, method="Nelder-Mead", options=options).x
+        self._believe(found)
 
     def freeze(self, squares: Floats, counts: Floats) -> None:
         """Learning is over: from now on, look posteriors up in a table made once, around what is seen now."""
@@ -104,15 +102,19 @@ class Quality:
             mass = self._drawn @ mass + mass.sum() * math.exp(_LEAST_LOG_CHANCE)
         return np.asarray(np.log(mass / mass.sum()))
 
+    def _believe(self, prior: Floats) -> None:
+        """Take this prior: log of mean over scale, log of shape."""
+        self._prior = prior
+        self._log_weights = self._prior_weights(prior)
+        if isinstance(self.law, FreshVariance):
+            # The square of a reading with fresh noise spreads more than a normal's, so each tells less.
+            own, b2 = self.scale * math.exp(prior[0]), self.law.scale**2
+            self._told = (own + 2 * b2) ** 2 / (2 * own**2 + 8 * own * b2 + 20 * b2**2)
+
     def _log_likelihood(self, squares: Floats, counts: Floats) -> Floats:
         """Log density of each user's residuals at the nodes, up to a constant per user."""
         d, n = squares[:, None], counts[:, None]
-        if self._shape is None:
-            return np.asarray(-n / 2 * np.log(self._total) - d / (2 * self._total))
-        # The sum of squares, as a gamma variable with the mean and the spread that it has under fresh noise
-        shape = n * self._shape
-        rate = self._shape / self._total
-        return np.asarray(shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(d) - rate * d)
+        return np.asarray(-self._told * (n * np.log(self._total) + d / self._total))
 
     def evaluate(self, squares: Floats, counts: Floats) -> Belief:
         """Posterior of each user by itself, from the nodes."""

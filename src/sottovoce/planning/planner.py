@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.claims import Claims
-from sottovoce.discovery import CRH
+from sottovoce.discovery import NoiseAware
 from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.planning.information import participants_for, predicted_error
 from sottovoce.privacy.guarantee import Guarantee
@@ -212,10 +212,10 @@ def _simulate(
     for number in range(simulations):
         rng = np.random.default_rng((seed, number))
         world = synthetic(participants, objects, error_rate=error_rate, seed=rng).with_simulated_noise(law, rng)
-        truths = CRH().fit(world.claims).truths_
+        truths = NoiseAware(noise=law).fit(world.claims).truths_
         errors.append(float(np.abs(truths - world.truths).mean()))
     mean, margin = (
         float(np.mean(errors)),
         1.96 * float(np.std(errors, ddof=1)) / math.sqrt(simulations) if simulations > 1 else 0.0,
     )
-    return Simulated(CRH.name, mean, mean - margin, mean + margin)
+    return Simulated(NoiseAware.name, mean, mean - margin, mean + margin)

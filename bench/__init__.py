@@ -1,0 +1,1 @@
+"""Ratios against peers and limits; `make bench` prints them all."""

@@ -1,0 +1,101 @@
+"""What colluders do to each method, and what intervals cover where the model is wrong, as Markdown for the docs.
+
+``python -m bench.robustness`` prints the tables of docs/why/noise-aware.md.
+"""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.claims import Claims
+from sottovoce.discovery import CATD, CRH, GTM, Median, NoiseAware, TruthDiscovery
+from sottovoce.errors import ConvergenceWarning
+from sottovoce.privacy.laws import NoiseLaw, parse_law
+from sottovoce.worlds import synthetic, with_colluders
+
+USERS, OBJECTS, RUNS = 150, 30, 10
+LAWS = ("shared:0.5", "fresh:0.5")
+FRACTIONS = (0.05, 0.1, 0.2, 0.4)
+OFFSETS = (0.5, 1.0, 2.0, 5.0)
+
+
+def methods(law: NoiseLaw) -> dict[str, TruthDiscovery]:
+    return {"noise-aware": NoiseAware(noise=law), "CRH": CRH(), "GTM": GTM(), "CATD": CATD(), "median": Median()}
+
+
+def errors_under_attack(law: NoiseLaw, fraction: float, offset: float, own_noise: bool) -> dict[str, float]:
+    """Mean absolute error of each method, over the same worlds."""
+    errors: dict[str, list[float]] = {}
+    for run in range(RUNS):
+        rng = np.random.default_rng((run, 3))
+        world = synthetic(USERS, OBJECTS, error_rate=1.0, seed=rng)
+        claims = with_colluders(world, fraction, offset, law, own_noise, rng).claims
+        for name, method in methods(law).items():
+            errors.setdefault(name, []).append(float(np.abs(method.fit(claims).truths_ - world.truths).mean()))
+    return {name: float(np.mean(found)) for name, found in errors.items()}
+
+
+def print_attacks() -> None:
+    for text in LAWS:
+        law = parse_law(text)
+        honest = errors_under_attack(law, 0.0, 0.0, True)
+        for own_noise in (True, False):
+            lie = "with noise of their own" if own_noise else "without noise of their own"
+            print(f"\n**{text}, colluders {lie}**\n")
+            print("| colluders | lie | " + " | ".join(honest) + " |\n|---|---|" + "---|" * len(honest))
+            print("| none | – | " + " | ".join(f"{error:.2f}" for error in honest.values()) + " |")
+            for fraction in FRACTIONS:
+                for offset in OFFSETS:
+                    found = errors_under_attack(law, fraction, offset, own_noise)
+                    least = min(found.values())
+                    cells = (
+                        f"**{error:.2f}**" if error <= 1.02 * least else f"{error:.2f}" for error in found.values()
+                    )
+                    print(f"| {fraction:.0%} | {offset:g} | " + " | ".join(cells) + " |")
+
+
+def wrong_models(rng: np.random.Generator, law: NoiseLaw, kind: str) -> tuple[Claims, NDArray[np.float64]]:
+    """Claims whose errors are not those of the model, and their truths."""
+    truths, variances = rng.uniform(0, 10, OBJECTS), rng.exponential(1.0, USERS)
+    errors = rng.standard_normal((USERS, OBJECTS))
+    if kind == "Student's t, 3 degrees of freedom":
+        errors = rng.standard_t(3, (USERS, OBJECTS))
+    elif kind == "Student's t, 2 degrees of freedom":
+        errors = rng.standard_t(2, (USERS, OBJECTS))
+    matrix = truths + errors * np.sqrt(variances)[:, None]
+    if kind.startswith("all err together"):
+        matrix += rng.standard_normal(OBJECTS) * (0.1 if "0.1" in kind else 0.5)
+    elif kind == "groups of ten err together":
+        shared = rng.standard_normal((USERS // 10, OBJECTS))
+        matrix += np.repeat(shared, 10, axis=0)
+    claims = Claims.from_matrix(matrix)
+    return claims.with_values(law.simulate(claims.values, claims.users, rng), noise=str(law)), truths
+
+
+def print_coverage() -> None:
+    kinds = (
+        "as in the model",
+        "Student's t, 3 degrees of freedom",
+        "Student's t, 2 degrees of freedom",
+        "groups of ten err together",
+        "all err together, deviation 0.1",
+        "all err together, deviation 0.5",
+    )
+    print("\n| errors | shared:0.5 | fresh:0.5 |\n|---|---|---|")
+    for kind in kinds:
+        cells = []
+        for text in LAWS:
+            covered = []
+            for run in range(4 * RUNS):
+                claims, truths = wrong_models(np.random.default_rng((run, 4)), parse_law(text), kind)
+                low, high = NoiseAware(noise=text).fit(claims).intervals()
+                covered.append(float(((low <= truths) & (truths <= high)).mean()))
+            cells.append(f"{np.mean(covered):.0%}")
+        print(f"| {kind} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print_attacks()
+    print_coverage()
