@@ -1,6 +1,5 @@
 """The campaign server beside its limits: an empty endpoint of the same framework, and inserts without any server."""
 
-import json
 import os
 import re
 import socket
@@ -11,6 +10,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from json import loads
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -22,66 +23,65 @@ from bench.load import Load, post, send_all
 from sottovoce.protocol import Manifest
 from sottovoce.protocol.canonical import canonical_bytes
 from sottovoce.protocol.tokens import token_hash
-from sottovoce.server.results import guarantee_of
+from sottovoce.server.operator_client import OperatorClient
 from sottovoce.server.storage.bulk import insert_rows
-from sottovoce.server.storage.campaigns import campaign_of, create_campaign, open_campaign
 from sottovoce.server.storage.engine import open_engine
-from sottovoce.server.storage.migrations import migrate
-from sottovoce.server.storage.operators import add_operator
-from sottovoce.server.storage.tables import participants, readings, reports
+from sottovoce.server.storage.tables import participants
 
 CLIENTS = 200
 READINGS = 30
-_CROWDS = 64  # different readings; a server that sees the same ones again and again has it too easy
-_SETTLING = 2_000  # reports before memory is first measured: pools and caches fill
+_OPERATOR = "operator-token-of-the-load-test-0000000000"
+_CROWDS = 64  # different readings: all alike would make the results too easy
+_SETTLING = 2_000  # reports before memory is first measured, while pools and caches fill
+_TABLES = ("campaigns", "tasks", "participants", "reports", "readings")
 
 
-def manifest() -> Manifest:
-    tasks = [{"id": f"segment-{n:02}", "unit": "m", "low": 0, "high": 100, "grid": "0.1"} for n in range(READINGS)]
-    return Manifest.of(
-        {
-            "campaign": "bench", "title": "How long are the hallways?", "asked_by": "bench", "tasks": tasks,
-            "noise": "fresh:0.5", "distance": 1, "readings": READINGS,
-        }
-    )  # fmt: skip
+@dataclass(frozen=True)
+class CampaignServer:
+    """``sottovoce serve`` in a process of its own, with a campaign in which everybody has enrolled."""
+
+    pid: int
+    port: int
+    manifest: Manifest
+
+    def reports(self, people: range) -> Iterator[bytes]:
+        """One report of each of these participants: canonical bytes, as devices send them."""
+        rng = np.random.default_rng(0)
+        bodies = []
+        for _ in range(_CROWDS):
+            steps = rng.laplace(500, 10, READINGS).round().astype(int).tolist()
+            readings = [
+                {"task": task.id, "value": value} for task, value in zip(self.manifest.tasks, steps, strict=True)
+            ]
+            body = {"report_id": "REPORT", "manifest_sha256": self.manifest.sha256, "readings": readings}
+            bodies.append(canonical_bytes(body))
+        path = f"/api/campaigns/{self.manifest.campaign}/reports"
+        for number in people:
+            yield post(path, bodies[number % _CROWDS].replace(b"REPORT", _report_id(number).encode()), _token(number))
+
+    @property
+    def megabytes(self) -> float:
+        """What the process has in memory."""
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text())
+        assert found is not None
+        return int(found[1]) / 1024
+
+    def figure(self, name: str) -> float:
+        """A figure by the server's own count."""
+        with urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
+            return float(re.findall(rf"^{name} (\S+)", answer.read().decode(), re.MULTILINE)[0])
 
 
-def token_of(number: int) -> str:
+def _token(number: int) -> str:
     return f"participant-token-of-the-load-test-{number:08}"
 
 
-def make_database(url: str, people: int) -> None:
-    """An open campaign with so many participants, as if they had enrolled."""
-    engine = open_engine(url)
-    migrate(engine)
-    asked = manifest()
-    with engine.execution_options(write=True).begin() as connection:
-        add_operator(connection, "bench", "operator-token-of-the-load-test-00000000", administrator=True, now=0)
-        create_campaign(connection, 1, asked, {}, None, None, 0)
-        open_campaign(connection, campaign_of(connection, 1, asked.campaign), asked, json.dumps(guarantee_of(asked)), 0)
-        rows = [(n + 1, 1, token_hash(token_of(n)), f"{n:016x}") for n in range(people)]
-        insert_rows(connection, participants, ("key", "campaign_key", "token_hash", "label"), rows)
-    engine.dispose()
-
-
-def report_requests(people: range) -> Iterator[bytes]:
-    """One report of each participant: canonical bytes, as devices send them."""
-    asked, rng = manifest(), np.random.default_rng(0)
-    bodies = []
-    for _ in range(_CROWDS):
-        values = rng.laplace(500, 10, READINGS).round().astype(int).tolist()
-        told = [{"task": task.id, "value": value} for task, value in zip(asked.tasks, values, strict=True)]
-        body = {"report_id": "REPORT_ID", "manifest_sha256": asked.sha256, "readings": told}
-        bodies.append(canonical_bytes(body))
-    for number in people:
-        report_id = b"%08x-0000-4000-8000-000000000000" % number
-        content = bodies[number % _CROWDS].replace(b"REPORT_ID", report_id)
-        yield post(f"/api/campaigns/{asked.campaign}/reports", content, token_of(number))
+def _report_id(number: int) -> str:
+    return f"{number:08x}-0000-4000-8000-000000000000"
 
 
 @contextmanager
-def process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """A server in a process of its own, ended in the end."""
+def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [sys.executable, *command], env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True
     ) as started:
@@ -89,106 +89,127 @@ def process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]
             yield started
         finally:
             started.terminate()
-            started.wait()
 
 
 @contextmanager
-def campaign_server(database: str) -> Iterator[tuple[int, int]]:
-    """``sottovoce serve`` as it is, but for the limits that would stop one address: its port and process id."""
-    options = {"SOTTOVOCE_ADDRESS_RATE": "0", "SOTTOVOCE_TOKEN_RATE": "0", "SOTTOVOCE_LOG_LEVEL": "error"}
-    with process("-m", "sottovoce", "serve", "--database", database, "--port", "0", "--json", **options) as started:
+def campaign_server(database: Path, people: int) -> Iterator[CampaignServer]:
+    """The server with its usual settings, but for the limits that would stop one address."""
+    settings = {"ADDRESS_RATE": "0", "TOKEN_RATE": "0", "LOG_LEVEL": "error", "OPERATOR_TOKEN": _OPERATOR}
+    environment = {f"SOTTOVOCE_{name}": text for name, text in settings.items()}
+    url = f"sqlite:///{database}"
+    with _process("-m", "sottovoce", "serve", "--database", url, "--port", "0", "--json", **environment) as started:
         assert started.stdout is not None
-        url = json.loads(started.stdout.readline())["url"]
-        yield int(url.rpartition(":")[2]), started.pid
+        address = loads(started.stdout.readline())["url"]
+        tasks = [{"id": f"segment-{n:02}", "low": 0, "high": 100, "grid": "0.1"} for n in range(READINGS)]
+        with OperatorClient(address, _OPERATOR) as operator:
+            draft = {"title": "How long are the hallways?", "tasks": tasks, "noise": "fresh:0.5", "distance": 1}
+            campaign = operator.create(draft)["id"]
+            operator.open(campaign)
+        with urlopen(f"{address}/api/campaigns/{campaign}/manifest") as answer:
+            manifest = Manifest.parse(answer.read())
+        _enrol(url, people)
+        yield CampaignServer(started.pid, int(address.rpartition(":")[2]), manifest)
 
 
-@contextmanager
-def empty_server() -> Iterator[int]:
+def _enrol(url: str, people: int) -> None:
+    """Participants straight into the table: enrolling them one by one is not what is measured."""
+    engine = open_engine(url)
+    with engine.execution_options(write=True).begin() as connection:
+        rows = [(n + 1, 1, token_hash(_token(n)), f"{n:016x}") for n in range(people)]
+        insert_rows(connection, participants, ("key", "campaign_key", "token_hash", "label"), rows)
+    engine.dispose()
+
+
+def load_empty_endpoint(requests: int) -> Load:
+    """Requests without a body, to an endpoint that does nothing, in one process."""
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    with process("-m", "uvicorn", "bench.empty:app", "--port", str(port), "--no-access-log", "--log-level", "error"):
+    command = ("-m", "uvicorn", "bench.empty:app", "--port", str(port), "--no-access-log", "--log-level", "error")
+    with _process(*command):
         while True:
             try:
                 urlopen(f"http://127.0.0.1:{port}/openapi.json").close()
                 break
             except OSError:
                 time.sleep(0.05)
-        yield port
+        request = b"POST /empty HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
+        send_all(port, iter([request] * _SETTLING), CLIENTS)
+        return send_all(port, iter([request] * requests), CLIENTS)
 
 
-def memory_of(pid: int) -> float:
-    """Megabytes that a process has in memory."""
-    told = Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+) kB", told)
-    assert found is not None
-    return int(found[1]) / 1024
-
-
-def mean_batch(port: int) -> float:
-    """Reports that one commit stored, on average; by the server's own count."""
-    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        told = answer.read().decode()
-    total, commits = (
-        float(re.findall(rf"^sottovoce_batch_reports_{name} (\S+)", told, re.MULTILINE)[0]) for name in ("sum", "count")
-    )
-    return total / commits
-
-
-def insert_rate(folder: Path, people: int, batch: int) -> float:
-    """Reports a second into the same tables with the same pragmas, in commits of the same size: nothing but inserts."""
-    path = folder / "raw.db"
-    make_database(f"sqlite:///{path}", people)
+def raw_rate(made: Path, path: Path, count: int, batch: int) -> float:
+    """Reports a second by nothing but inserts: the same tables and pragmas, so many reports in each commit."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("ATTACH ? AS made", (str(made),))
+        for (statement,) in connection.execute(
+            f"SELECT sql FROM made.sqlite_schema WHERE sql IS NOT NULL AND tbl_name IN {_TABLES}"
+        ).fetchall():
+            connection.execute(statement)
+        for table in _TABLES[:3]:
+            connection.execute(f"INSERT INTO main.{table} SELECT * FROM made.{table}")
+        connection.execute("DETACH made")
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
         started = time.perf_counter()
-        for first in range(0, people, batch):
+        for first in range(0, count, batch):
+            people = range(first, min(first + batch, count))
             connection.execute("BEGIN IMMEDIATE")
-            members = range(first, min(first + batch, people))
             connection.executemany(
-                f"INSERT INTO {reports.name} (campaign_key, report_id, participant_key, content_hash, received_at, "
-                "readings) VALUES (1, ?, ?, ?, 0, ?)",
-                [(f"{n:08x}-0000-4000-8000-000000000000", n + 1, f"{n:064x}", READINGS) for n in members],
+                "INSERT INTO reports (campaign_key, report_id, participant_key, content_hash, received_at, readings) "
+                "VALUES (1, ?, ?, ?, 0, ?)",
+                [(_report_id(n), n + 1, f"{n:064x}", READINGS) for n in people],
             )
             connection.executemany(
-                f"INSERT INTO {readings.name} (campaign_key, participant_key, place, value) VALUES (1, ?, ?, ?)",
-                [(n + 1, place, 500 + place) for n in members for place in range(READINGS)],
+                "INSERT INTO readings (campaign_key, participant_key, place, value) VALUES (1, ?, ?, ?)",
+                [(n + 1, place, 500 + place) for n in people for place in range(READINGS)],
             )
             connection.execute("COMMIT")
-        return people / (time.perf_counter() - started)
+        return count / (time.perf_counter() - started)
 
 
-def stored(database: Path) -> int:
+def stored(database: Path) -> tuple[int, int]:
+    """Reports and readings that are in the database."""
     with closing(sqlite3.connect(database)) as connection:
-        (counted,) = connection.execute(f"SELECT count(*) FROM {reports.name}").fetchone()
-    return int(counted)
-
-
-def empty_rate(requests: int) -> Load:
-    with empty_server() as port:
-        send_all(port, _empty_requests(requests // 10), CLIENTS)
-        return send_all(port, _empty_requests(requests), CLIENTS)
-
-
-def _empty_requests(count: int) -> Iterator[bytes]:
-    request = b"POST /empty HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
-    return (request for _ in range(count))
+        counts = (connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in _TABLES[3:])
+        return next(counts), next(counts)
 
 
 def run(console: Console, quick: bool) -> None:
+    """One server, one run: reports while results are computed beside, then the same machine's limits."""
     people = 5_000 if quick else 100_000
+    some = min(people, 20_000)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        database = folder / "campaigns.db"
-        make_database(f"sqlite:///{database}", people + _SETTLING)
-        empty = empty_rate(min(people, 20_000))
-        with campaign_server(f"sqlite:///{database}") as (port, pid):
-            send_all(port, report_requests(range(people, people + _SETTLING)), CLIENTS)
-            before = memory_of(pid)
-            load = send_all(port, report_requests(range(people)), CLIENTS)
-            after, batch = memory_of(pid), mean_batch(port)
-        assert stored(database) == load.statuses[201] + _SETTLING  # what was acknowledged is there
-        raw = insert_rate(folder, min(people, 20_000), round(batch))
-    table = Table(title=f"\n{people:,} reports of {READINGS} readings from {CLIENTS} clients, SQLite, one process", box=None)
-    ...
+        database = Path(name) / "campaigns.db"
+        # The reference before and after, and the better of both: other work on the machine must not flatter us.
+        empty = load_empty_endpoint(some)
+        with campaign_server(database, people + _SETTLING) as server:
+            send_all(server.port, server.reports(range(people, people + _SETTLING)), CLIENTS)
+            before = server.megabytes
+            load = send_all(server.port, server.reports(range(people)), CLIENTS)
+            after = server.megabytes
+            batch = server.figure("sottovoce_batch_reports_sum") / server.figure("sottovoce_batch_reports_count")
+            computed = server.figure("sottovoce_result_seconds_count")
+        empty = max(empty, load_empty_endpoint(some), key=lambda found: found.rate)
+        kept = load.statuses[201] + _SETTLING
+        if stored(database) != (kept, kept * READINGS):
+            raise AssertionError(f"{kept:,} reports were acknowledged, and {stored(database)} are stored")
+        raw = raw_rate(database, Path(name) / "raw.db", some, max(1, round(batch)))
+    errors = sum(count for status, count in load.statuses.items() if status != 201)
+    table = Table(
+        title=f"\n{people:,} durable reports of {READINGS} readings, {CLIENTS} clients at once, one process, SQLite",
+        box=None,
+        show_header=False,
+    )
+    for label, figure in (
+        ("reports / requests of an empty endpoint, per second (at least 0.5)", f"{load.rate / empty.rate:.2f}"),
+        (f"reports / raw inserts in commits of the same {batch:.0f} reports", f"{load.rate / raw:.2f}"),
+        ("reports, requests of an empty endpoint, raw inserts per second", f"{load.rate:,.0f}  {empty.rate:,.0f}  {raw:,.0f}"),
+        ("until the answer, p50 and p99 in ms", f"{load.milliseconds(50):,.0f}  {load.milliseconds(99):,.0f}"),
+        ("errors (0)", f"{errors:,}"),
+        ("memory of the server before and after, in MB", f"{before:,.0f}  {after:,.0f}"),
+        ("results computed meanwhile", f"{computed:,.0f}"),
+        ("share of the time that the client itself was at work", f"{load.busy:.0%}"),
+    ):  # fmt: skip
+        table.add_row(label, figure)
+    console.print(table)

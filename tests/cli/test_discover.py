@@ -55,7 +55,9 @@ def test_results_are_written(crowd, tmp_path):
     assert ran.returncode == 0, ran.stderr
     rows = rows_of(tmp_path / "t.csv")
     assert list(rows[0]) == ["object", "truth", "low", "high", "claims", "effective_users", "mean", "median"]
-    assert [float(row["truth"]) for row in rows] == sv.CRH().fit(sv.Claims.read(crowd / "claims.csv")).truths_.tolist()
+    assert [float(row["truth"]) for row in rows] == sv.NoiseAware().fit(
+        sv.Claims.read(crowd / "claims.csv")
+    ).truths_.tolist()
     import pyarrow.parquet
 
     assert pyarrow.parquet.read_table(tmp_path / "w.parquet").column_names == ["user", "weight", "claims"]
@@ -121,11 +123,12 @@ def test_version():
     assert run("--version").stdout == f"sottovoce {sv.__version__}\n"
 
 
-def test_demo(tmp_path):
-    ran = run("demo", "--out", tmp_path / "demo", "--json")
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
-    assert 0.9 < found["mean_noise"] < 1.1  # E|noise| = √(2/π)·E√Exp(1/2) = 1 at rate 0.5; 4,500 claims of 150 users
-    errors = {row["method"]: row for row in found["rows"]}
-    assert errors["CRH"]["after"] < errors["Mean"]["after"]
-    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["claims.csv", "demo.png", "truth.csv"]
+def test_the_reason_for_differing_from_the_mean_is_told(tmp_path):
+    rng = np.random.default_rng(1)
+    claims = {f"u{u}": rng.normal(np.arange(8), 0.5) for u in range(20)}
+    rows = [f"{user},x{n},{value}" for user, values in claims.items() for n, value in enumerate(values)]
+    far = [f"far{u},x{n},{900 + n + u}" for u in range(2) for n in range(8)]
+    for name, lines in (("near", rows), ("far", rows + far)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["user,object,value", *lines]))
+    assert "8 of 8 means lie outside the interval" in run("discover", tmp_path / "far.csv").stdout
+    assert json.loads(run("discover", tmp_path / "near.csv", "--json").stdout)["reason"] is None

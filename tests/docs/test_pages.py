@@ -12,6 +12,12 @@ NOT_RUN = {
     ("README.md", "these make a virtual environment and test everything"),
     ("docs/index.md", "these make a virtual environment and test everything"),
     ("docs/tutorial.md", "it installs into the reader's environment"),
+    ("docs/guides/operator.md", "it installs into the reader's environment"),
+    ("docs/guides/operator.md", "the server of this page has been stopped"),
+    ("docs/guides/operator.md", "it changes the system"),
+    ("docs/guides/operator.md", "it needs a certificate"),
+    ("docs/guides/operator.md", "it needs a PostgreSQL server"),
+    ("docs/guides/participant.md", "it installs into the reader's environment"),
 }
 READ = {"", "text", "json", "csv", "http", "ini", "toml", "yaml", "sql"}  # blocks in which there is nothing to run
 

@@ -18,8 +18,12 @@ MAY_IMPORT = {
     "discovery": {"engines", "claims", "privacy"},
     "worlds": {"privacy", "claims"},
     "planning": {"worlds", "discovery", "privacy", "claims"},
-    "lab": {"planning", "worlds", "discovery", "engines", "privacy", "claims"},
-    "cli": {"lab", "planning", "worlds", "discovery", "engines", "privacy", "claims"},
+    "protocol": {"privacy"},
+    "device": {"protocol", "privacy"},
+    "server": {"protocol", "discovery", "planning", "engines", "claims", "privacy"},
+    # The lab runs whole campaigns: the operator's client and the participants' devices, against a real server.
+    "lab": {"server", "device", "protocol", "planning", "worlds", "discovery", "engines", "privacy", "claims"},
+    "cli": {"lab", "server", "device", "protocol", "planning", "worlds", "discovery", "engines", "privacy", "claims"},
 }
 
 

@@ -8,7 +8,20 @@ from rich.console import Console
 from rich.markup import escape
 
 from sottovoce import __version__
-from sottovoce.cli import audit, bench, demo, discover, privacy, simulate, theorem
+from sottovoce.cli import (
+    audit,
+    backup,
+    bench,
+    campaign,
+    demo,
+    device,
+    discover,
+    privacy,
+    reproduce,
+    serve,
+    simulate,
+    theorem,
+)
 from sottovoce.errors import SottovoceError
 
 app = typer.Typer(
@@ -42,10 +55,20 @@ for command in (
     theorem.theorem,
     audit.audit,
     simulate.simulate,
+    reproduce.reproduce,
     bench.bench,
     demo.demo,
+    serve.serve,
+    backup.backup,
+    backup.restore,
+    device.join,
+    device.submit,
+    device.ledger,
+    device.limits,
+    device.withdraw,
 ):
     app.command()(command)
+app.add_typer(campaign.app, name="campaign")
 
 
 def main() -> None:

@@ -1,41 +1,50 @@
-"""``sottovoce demo``: the whole idea in a few seconds."""
+"""``sottovoce demo``: the whole idea, with a real server and real devices."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, print_json
+from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
+from sottovoce.cli.simulate import show_outcome
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the data and the picture.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="The same seed gives the same demo.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="The same seed gives the same building and walkers; noise is drawn anew each time.")
+    ] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Show the idea: a noisy crowd still tells the truth."""
-    from sottovoce.lab.demo import run_demo
+    """Show the idea: a server asks, devices answer with noise, and the crowd still tells the truth.
 
-    outcome = run_demo(out, seed)
+    A campaign server runs on this machine for the time of the demo, on a free port, with its database in a temporary
+    folder.
+    """
+    from sottovoce.lab.demo import DISTANCE, LEAST_CLAIMS, run_demo
+
+    if not json:
+        console.print(
+            "247 people walk through a building and measure its 129 hallway segments by counting steps. A server on "
+            "this machine asks for the lengths. Each walker's device checks what it is asked and promised, adds "
+            "noise to every reading, writes it down, and sends. The server never sees what was measured.\n",
+            highlight=False,
+        )
+    with progress_bar() as bar:
+        sending = bar.add_task("devices send", total=None)
+        outcome = run_demo(out, seed, lambda done, total: bar.update(sending, completed=done, total=total))
     if json:
-        print_json(outcome.summary())
+        print_json({"out": str(out), **outcome.summary()})
         return
+    show_outcome(outcome, unit="metres")
+    ours = outcome.errors[0]
     console.print(
-        f"{outcome.participants} people each measured {outcome.objects} things between 0 and 10, "
-        "some well and some badly.\n"
-        f"Then every device drew a noise variance of its own (law {outcome.noise}) and disturbed what it sent:\n"
-        f"the mean disturbance is [bold]{outcome.mean_noise:.2f}[/].",
+        f"\n[bold]What is lost:[/] the server is {ours.after:.2f} m off where it could have been {ours.before:.2f} m "
+        f"off, and shows hallways from {LEAST_CLAIMS} readings on, though 5 are usual. With so few readings of each "
+        "there is little to weigh, so the methods differ little.\n"
+        f"[bold]What is not promised:[/] readings further apart than {DISTANCE} m are easier to tell from each other, "
+        "and what all readings of one walker have in common, such as his stride, shows the more of them he sends.",
         highlight=False,
     )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("mean absolute error against the truth")
-    table.add_column("before noise", justify="right")
-    table.add_column("after noise", justify="right")
-    table.add_column("moved by noise", justify="right")
-    for row in outcome.rows:
-        table.add_row(row.method, f"{row.before:.3f}", f"{row.after:.3f}", f"{row.moved:.3f}")
-    console.print()
-    console.print(table)
     console.print(f"\nData and picture are in {out}/: claims.csv, truth.csv, demo.png", highlight=False)
     console.print(f"Next: sottovoce discover {out}/claims.csv --truth {out}/truth.csv", highlight=False)

@@ -1,35 +1,97 @@
-"""``sottovoce simulate``: a crowd whose truths are known."""
+"""``sottovoce simulate``: a crowd whose truths are known, as files or in a campaign of a running server."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, print_json
+from sottovoce.cli.campaign import TokenOption
+from sottovoce.cli.device import CaOption, InsecureOption
+from sottovoce.cli.output import JsonOption, console, number, print_json, progress_bar
+from sottovoce.errors import BadParameter
+
+if TYPE_CHECKING:
+    from sottovoce.lab.crowd import CrowdOutcome
+    from sottovoce.worlds import World
+
+_USUAL_NOISE = "fresh:0.5"  # of a campaign
 
 
 def simulate(
-    out: Annotated[Path, typer.Argument(help="Folder for claims.csv and truth.csv.")],
+    out: Annotated[
+        Path | None, typer.Argument(help="Folder for claims.csv and truth.csv; with --url it may be left out.")
+    ] = None,
+    world: Annotated[
+        str | None,
+        typer.Option(
+            help="synthetic, or floorplan: 247 walkers and 129 hallways, for which the sizes are fixed. The usual one "
+            "is synthetic, with --url floorplan."
+        ),
+    ] = None,
     participants: Annotated[int, typer.Option(help="Users in the crowd (S).")] = 150,
     objects: Annotated[int, typer.Option(help="Objects they measure (N).")] = 30,
     error_rate: Annotated[float, typer.Option(help="Rate λ1 of the users' error variances.")] = 1.0,
     fill: Annotated[float, typer.Option(help="Chance that a user measures an object.")] = 1.0,
     low: Annotated[float, typer.Option(help="Smallest truth.")] = 0.0,
     high: Annotated[float, typer.Option(help="Largest truth.")] = 10.0,
-    noise: Annotated[str | None, typer.Option(help="Noise law, such as shared:0.5; none by default.")] = None,
+    noise: Annotated[
+        str | None, typer.Option(help=f"Noise law, such as shared:0.5; none by default, with --url {_USUAL_NOISE}.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same crowd.")] = 0,
+    url: Annotated[
+        str | None,
+        typer.Option(help="Address of a running server: everybody takes part in a campaign there, with real devices."),
+    ] = None,
+    token: TokenOption = None,
+    distance: Annotated[
+        str, typer.Option(help="With --url: values up to so far apart are hard to tell from each other.")
+    ] = "1",
+    at_once: Annotated[int, typer.Option(min=1, help="With --url: so many devices are at work at the same time.")] = 8,
+    ca: CaOption = None,
+    insecure_http: InsecureOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Simulate a crowd: conflicting claims, and the truth to compare with."""
+    """Simulate a crowd: conflicting claims, and the truth to compare with.
+
+    With --url the crowd takes part in a campaign of a running server: the operator's token creates and opens it, every
+    participant joins by a link of his own, judges the promise by the usual limits, adds exact noise and sends; then the
+    server's results are compared with the truth.
+    """
     from sottovoce.privacy.laws import parse_law
     from sottovoce.worlds import synthetic
+    from sottovoce.worlds.floorplan import floorplan
 
-    law = parse_law(noise) if noise else None
-    world = synthetic(participants, objects, error_rate=error_rate, fill=fill, truth_range=(low, high), seed=seed)
+    chosen = world or ("floorplan" if url else "synthetic")
+    if chosen not in ("floorplan", "synthetic"):
+        raise BadParameter(f"world {chosen!r}: there is no such world; choose synthetic or floorplan")
+    if url is None and out is None:
+        raise BadParameter("folder: there is none to write to; name one, for example sottovoce simulate crowd")
+    law = parse_law(noise or _USUAL_NOISE) if noise or url else None
+    crowd = (
+        floorplan(seed)
+        if chosen == "floorplan"
+        else synthetic(participants, objects, error_rate=error_rate, fill=fill, truth_range=(low, high), seed=seed)
+    )
+    if url is not None:
+        width = high - low
+        task: dict[str, Any] = (
+            {"low": 0, "high": 50, "unit": "m"}
+            if chosen == "floorplan"
+            # Readings err beyond the truths' range, so that of the tasks is twice as wide.
+            else {"low": low - width / 2, "high": high + width / 2}
+        )
+        connection = {"ca": ca, "insecure_http": insecure_http}
+        _in_campaign(
+            crowd, url, token, out, {**task, "noise": str(law), "distance": distance}, connection, at_once, json
+        )
+        return
+    assert out is not None
     if law:
-        world = world.with_simulated_noise(law, seed + 1)
-    world.write(out)
-    claims = world.claims
+        crowd = crowd.with_simulated_noise(law, seed + 1)
+    crowd.write(out)
+    claims = crowd.claims
     if json:
         counts = {"claims": len(claims), "users": claims.n_users, "objects": claims.n_objects}
         print_json({"out": str(out), **counts, "noise": claims.noise})
@@ -39,3 +101,63 @@ def simulate(
             f"in {out / 'claims.csv'}, truths in {out / 'truth.csv'}",
             highlight=False, soft_wrap=True,
         )  # fmt: skip
+
+
+def _in_campaign(
+    crowd: "World",
+    url: str,
+    token: str | None,
+    out: Path | None,
+    terms: dict[str, Any],
+    connection: dict[str, Any],
+    at_once: int,
+    json: bool,
+) -> None:
+    from functools import partial
+
+    from sottovoce.device import Client
+    from sottovoce.lab.crowd import draft_of, run_campaign
+    from sottovoce.server.operator_client import OperatorClient
+
+    draft = draft_of(crowd, title="A simulated crowd", **terms)
+    with OperatorClient(url, token, **connection) as operator, progress_bar() as bar:
+        sending = bar.add_task("devices send", total=None)
+        outcome = run_campaign(
+            crowd, operator, draft, out, connect=partial(Client, **connection), at_once=at_once,
+            progress=lambda done, total: bar.update(sending, completed=done, total=total),
+        )  # fmt: skip
+    if json:
+        print_json({"out": out and str(out), **outcome.summary()})
+        return
+    show_outcome(outcome, unit=draft["tasks"][0]["unit"])
+    if out:
+        console.print(f"\nClaims are in {out / 'claims.csv'}, truths in {out / 'truth.csv'}", highlight=False)
+
+
+def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
+    """A simulated campaign for people: what was sent, how far off the results are, what was promised."""
+    sent, shown = outcome.delivery, outcome.shown
+    console.print(
+        f"{sent.reports} of {sent.participants} participants delivered {sent.readings:,} readings to campaign "
+        f"{outcome.campaign} in {sent.seconds:.1f} s, {sent.retries} retries; results {outcome.results_seconds:.1f} s "
+        "later.",
+        highlight=False,
+    )
+    for code, many in sent.refused.items():
+        console.print(f"[yellow]{many} did not take part:[/] {escape(code)}", highlight=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(f"mean error over {len(shown)} tasks" + (f", {unit}" if unit else ""))
+    table.add_column("without noise", justify="right")
+    table.add_column("with noise", justify="right")
+    for place, row in enumerate(outcome.errors):
+        name = f"{row.method}, from the server" if place == 0 else row.method
+        table.add_row(name, number(row.before, 3), number(row.after, 3))
+    console.print()
+    console.print(table)
+    withheld = len(outcome.truths) - len(shown)
+    console.print(
+        f"\n{outcome.within} of {len(shown)} intervals (95 %) hold the truth"
+        + (f"; {withheld} more tasks have too few readings to be shown." if withheld else "."),
+        highlight=False,
+    )
+    console.print(f"[bold]What was promised:[/] {escape(outcome.results['guarantee']['sentence'])}", highlight=False)

@@ -1,60 +1,82 @@
-"""The demo: a synthetic crowd, noise as in the paper, and what is left of the truth."""
+"""The demo: a real server on this machine, and a building measured by the devices of 247 walkers."""
 
-from dataclasses import asdict, dataclass
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
-import numpy as np
-
-from sottovoce.discovery import CRH, GTM, Comparison, Mean, Median, NoiseAware, TruthDiscovery
+from sottovoce.errors import SottovoceError
+from sottovoce.lab.crowd import CrowdOutcome, draft_of, run_campaign
 from sottovoce.lab.plots import draw_demo
-from sottovoce.privacy.laws import SharedVariance
-from sottovoce.worlds import synthetic
+from sottovoce.protocol.tokens import new_token
+from sottovoce.server.operator_client import OperatorClient
+from sottovoce.worlds.floorplan import floorplan
+
+# Laplace noise of scale 1 m: ε = 1 for readings up to a metre apart.
+NOISE, DISTANCE = "fresh:0.5", "1"
+# A hallway has 4 to 10 readings here; a server's usual minimum of 5 would leave a third of the plan empty.
+LEAST_CLAIMS = 4
+_STOP_SECONDS = 15
 
 
-@dataclass(frozen=True)
-class MethodErrors:
-    """Mean absolute errors of one method."""
-
-    method: str
-    before: float
-    after: float
-    moved: float
-
-
-@dataclass(frozen=True)
-class DemoOutcome:
-    """What the demo shows."""
-
-    participants: int
-    objects: int
-    noise: str
-    mean_noise: float
-    rows: list[MethodErrors]
-
-    def summary(self) -> dict[str, Any]:
-        return asdict(self)
+def run_demo(out: Path, seed: int, progress: Callable[[int, int], None] | None = None) -> CrowdOutcome:
+    """Serve, ask, measure, disturb, send, discover; write claims.csv, truth.csv and demo.png."""
+    world = floorplan(seed)
+    draft = draft_of(
+        world, title="How long are the hallways?", noise=NOISE, distance=DISTANCE, low=0, high=50, unit="m"
+    )
+    with TemporaryDirectory(prefix="sottovoce-demo-") as folder, own_server(Path(folder)) as operator:
+        outcome = run_campaign(world, operator, draft, out, progress=progress)
+    draw_demo(outcome.claims, outcome.truths, outcome.shown, outcome.errors, out / "demo.png")
+    return outcome
 
 
-def run_demo(out: Path, seed: int) -> DemoOutcome:
-    """Simulate, perturb, discover; write claims.csv, truth.csv and demo.png."""
-    law = SharedVariance(rate=0.5)
-    world = synthetic(participants=150, objects=30, error_rate=1.0, seed=seed)
-    noisy = world.with_simulated_noise(law, seed + 1)
-    noisy.write(out)
-    fits: list[tuple[TruthDiscovery, TruthDiscovery]] = [
-        (NoiseAware().fit(world.claims), NoiseAware(noise=law).fit(noisy.claims))
-    ]
-    fits += [(method().fit(world.claims), method().fit(noisy.claims)) for method in (CRH, GTM, Mean, Median)]
-    rows = [
-        MethodErrors(
-            method=type(after).__name__,
-            before=float(np.abs(before.truths_ - world.truths).mean()),
-            after=float(np.abs(after.truths_ - world.truths).mean()),
-            moved=float(np.abs(after.truths_ - before.truths_).mean()),
-        )
-        for before, after in fits
-    ]
-    draw_demo(noisy, Comparison.of(NoiseAware(noise=law), noisy.claims), out / "demo.png")
-    disturbance = float(np.abs(noisy.claims.values - world.claims.values).mean())
-    return DemoOutcome(world.claims.n_users, world.claims.n_objects, str(law), disturbance, rows)
+@contextmanager
+def own_server(folder: Path) -> Iterator[OperatorClient]:
+    """``sottovoce serve`` on a free port of this machine, on SQLite in a folder; ended however the block ends."""
+    token = new_token()
+    # Settings of a server that may run here otherwise do not concern this one.
+    environment = {name: entry for name, entry in os.environ.items() if not name.startswith("SOTTOVOCE_")}
+    environment |= {"SOTTOVOCE_OPERATOR_TOKEN": token, "SOTTOVOCE_LEAST_CLAIMS": str(LEAST_CLAIMS)}
+    command = [
+        sys.executable, "-m", "sottovoce", "serve", "--database", f"sqlite:///{folder / 'campaigns.db'}", "--port", "0",
+        "--json",
+    ]  # fmt: skip
+    log = folder / "server.log"
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        with (
+            log.open("w") as errors,
+            # A session of its own: Ctrl-C is for us, who then end the server once no device needs it.
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, env=environment, text=True, start_new_session=True
+            ) as server,
+        ):
+            try:
+                assert server.stdout is not None
+                told = server.stdout.readline()
+                if not told:
+                    raise SottovoceError(f"the server did not start: {log.read_text().strip()[-500:]}")
+                with OperatorClient(json.loads(told)["url"], token) as operator:
+                    yield operator
+            finally:
+                _end(server)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end(server: "subprocess.Popen[str]") -> None:
+    server.terminate()
+    try:
+        server.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
+def _leave(*_: object) -> None:
+    sys.exit(128 + signal.SIGTERM)

@@ -1,14 +1,18 @@
 """Pictures. Colours are Okabe and Ito's, which colour-blind readers can tell apart."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sottovoce.claims import Claims
 from sottovoce.claims.writing import whole_file
 from sottovoce.discovery import Comparison
 from sottovoce.errors import MissingExtra, UnreadableFile
-from sottovoce.worlds import World
+
+if TYPE_CHECKING:
+    from sottovoce.lab.crowd import MethodErrors
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#8A8A8A"
 _NAMED_OBJECTS = 40  # more labels than this cannot be read on an axis
@@ -23,33 +27,46 @@ def draw_discovery(comparison: Comparison, path: str | Path, level: float = 0.95
     _save(figure, path)
 
 
-def draw_demo(world: World, comparison: Comparison, path: str | Path) -> None:
-    """What the server received, and what it found in it."""
-    figure, (left, right) = _canvas(path, (11, 5.2), columns=2, width_ratios=(2.2, 1))
-    order = np.argsort(world.truths)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    rng = np.random.default_rng(0)
-    jitter = rng.uniform(-0.28, 0.28, len(world.claims))
-    left.scatter(
-        rank[world.claims.objects] + jitter, world.claims.values, s=3, color=GREY, alpha=0.22, linewidths=0, zorder=1,
-        label="what devices sent",
-    )  # fmt: skip
-    low, high = comparison.fit.intervals()
-    truths = comparison.fit.truths_
-    places = np.arange(len(order))
+def draw_demo(
+    claims: Claims, truths: Mapping[str, float], found: Sequence[Mapping[str, Any]], errors: "Sequence[MethodErrors]",
+    path: str | Path,
+) -> None:  # fmt: skip
+    """What the server received, what it found in it, and what the noise has cost."""
+    figure, (left, right) = _canvas(path, (11, 5.2), columns=2, width_ratios=(2.6, 1))
+    order = sorted(truths, key=truths.__getitem__)
+    rank = {task: place for place, task in enumerate(order)}
+    places = np.array([rank[str(label)] for label in claims.object_labels.tolist()])[claims.objects]
+    left.scatter(places, claims.values, s=7, color=GREY, alpha=0.4, linewidths=0, zorder=1, label="what devices sent")
+    middles, lows, highs = (np.array([entry[name] for entry in found]) for name in ("truth", "low", "high"))
     left.errorbar(
-        places, truths[order], yerr=(truths - low, high - truths)[0][order], fmt="o", ms=4, color=BLUE, elinewidth=1.2,
-        zorder=3, label=f"found by {type(comparison.fit).__name__}, 95 % interval",
+        [rank[entry["task"]] for entry in found], middles, yerr=(middles - lows, highs - middles), fmt="o", ms=3,
+        color=BLUE, elinewidth=1, zorder=3, label="what the server found, 95 % interval",
     )  # fmt: skip
-    left.scatter(places, world.truths[order], marker="_", s=90, color=ORANGE, zorder=4, label="the truth")
-    left.set(xlabel="objects, by their truth", ylabel="value", title="A noisy crowd still tells the truth")
-    margin = 2.5 * np.ptp(world.truths) / 10
-    left.set_ylim(world.truths.min() - margin, world.truths.max() + margin)
+    left.plot([truths[task] for task in order], color=ORANGE, lw=2, zorder=4, label="true length")
+    left.set(
+        xlabel=f"{len(order)} hallway segments, by their length", ylabel="metres",
+        title=f"{claims.n_users} walkers, {len(claims)} noisy readings",
+    )  # fmt: skip
+    highest = max(truths.values())
+    left.set_ylim(-0.1 * highest, 1.25 * highest)
     left.set_xticks([])
     left.legend(frameon=False, loc="upper left", markerscale=1.4)
-    _draw_weights(right, comparison)
+    _draw_errors(right, errors)
     _save(figure, path)
+
+
+def _draw_errors(axes: Any, errors: "Sequence[MethodErrors]") -> None:
+    places = np.arange(len(errors))[::-1]
+    names = [row.method for row in errors]
+    axes.barh(places + 0.19, [row.after for row in errors], 0.36, color=BLUE, label="with noise")
+    axes.barh(places - 0.19, [row.before for row in errors], 0.36, color=GREY, alpha=0.55, label="without")
+    for place, row in zip(places, errors, strict=True):
+        for shift, error in ((0.19, row.after), (-0.19, row.before)):
+            axes.annotate(f" {error:.2f}", (error, place + shift), va="center", fontsize=9)
+    axes.set_yticks(places, names)
+    axes.set(xlabel="mean error in metres", title="What privacy costs", ylim=(-0.6, len(errors) - 0.1))
+    axes.set_xlim(0, 1.2 * max(row.after for row in errors))
+    axes.legend(frameon=False, loc="upper right", ncols=2, fontsize=9)
 
 
 def draw_trade_off(

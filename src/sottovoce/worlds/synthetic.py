@@ -1,37 +1,10 @@
 """The synthetic crowd of the paper: every user errs with his own variance."""
 
-from dataclasses import dataclass, replace
-from pathlib import Path
-
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.claims.writing import write_table
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import NoiseLaw
-
-
-@dataclass(frozen=True)
-class World:
-    """Claims whose truths and users' error variances are known, in the order of the claims' objects and users."""
-
-    claims: Claims
-    truths: NDArray[np.float64]
-    error_variances: NDArray[np.float64]
-
-    def with_simulated_noise(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
-        """The same world seen by the server: simulated noise on every claim."""
-        noisy = law.simulate(self.claims.values, self.claims.users, np.random.default_rng(seed))
-        return replace(self, claims=self.claims.with_values(noisy, noise=str(law)))
-
-    def write(self, folder: str | Path) -> None:
-        """Write ``claims.csv`` and ``truth.csv`` into a folder."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.claims.write(folder / "claims.csv")
-        write_table(pa.table({"object": self.claims.object_labels, "value": self.truths}), folder / "truth.csv")
+from sottovoce.worlds.world import World
 
 
 def synthetic(

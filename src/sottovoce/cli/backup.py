@@ -1,0 +1,65 @@
+"""``sottovoce backup`` and ``sottovoce restore``: copies of a server's database, checked."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sottovoce.cli.output import JsonOption, console, print_json
+from sottovoce.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from sottovoce.server.storage.backup import Contents
+
+DatabaseOption = Annotated[
+    str, typer.Option("--database", envvar="SOTTOVOCE_DATABASE", help="The server's database, sqlite:///FILE.")
+]
+
+
+def backup(
+    out: Annotated[Path, typer.Option(help="New file for the copy.")],
+    database: DatabaseOption = "sqlite:///sottovoce.db",
+    json: JsonOption = False,
+) -> None:
+    """Copy the database of a server, which may go on running, and check the copy.
+
+    The copy holds every report that was acknowledged before the command began. Only its owner can read it.
+    """
+    _tell(_copying().back_up(database, out), out, json)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A copy that sottovoce backup made.", show_default=False)],
+    database: DatabaseOption = "sqlite:///sottovoce.db",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a database that is there already.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Put a copy back in place, after a check. The server must not be running.
+
+    What came in after the copy was made is missing in it. Devices that were told of a receipt do not send again.
+    """
+    _tell(_copying().restore(file, database, replace=replace), database, json)
+
+
+def _copying() -> "ModuleType":
+    try:
+        from sottovoce.server.storage import backup
+    except ImportError as missing:
+        raise MissingExtra(
+            f"backups need {missing.name}, which is not installed; install it with pip install 'sottovoce[server]'"
+        ) from missing
+    return backup
+
+
+def _tell(contents: "Contents", place: Path | str, json: bool) -> None:
+    if json:
+        print_json({"out": str(place), **vars(contents)})
+        return
+    console.print(
+        f"{place}: {contents.campaigns:,} campaigns, {contents.reports:,} reports, {contents.bytes:,} bytes; whole, "
+        f"schema {contents.revision}"
+        + ("." if contents.current else ", which the server brings up to date when it starts."),
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip

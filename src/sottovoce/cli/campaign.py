@@ -1,0 +1,393 @@
+"""``sottovoce campaign``: what an operator does with a running server."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.device import CaOption, InsecureOption
+from sottovoce.cli.output import JsonOption, console, decimals_for, notes, number, print_json
+from sottovoce.errors import BadParameter
+
+if TYPE_CHECKING:
+    from sottovoce.server.operator_client import OperatorClient
+
+SERVER_VARIABLE, TOKEN_VARIABLE = "SOTTOVOCE_SERVER", "SOTTOVOCE_OPERATOR_TOKEN"
+ServerOption = Annotated[str, typer.Option("--server", envvar=SERVER_VARIABLE, help="Address of the server.")]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        envvar=TOKEN_VARIABLE,
+        show_default=False,
+        help="The operator's token; better in the environment, where other users of the machine cannot read it.",
+    ),
+]
+CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign.", show_default=False)]
+NumberArgument = Annotated[int, typer.Argument(help="Its number.", show_default=False)]
+
+app = typer.Typer(help="Run campaigns on a server: create, open, invite, watch, export, close.", no_args_is_help=True)
+operators = typer.Typer(help="Who may run campaigns on a server. For administrators.", no_args_is_help=True)
+app.add_typer(operators, name="operators")
+
+
+def _connected(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that reach a server; what it gets is the client for that server."""
+
+    @wraps(command)
+    def connect(server: str, token: str | None, ca: Path | None, insecure_http: bool, **options: Any) -> None:
+        from sottovoce.server.operator_client import OperatorClient
+
+        with OperatorClient(server, token, ca=ca, insecure_http=insecure_http) as client:
+            command(client, **options)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [
+        inspect.Parameter("server", keyword, default="http://127.0.0.1:8000", annotation=ServerOption),
+        inspect.Parameter("token", keyword, default=None, annotation=TokenOption),
+        inspect.Parameter("ca", keyword, default=None, annotation=CaOption),
+        inspect.Parameter("insecure_http", keyword, default=False, annotation=InsecureOption),
+        inspect.Parameter("json", keyword, default=False, annotation=JsonOption),
+    ]
+    own = [entry for name, entry in inspect.signature(command).parameters.items() if name not in ("client", "json")]
+    connect.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+    connect.__annotations__ = {entry.name: entry.annotation for entry in (*own, *added)}
+    return connect
+
+
+@app.command()
+@_connected
+def create(
+    client: "OperatorClient",
+    tasks: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Tasks as CSV (id, title, unit, low, high, grid, quota), or a whole campaign as JSON.",
+            show_default=False,
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What participants read first.")] = None,
+    asked_by: Annotated[str | None, typer.Option(help="Who asks; the operator's name by default.")] = None,
+    purpose: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    noise: Annotated[str | None, typer.Option(help="Noise law, such as fresh:0.5; sottovoce plan finds one.")] = None,
+    distance: Annotated[
+        str | None, typer.Option(help="Values up to so far apart are hard to tell from each other.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(help="What the promise is for: reading or participant.")] = None,
+    readings: Annotated[
+        int | None, typer.Option(help="So many readings of one participant at most; all tasks by default.")
+    ] = None,
+    deadline: Annotated[
+        str | None, typer.Option(help="When it closes by itself, such as 2030-01-31T12:00:00Z.")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="Method of the results; noise-aware by default.")] = None,
+    previous: Annotated[
+        str | None, typer.Option(help="Campaign of which this is the next version: what is not given stays.")
+    ] = None,
+    json: bool = False,
+) -> None:
+    """Make a draft of a campaign. It asks nobody anything until it is opened."""
+    from sottovoce.server.operator_client import read_draft
+
+    given = {
+        "title": title, "asked_by": asked_by, "purpose": purpose, "noise": noise, "distance": distance, "unit": unit,
+        "readings": readings, "deadline": deadline, "method": method,
+    }  # fmt: skip
+    draft = read_draft(tasks) if tasks else {}
+    draft |= {name: entry for name, entry in given.items() if entry is not None}
+    for name in ("tasks", "title", "noise", "distance"):
+        if name not in draft and not previous:
+            way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
+            raise BadParameter(f"{name}: a campaign needs it, and there is none; {way}")
+    made = client.create(draft, previous)
+    if json:
+        print_json(made)
+        return
+    console.print(
+        f"Draft {made['id']}: {escape(made['title'])}, {len(made['tasks'])} tasks, noise {made['noise']}.\n"
+        f"Next: sottovoce campaign open {made['id']}",
+        highlight=False,
+    )
+
+
+@app.command("list")
+@_connected
+def list_campaigns(client: "OperatorClient", json: bool = False) -> None:
+    """List one's own campaigns, the newest first."""
+    campaigns = client.campaigns()
+    if json:
+        print_json({"campaigns": campaigns})
+        return
+    table = _table("campaign", "title", "state", "reports", "deadline")
+    for entry in campaigns:
+        table.add_row(
+            entry["id"], escape(entry["title"]), entry["state"], f"{entry['reports']:,}", entry["deadline"] or "none"
+        )
+    console.print(table if campaigns else "There is no campaign yet.")
+
+
+@app.command("open")
+@_connected
+def open_campaign(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
+    """Open a draft: it is frozen, and people can be invited."""
+    opened = client.open(campaign)
+    if json:
+        print_json(opened)
+        return
+    console.print(
+        f"{escape(opened['title'])} is open.\nPromise: {escape(opened['guarantee']['sentence'])}\n"
+        f"Manifest: sha256 {opened['manifest_sha256']}\n"
+        f"Next: sottovoce campaign invite {campaign} --count 10 --out invitations.csv",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+@app.command()
+@_connected
+def close(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
+    """Close a campaign, for good: it takes no more reports; results and export stay."""
+    closed = client.close(campaign)
+    if json:
+        print_json(closed)
+        return
+    console.print(f"{escape(closed['title'])} is closed, with {closed['reports']:,} reports.", highlight=False)
+
+
+@app.command()
+@_connected
+def delete(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
+    """Delete a draft. What was open once stays."""
+    client.delete(campaign)
+    _done(json, {"deleted": campaign}, f"Draft {campaign} is deleted.")
+
+
+@app.command()
+@_connected
+def method(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="noise-aware, crh, gtm, catd, lfcn, mean or median; the usual one if left out."),
+    ] = None,
+    json: bool = False,
+) -> None:
+    """Choose the method of a campaign's results; new ones follow within seconds."""
+    changed = client.pin_method(campaign, name)
+    _done(json, changed, f"Results of {campaign} are computed with {changed['method'] or 'noise-aware'} from now on.")
+
+
+@app.command()
+@_connected
+def invite(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    count: Annotated[int, typer.Option(min=1, help="How many invitations.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="New CSV file for the links (number, link); they are printed without it.")
+    ] = None,
+    qr: Annotated[Path | None, typer.Option(help="New folder for the QR codes of the links, as SVG.")] = None,
+    json: bool = False,
+) -> None:
+    """Make invitations: links, each for one participant. The server can never show them again."""
+    from sottovoce.server.operator_client import check_free, qr_maker, write_links, write_qr_codes
+
+    for path in filter(None, (out, qr)):
+        check_free(path)
+    if qr:
+        qr_maker()
+    made = client.invite(campaign, count)
+    if out:
+        write_links(made, out)
+    if qr:
+        write_qr_codes(made, qr)
+    if json:
+        links = {} if out else {"invitations": [{"number": one["id"], "link": one["url"]} for one in made]}
+        print_json({"campaign": campaign, "count": len(made), "out": out and str(out), "qr": qr and str(qr), **links})
+        return
+    if not out:
+        for one in made:
+            console.print(one["url"], highlight=False, soft_wrap=True)
+    notes.print(
+        f"{len(made)} {'link' if len(made) == 1 else 'links'}"
+        + (f" in {out}" if out else "")
+        + (f", QR codes in {qr}" if qr else "")
+        + ". Each lets one person in; hand them over as you would a key.",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+@app.command()
+@_connected
+def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
+    """List the invitations of a campaign: unspent, spent or revoked. Nothing tells whom one let in."""
+    entries = client.invitations(campaign)
+    if json:
+        print_json({"invitations": entries})
+        return
+    table = _table("number", "state", "made")
+    for entry in entries:
+        table.add_row(str(entry["id"]), entry["state"], entry["created_at"])
+    console.print(table if entries else "Nobody has been invited yet.")
+
+
+@app.command()
+@_connected
+def revoke(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
+    """Take back an invitation that nobody has used."""
+    client.revoke_invitation(campaign, number)
+    _done(json, {"revoked": number}, f"Invitation {number} is void.")
+
+
+@app.command()
+@_connected
+def renew(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
+    """Replace the link of an invitation that went astray; the old link is void."""
+    made = client.renew_invitation(campaign, number)
+    _done(json, {"number": made["id"], "link": made["url"]}, made["url"])
+
+
+@app.command()
+@_connected
+def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
+    """Show how a campaign is doing: its state, who came, what was promised."""
+    entry = client.campaign(campaign)
+    if json:
+        print_json(entry)
+        return
+    counts = entry["counts"]
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, content in (
+        ("campaign", f"{entry['id']}, version {entry['version']}"),
+        ("title", entry["title"]),
+        ("state", f"{entry['state']}" + (f", until {entry['deadline']}" if entry["deadline"] else "")),
+        ("tasks", f"{len(entry['tasks'])}, at most {entry['readings']} readings of one participant"),
+        ("invitations", f"{counts['invitations']:,}: {counts['spent']:,} spent, {counts['revoked']:,} revoked"),
+        ("participants", f"{counts['participants']:,}, of whom {counts['withdrawn']:,} have withdrawn"),
+        ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
+        ("noise", f"{entry['noise']}, distance {entry['distance']}, for a {entry['unit']}"),
+        ("method", entry["method"] or "noise-aware"),
+        ("manifest", f"sha256 {entry['manifest_sha256']}" if entry["manifest_sha256"] else "fixed when it opens"),
+    ):  # fmt: skip
+        table.add_row(f"[bold]{name}[/]", escape(content))
+    console.print(table)
+    if entry["guarantee"]:
+        console.print(f"\n[bold]Promise:[/] {escape(entry['guarantee']['sentence'])}", highlight=False)
+
+
+@app.command()
+@_connected
+def results(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    version: Annotated[
+        int | None, typer.Option(help="An earlier version of the results; the newest by default.")
+    ] = None,
+    json: bool = False,
+) -> None:
+    """Show the results: truths with intervals, how they were found, and what participants were promised."""
+    found = client.results(campaign, version)
+    if json:
+        print_json(found)
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("task")
+    for heading in ("truth", "low", "high", "claims"):
+        table.add_column(heading, justify="right")
+    table.add_column("unit")
+    for entry in found["results"]:
+        shown = entry["low"] is not None and entry["high"] is not None
+        places = decimals_for((entry["high"] - entry["low"]) / 2) if shown else None
+        cells = ["–" if entry[name] is None else number(entry[name], places) for name in ("truth", "low", "high")]
+        table.add_row(escape(entry["task"]), *cells, str(entry["claims"]), escape(entry["unit"]))
+    console.print(table)
+    withheld, many = sum(entry["truth"] is None for entry in found["results"]), len(found["results"])
+    console.print(
+        f"\nVersion {found['version']} of {found['as_of']}: {found['reports']:,} reports, method {found['method']}, "
+        f"{found['level']:.0%} intervals."
+        + (f" Fewer than {found['least_claims']} claims, so withheld: {withheld} of {many} tasks." if withheld else "")
+        + ("" if found["converged"] in (None, True) else " The method had not settled yet."),
+        highlight=False,
+    )
+    console.print(f"[bold]Promise:[/] {escape(found['guarantee']['sentence'])}", highlight=False)
+
+
+@app.command()
+@_connected
+def export(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    what: Annotated[str, typer.Argument(help="claims or results.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="File; its suffix .csv, .parquet or .jsonl tells the format.")],
+    json: bool = False,
+) -> None:
+    """Write all claims, noisy as they are, or the newest results into a file."""
+    if what not in ("claims", "results"):
+        raise BadParameter(f"export {what!r}: there is no such thing; choose claims or results")
+    size = client.export(campaign, what, out)
+    _done(json, {"out": str(out), "bytes": size}, f"{what.capitalize()} are in {out}")
+
+
+@operators.command("add")
+@_connected
+def add_operator(
+    client: "OperatorClient",
+    name: Annotated[str, typer.Argument(help="Name of the operator; participants see it as who asks.")],
+    administrator: Annotated[
+        bool, typer.Option("--administrator", help="He may add and revoke operators himself.")
+    ] = False,
+    json: bool = False,
+) -> None:
+    """Add an operator. His token is shown this once."""
+    made = client.add_operator(name, administrator)
+    _done(json, made, f"Operator {made['id']}, {made['name']}. The token, shown this once: {made['token']}")
+
+
+@operators.command("list")
+@_connected
+def list_operators(client: "OperatorClient", json: bool = False) -> None:
+    """List all operators, revoked ones too."""
+    entries = client.operators()
+    if json:
+        print_json({"operators": entries})
+        return
+    table = _table("number", "name", "rights", "added", "revoked")
+    for entry in entries:
+        rights = "administrator" if entry["administrator"] else "own campaigns"
+        table.add_row(str(entry["id"]), escape(entry["name"]), rights, entry["created_at"], entry["revoked_at"] or "no")
+    console.print(table)
+
+
+@operators.command("revoke")
+@_connected
+def revoke_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
+    """Make an operator's token void. His campaigns go on."""
+    client.revoke_operator(number)
+    _done(json, {"revoked": number}, f"The token of operator {number} is void.")
+
+
+@operators.command("renew")
+@_connected
+def renew_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
+    """Replace an operator's token; the old one is void, the new one shown this once."""
+    made = client.renew_operator(number)
+    _done(json, made, f"The new token of operator {number}, shown this once: {made['token']}")
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def _done(json: bool, content: dict[str, Any], sentence: str) -> None:
+    if json:
+        print_json(content)
+    else:
+        console.print(escape(sentence), highlight=False, soft_wrap=True)

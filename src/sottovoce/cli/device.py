@@ -1,0 +1,363 @@
+"""``sottovoce join``, ``submit``, ``ledger``, ``limits`` and ``withdraw``: the participant's side."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.output import JsonOption, console, notes, print_json
+from sottovoce.errors import BadParameter
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sottovoce.device import Client, Membership, ParticipantFile, Sent
+    from sottovoce.protocol import Manifest, Promise
+
+FILE_VARIABLE = "SOTTOVOCE_PARTICIPANT_FILE"
+
+
+def _usual_file() -> Path:
+    if sys.platform in ("win32", "darwin"):
+        return Path(typer.get_app_dir("sottovoce")) / "participant.db"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "sottovoce" / "participant.db"
+
+
+FileOption = Annotated[
+    Path | None,
+    typer.Option("--file", envvar=FILE_VARIABLE, help="The participant's file; by default in the user's data folder."),
+]
+CampaignOption = Annotated[
+    str | None, typer.Option("--campaign", help="Id of the campaign; not needed while there is only one.")
+]
+CaOption = Annotated[
+    Path | None, typer.Option("--ca", help="Trust the certificate authority in this PEM file, and no other.")
+]
+InsecureOption = Annotated[
+    bool, typer.Option("--insecure-http", help="Accept an address that is not encrypted and not on this machine.")
+]
+WaitOption = Annotated[float, typer.Option("--wait", help="Keep trying to reach the server for so many seconds.")]
+
+
+def join(
+    link: Annotated[str, typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Consent without being asked.")] = False,
+    trust_server: Annotated[
+        bool, typer.Option("--trust-server", help="Accept a link without a hash: whatever the server says.")
+    ] = False,
+    file: FileOption = None,
+    ca: CaOption = None,
+    insecure_http: InsecureOption = False,
+    wait: WaitOption = 30.0,
+    json: JsonOption = False,
+) -> None:
+    """Join a campaign by an invitation link, after seeing what it asks and what it promises.
+
+    The manifest must have the hash that the link carries, and must keep the participant's own limits.
+    """
+    from sottovoce.device import Client, Patience
+    from sottovoce.device import join as join_campaign
+    from sottovoce.protocol import InvitationLink
+
+    def agree(manifest: "Manifest", promise: "Promise") -> bool:
+        if not (json and yes):
+            _show_manifest(manifest, promise, notes if json else console)
+        return yes or typer.confirm("Do you want to take part?", err=True)
+
+    invitation = InvitationLink.parse(link)
+    if trust_server and invitation.manifest_sha256 is None:
+        notes.print(
+            "[yellow]Warning:[/] the link carries no hash, so the server alone says what you join. It could offer each "
+            "participant other terms; compare the manifest's hash below with somebody else's.",
+            highlight=False,
+        )
+    patience = Patience(seconds=wait)
+    with _opened(file) as mine, Client(invitation.server, ca=ca, insecure_http=insecure_http) as client:
+        membership = patience.insist(
+            lambda: join_campaign(mine, invitation, client, agree=agree, trust_server=trust_server), patience.end()
+        )
+    if json:
+        print_json(_described(membership))
+        return
+    console.print(
+        f"You have joined [bold]{escape(membership.manifest.title)}[/] (campaign {membership.campaign}).\n"
+        f"Manifest: sha256 {membership.manifest.sha256}\n"
+        f"Next: sottovoce submit READINGS.csv --campaign {membership.campaign}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") -> None:
+    from sottovoce.protocol.promise import sentence
+
+    screen.print(f"[bold]{escape(manifest.title)}[/], asked by {escape(manifest.asked_by)}", highlight=False)
+    if manifest.purpose:
+        screen.print(escape(manifest.purpose), highlight=False)
+    screen.print(
+        f"Up to {manifest.most_readings} readings of {len(manifest.tasks)} tasks, noise {manifest.noise}"
+        + (f", until {manifest.deadline}" if manifest.deadline else ""),
+        highlight=False,
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("task", "what", "from", "to", "grid", "unit"):
+        table.add_column(heading)
+    for task in manifest.tasks[:10]:
+        table.add_row(escape(task.id), escape(task.title), task.low, task.high, task.grid, escape(task.unit))
+    screen.print(table)
+    if len(manifest.tasks) > 10:
+        screen.print(f"and {len(manifest.tasks) - 10} more")
+    screen.print(f"\n{sentence(manifest, promise.delta or 1e-5)}\n", highlight=False)
+
+
+def submit(
+    readings: Annotated[
+        Path | None, typer.Argument(help="Readings as CSV with the columns task and value.", show_default=False)
+    ] = None,
+    reading: Annotated[
+        list[str] | None, typer.Option("--reading", help="One reading, TASK=VALUE; may be repeated.")
+    ] = None,
+    campaign: CampaignOption = None,
+    keep_readings: Annotated[
+        bool, typer.Option("--keep-readings", help="Keep the raw readings in the participant's file.")
+    ] = False,
+    file: FileOption = None,
+    ca: CaOption = None,
+    insecure_http: InsecureOption = False,
+    wait: WaitOption = 30.0,
+    json: JsonOption = False,
+) -> None:
+    """Add noise to readings, once, and send them. What cannot be sent now is kept and sent later.
+
+    A task is released once, ever: a changed reading is refused, since two noisy copies tell more than one.
+    """
+    from sottovoce.device import Patience, flush, release
+    from sottovoce.device.release import add_reading, read_readings
+    from sottovoce.protocol import Problem
+
+    if (readings is None) == (not reading):
+        raise BadParameter("readings: they come from a file or from --reading TASK=VALUE; give one of both")
+    taken = read_readings(readings) if readings else {}
+    for text in reading or ():
+        task, mark, value = text.rpartition("=")
+        if not mark:
+            raise BadParameter(f"reading {text!r}: it must be TASK=VALUE; for example --reading hall-1=12.5")
+        add_reading(taken, task, value)
+    with _opened(file) as mine:
+        chosen = _chosen(mine, campaign).campaign
+        refusal = None
+        try:
+            made = release(mine, chosen, taken, keep_readings=keep_readings)
+        except Problem as problem:
+            if problem.code not in ("already_released", "one_release_only"):
+                raise
+            refusal = problem  # but what was released before may still be waiting
+        sent = flush(mine, _connection(ca, insecure_http), Patience(seconds=wait), chosen)
+        if refusal:
+            _tell_sent(sent, to_stderr=True)
+            raise refusal
+        # Another process may have sent ours in the meantime.
+        (state,) = [entry.state for entry in mine.releases(chosen) if entry.report_id == made.report_id]
+    told = next((entry.problem for entry in sent if entry.report_id == made.report_id), None)
+    if state == "refused" and told:
+        raise told
+    if json:
+        print_json({"campaign": chosen, "report_id": made.report_id, "tasks": sorted(taken), "state": state,
+                    "problem": told and told.code})  # fmt: skip
+        return
+    _tell_sent(sent)
+
+
+def _tell_sent(sent: "list[Sent]", to_stderr: bool = False) -> None:
+    screen = notes if to_stderr else console
+    for entry in sent:
+        text = {
+            "delivered": "delivered: the server has stored it",
+            "refused": f"refused by the server for good: {entry.problem}",
+            "queued": f"waiting: {entry.problem}. Send it later with: sottovoce ledger --send",
+        }[entry.state]
+        screen.print(f"Report {entry.report_id} {escape(text)}", highlight=False, soft_wrap=True)
+
+
+def ledger(
+    send: Annotated[bool, typer.Option("--send", help="First send what is waiting.")] = False,
+    file: FileOption = None,
+    ca: CaOption = None,
+    insecure_http: InsecureOption = False,
+    wait: WaitOption = 30.0,
+    json: JsonOption = False,
+) -> None:
+    """Show what was released, to whom and under which promise, and what is left of the participant's own limit."""
+    from sottovoce.device import Patience, flush
+
+    with _opened(file) as mine:
+        if send:
+            sent = flush(mine, _connection(ca, insecure_http), Patience(seconds=wait))
+            _tell_sent(sent, to_stderr=True)
+        limits, spent = mine.limits, mine.spent()
+        left = limits.left(spent)
+        if json:
+            print_json({
+                "file": str(mine.path), "limits": vars(limits), "spent": vars(spent), "left": vars(left),
+                "campaigns": [
+                    {**_described(entry), "consents": mine.consents(entry.campaign),
+                     "releases": _releases(mine, entry.campaign)}
+                    for entry in mine.memberships()
+                ],
+            })  # fmt: skip
+            return
+        _show_ledger(mine)
+    console.print(
+        f"\nAll campaigns together: ε {spent.epsilon:.4g} of {limits.total_epsilon:.4g}, "
+        f"δ {spent.delta:.4g} of {limits.total_delta:.4g}; left: ε {left.epsilon:.4g}, δ {left.delta:.4g}.\n"
+        "Each campaign counts once, in full, from its first release on; ε and δ add up (basic composition). What was "
+        "released cannot be unlearnt, so a withdrawal gives nothing back.",
+        highlight=False,
+    )
+
+
+def _show_ledger(mine: "ParticipantFile") -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("campaign", "server", "when", "tasks", "promise", "state"):
+        table.add_column(heading, overflow="fold")
+    for entry in mine.memberships():
+        promise, manifest = entry.promise, entry.manifest
+        words = f"ε {promise.epsilon:.4g}, δ {promise.delta:.4g}; {manifest.unit}, {manifest.distance} apart"
+        releases = mine.releases(entry.campaign)
+        for one in releases:
+            state = one.state if one.problem is None else f"{one.state}: {one.problem}"
+            when = one.released_at.partition("+")[0].replace("T", " ")
+            tasks = mine.tasks_of(one.report_id)
+            shown = ", ".join(list(tasks)[:3]) + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
+            table.add_row(escape(manifest.title), entry.server, when, escape(shown), words, state)
+        if not releases:
+            state = "withdrawn" if entry.withdrawn_at else "joined" if entry.participant_token else "not enrolled yet"
+            table.add_row(escape(manifest.title), entry.server, "", "none yet", words, state)
+    if table.row_count:
+        console.print(table)
+    else:
+        console.print("You have not joined any campaign.")
+
+
+def limits(
+    epsilon: Annotated[float | None, typer.Option(help="Largest ε of a campaign.", show_default=False)] = None,
+    delta: Annotated[float | None, typer.Option(help="Largest δ of a campaign.", show_default=False)] = None,
+    distance: Annotated[
+        float | None, typer.Option(help="Smallest distance, as a share of a task's range.", show_default=False)
+    ] = None,
+    total_epsilon: Annotated[
+        float | None, typer.Option(help="Largest ε of all campaigns together.", show_default=False)
+    ] = None,
+    total_delta: Annotated[
+        float | None, typer.Option(help="Largest δ of all campaigns together.", show_default=False)
+    ] = None,
+    file: FileOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the participant's own limits, or change those that are given. Weaker campaigns are refused."""
+    from dataclasses import replace
+
+    given = {"epsilon": epsilon, "delta": delta, "distance": distance, "total_epsilon": total_epsilon,
+             "total_delta": total_delta}  # fmt: skip
+    changes = {name: limit for name, limit in given.items() if limit is not None}
+    with _opened(file) as mine:
+        if changes:
+            mine.set_limits(replace(mine.limits, **changes))
+        mine_now = mine.limits
+    if json:
+        print_json(vars(mine_now))
+        return
+    console.print(
+        f"A campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values that lie "
+        f"{mine_now.distance:.4g} of a task's range apart, or more.\n"
+        f"All together: ε at most {mine_now.total_epsilon:.4g}, δ at most {mine_now.total_delta:.4g}.",
+        highlight=False,
+    )
+
+
+def withdraw(
+    campaign: Annotated[str | None, typer.Argument(help="Id of the campaign.", show_default=False)] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Withdraw without being asked.")] = False,
+    file: FileOption = None,
+    ca: CaOption = None,
+    insecure_http: InsecureOption = False,
+    wait: WaitOption = 30.0,
+    json: JsonOption = False,
+) -> None:
+    """Withdraw from a campaign: nothing more is sent, and the server is asked to erase the readings."""
+    from sottovoce.device import Patience
+    from sottovoce.device import withdraw as withdraw_from
+    from sottovoce.protocol import Problem
+
+    with _opened(file) as mine:
+        chosen = _chosen(mine, campaign)
+        if not (yes or typer.confirm(f"Withdraw from {chosen.manifest.title!r} for good?", err=True)):
+            raise Problem("no_consent", f"campaign {chosen.campaign!r}: you did not confirm the withdrawal")
+        confirmed = withdraw_from(
+            mine, chosen.campaign, _connection(ca, insecure_http), Patience(seconds=wait)
+        )  # fmt: skip
+    if json:
+        print_json({"campaign": chosen.campaign, "confirmed": confirmed})
+        return
+    console.print(
+        "You have withdrawn; the server has confirmed that it erased your readings. What it learnt from them before "
+        "cannot be taken back, so they stay in your ledger."
+        if confirmed
+        else "You have withdrawn; nothing more is sent. The server could not be reached: tell it later with: "
+        "sottovoce ledger --send",
+        highlight=False,
+    )
+
+
+def _opened(file: Path | None) -> "ParticipantFile":
+    from sottovoce.device import ParticipantFile
+
+    return ParticipantFile(file or _usual_file())
+
+
+def _connection(ca: Path | None, insecure_http: bool) -> "Callable[[str], Client]":
+    from sottovoce.device import Client
+
+    return lambda server: Client(server, ca=ca, insecure_http=insecure_http)
+
+
+def _chosen(mine: "ParticipantFile", campaign: str | None) -> "Membership":
+    """The campaign that is meant: the one given, or the only one."""
+    from sottovoce.protocol import Problem
+
+    joined = [entry for entry in mine.memberships() if entry.campaign == campaign or campaign is None]
+    if campaign is None and len(joined) > 1:
+        joined = [entry for entry in joined if not entry.withdrawn_at]
+    if not joined:
+        name = f"campaign {campaign!r}" if campaign else "no campaign"
+        raise Problem("not_joined", f"{name}: you have not joined it" if campaign else f"{name}: you have joined none")
+    if len(joined) > 1:
+        names = ", ".join(entry.campaign for entry in joined)
+        raise BadParameter(f"{len(joined)} campaigns: it is not clear which one is meant; give --campaign, of {names}")
+    return joined[0]
+
+
+def _described(entry: "Membership") -> dict[str, Any]:
+    manifest = entry.manifest
+    return {
+        "campaign": entry.campaign, "title": manifest.title, "asked_by": manifest.asked_by, "server": entry.server,
+        "manifest_sha256": manifest.sha256, "noise": manifest.noise, "joined_at": entry.joined_at,
+        "enrolled": entry.participant_token is not None, "withdrawn_at": entry.withdrawn_at,
+        "promise": {**vars(entry.promise), "distance": manifest.distance, "unit": manifest.unit},
+    }  # fmt: skip
+
+
+def _releases(mine: "ParticipantFile", campaign: str) -> list[dict[str, Any]]:
+    described = []
+    for one in mine.releases(campaign):
+        tasks = mine.tasks_of(one.report_id)
+        kept = {task: reading for task, reading in tasks.items() if reading is not None}
+        described.append({
+            "report_id": one.report_id, "released_at": one.released_at, "tasks": list(tasks), "state": one.state,
+            "problem": one.problem, "detail": one.detail, **({"readings": kept} if kept else {}),
+        })  # fmt: skip
+    return described

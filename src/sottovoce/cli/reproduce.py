@@ -1,0 +1,62 @@
+"""``sottovoce reproduce``: every figure of the paper, and what the paper could not show."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
+from sottovoce.lab.reproduce import FIGURES
+
+
+def reproduce(
+    figures: Annotated[
+        list[str] | None, typer.Argument(metavar="FIGURE...", help=f"Any of {', '.join(FIGURES)}; all by default.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for figures (PNG, SVG), tables (CSV) and the page.")] = Path(
+        "reproduction"
+    ),
+    floorplan: Annotated[
+        Path | None,
+        typer.Option(help="Folder with a real floorplan: claims.csv and truth.csv, or the published pair of files."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids, in seconds.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
+    processes: Annotated[int | None, typer.Option(help="Processes that work; one per core by default.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Make the paper's figures and say which of its claims hold; interrupted work is taken up again."""
+    from sottovoce.lab.reproduce.experiment import Setting
+    from sottovoce.lab.reproduce.runner import reproduce as make
+
+    setting = Setting(seed, quick, str(floorplan) if floorplan else None)
+    with progress_bar() as progress:
+        task = progress.add_task("starting", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            progress.update(task, description=what, completed=done, total=total)
+
+        made = make(figures or [], out, setting, processes, show)
+    if json:
+        print_json({"page": str(made.page), "computed": made.computed, "left_out": made.left_out,
+                    "figures": [_summary(one) for one in made.outcomes]})  # fmt: skip
+        return
+    words = {True: "[green]holds[/]", False: "[red]does not hold[/]", None: "[cyan]measured[/]"}
+    for one in made.outcomes:
+        console.print(f"[bold]{one.experiment.title}[/] ({one.experiment.name}): {words[one.verdict.holds]}")
+        console.print(f"  {escape(one.verdict.sentence)}\n", highlight=False)
+    for name, why in made.left_out.items():
+        console.print(f"[bold]{name}[/]: left out. {escape(why)}\n", highlight=False)
+    console.print(f"Page: {made.page}", highlight=False, soft_wrap=True)
+
+
+def _summary(one: Any) -> dict[str, Any]:
+    return {
+        "name": one.experiment.name,
+        "title": one.experiment.title,
+        "claim": one.experiment.claim,
+        "holds": one.verdict.holds,
+        "sentence": one.verdict.sentence,
+        "files": one.files,
+    }

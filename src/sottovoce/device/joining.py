@@ -1,0 +1,86 @@
+"""Joining a campaign: see what the link means, judge it, ask the participant, write his consent down, then enrol."""
+
+from collections.abc import Callable
+
+from sottovoce.device.client import Client
+from sottovoce.device.store import Membership, ParticipantFile
+from sottovoce.protocol import InvitationLink, Manifest, Problem, Promise
+from sottovoce.protocol.canonical import sha256_of
+from sottovoce.protocol.tokens import new_token
+
+
+def join(
+    file: ParticipantFile,
+    link: InvitationLink,
+    client: Client,
+    *,
+    agree: Callable[[Manifest, Promise], bool],
+    trust_server: bool = False,
+) -> Membership:
+    """Judge what a link invites to by the participant's limits, ask him, and enrol.
+
+    Consent and the enrolment's secrets are on the disk before the server is asked, so whatever happens then, the same
+    enrolment can be repeated: by joining again with the same link, or by the sender before the first report.
+    """
+    if before := _joined_by(file, link):
+        return enrol(file, before, client)
+    try:
+        manifest = _offered(link, client, trust_server)
+    except Problem:
+        if before := _joined_by(file, link):  # another process of the same participant has spent the invitation
+            return enrol(file, before, client)
+        raise
+    joined = file.membership(manifest.campaign)
+    if joined and joined.manifest.sha256 == manifest.sha256:
+        promise = joined.promise
+    else:
+        limits = file.limits
+        promise = limits.judge(manifest)
+        limits.check_total(file.spent(), promise)
+        if not agree(manifest, promise):
+            raise Problem("no_consent", f"campaign {manifest.campaign!r}: you did not agree to it")
+    trusted = link.manifest_sha256 is None
+    return enrol(file, file.consent(link.server, manifest, promise, link.token, new_token(), trusted), client)
+
+
+def _joined_by(file: ParticipantFile, link: InvitationLink) -> Membership | None:
+    """What was agreed to by this very link before, be it enrolled yet or not."""
+    for membership in file.memberships():
+        if membership.invitation == link.token and link.manifest_sha256 in (None, membership.manifest.sha256):
+            return membership
+    return None
+
+
+def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manifest:
+    """The manifest that a link means; one with another hash is refused.
+
+    A link without a hash could mean anything the server likes, something else for each participant. It is refused
+    unless the participant says that he trusts the server.
+    """
+    if link.manifest_sha256 is None and not trust_server:
+        raise Problem("link_without_hash", "the link: it carries no hash, so the server could offer anything")
+    campaign = client.look_up(link.token)
+    data = client.manifest(campaign)
+    if link.manifest_sha256 is not None and sha256_of(data) != link.manifest_sha256:
+        raise Problem(
+            "manifest_mismatch",
+            f"manifest {sha256_of(data)[:12]}…: the link promises {link.manifest_sha256[:12]}…, and only that counts",
+        )
+    manifest = Manifest.parse(data)
+    if manifest.campaign != campaign:
+        raise Problem("bad_answer", f"campaign {campaign!r}: its manifest is that of {manifest.campaign!r}")
+    return manifest
+
+
+def enrol(file: ParticipantFile, membership: Membership, client: Client) -> Membership:
+    """Get the participant's token, unless it is there already."""
+    if membership.participant_token is not None:
+        return membership
+    assert membership.enrolment_key is not None
+    campaign, token = client.enrol(membership.invitation, membership.enrolment_key)
+    if campaign != membership.campaign:
+        raise Problem("bad_answer", f"campaign {membership.campaign!r}: the server enrolled you in another one")
+    file.enrolled(membership.campaign, token)
+    enrolled = file.membership(membership.campaign)
+    assert enrolled is not None
+    return enrolled

@@ -1,0 +1,80 @@
+"""A participant's own limits: what a campaign must promise before the device takes part.
+
+What a manifest promises is computed by `sottovoce.protocol.promise`: in plain Python for fresh noise, by the exact sums
+of `sottovoce.privacy.guarantee` (NumPy, loaded when needed) for the other laws, since a simple bound would refuse
+campaigns that keep the limit. What several campaigns learn together is bounded by basic composition: ε and δ add up.
+"""
+
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from sottovoce.errors import BadParameter
+from sottovoce.protocol import Manifest, Problem, Promise, promise_of
+
+_HAIR = 1e-9  # figures are doubles: a sum of promises may miss a round limit by so little
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The largest ε and δ of one campaign, its smallest distance, and the largest ε and δ of all campaigns together.
+
+    The distance is a share of a task's range, since ranges have all kinds of units: with 0.01, values that lie a
+    hundredth of the range apart must already be hard to tell from each other.
+    """
+
+    epsilon: float = 3.0
+    delta: float = 1e-5
+    distance: float = 0.001
+    total_epsilon: float = 10.0
+    total_delta: float = 1e-4
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            limit, zero_is_fine = getattr(self, field.name), "delta" in field.name
+            if not (0 <= limit < math.inf and (limit > 0 or zero_is_fine)):
+                raise BadParameter(
+                    f"limit {field.name} {limit!r}: it must be a positive number; leave it out for the usual one"
+                )
+        if self.distance > 1 or self.delta >= 1 or self.total_delta >= 1:
+            raise BadParameter("limits: a delta is a chance below 1, and the distance a share of the range, at most 1")
+
+    def judge(self, manifest: Manifest) -> Promise:
+        """What the manifest promises; a problem if that is less than this participant asks for."""
+        for task in manifest.tasks:
+            width = Fraction(task.high) - Fraction(task.low)
+            if Fraction(manifest.distance) < Fraction(repr(self.distance)) * width:
+                raise Problem(
+                    "weaker_than_limits",
+                    f"distance {manifest.distance} on task {task.id!r}: only values so close together are hard to tell "
+                    f"apart; your limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
+                )
+        promise = promise_of(manifest, self.delta, enough=self.epsilon)
+        self.check(promise)
+        return promise
+
+    def check(self, promise: Promise) -> None:
+        """Refuse a promise that is weaker than these limits."""
+        if promise.epsilon > self.epsilon * (1 + _HAIR):
+            raise Problem(
+                "weaker_than_limits",
+                f"epsilon {promise.epsilon:.4g} (with delta {promise.delta:.3g}): your limit is {self.epsilon:.4g}",
+            )
+        if promise.delta > self.delta:
+            raise Problem("weaker_than_limits", f"delta {promise.delta:.3g}: your limit is {self.delta:.3g}")
+
+    def check_total(self, spent: Promise, promise: Promise) -> None:
+        """Refuse what, added to all that was released before, would exceed the limit over all campaigns."""
+        for name, before, more, limit in (
+            ("epsilon", spent.epsilon, promise.epsilon, self.total_epsilon),
+            ("delta", spent.delta, promise.delta, self.total_delta),
+        ):
+            if before + more > limit * (1 + _HAIR):
+                raise Problem(
+                    "budget_spent",
+                    f"{name} {more:.4g}: {before:.4g} of your limit over all campaigns, {limit:.4g}, is spent already",
+                )
+
+    def left(self, spent: Promise) -> Promise:
+        """What may still be released to campaigns that nothing was released to."""
+        return Promise(max(0.0, self.total_epsilon - spent.epsilon), max(0.0, self.total_delta - spent.delta))

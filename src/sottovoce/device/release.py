@@ -1,0 +1,128 @@
+"""A release: readings are clipped, rounded and noised once, and written down with their cost before the first send."""
+
+import csv
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import groupby
+from pathlib import Path
+from uuid import uuid4
+
+from sottovoce.device.store import Membership, ParticipantFile, Release
+from sottovoce.errors import BadParameter, MissingColumn, NoClaims, UnreadableFile
+from sottovoce.privacy.sampler import ByteStream, GridLaw, Sampler, exact_number
+from sottovoce.protocol import Manifest, Problem, Report
+
+
+def release(
+    file: ParticipantFile,
+    campaign: str,
+    readings: Mapping[str, str],
+    *,
+    keep_readings: bool = False,
+    stream: ByteStream | None = None,
+) -> Release:
+    """Draw noise for these readings, once and for all; the release is durable, and queued, when this returns.
+
+    A task that was released before is refused, whatever its reading is now: two noisy copies tell more than one. Raw
+    readings are forgotten unless the participant wants to keep them.
+    """
+
+    def draw(membership: Membership, released: Mapping[str, str]) -> tuple[str, list[str], bytes]:
+        _check(file, membership, readings, released)
+        report = Report.of(
+            {
+                "report_id": str(uuid4()),
+                "manifest_sha256": membership.manifest.sha256,
+                "readings": noisy_readings(membership.manifest, readings, stream or ByteStream()),
+            }
+        )
+        return report.report_id, [reading.task for reading in report.readings], report.bytes()
+
+    return file.release(campaign, draw, readings if keep_readings else {})
+
+
+def noisy_readings(manifest: Manifest, readings: Mapping[str, str], stream: ByteStream) -> list[dict[str, str | int]]:
+    """The readings on their grids, with exact noise. Those that share a grid are noised together, grid by grid."""
+
+    def grid(task: str) -> str:
+        return manifest.task_of[task].grid
+
+    noisy: list[dict[str, str | int]] = []
+    for step, together in groupby(sorted(readings, key=lambda task: (grid(task), task)), key=grid):
+        tasks = list(together)
+        noise = GridLaw.of(manifest.law, Fraction(step)).draw(len(tasks), stream)
+        noisy += [
+            {"task": task, "value": _steps(manifest, task, readings[task]) + more}
+            for task, more in zip(tasks, noise, strict=True)
+        ]
+    return noisy
+
+
+def _steps(manifest: Manifest, task: str, reading: str) -> int:
+    asked = manifest.task_of[task]
+    return Sampler(manifest.law, Fraction(asked.grid), Fraction(asked.low), Fraction(asked.high)).steps(reading)
+
+
+def _check(
+    file: ParticipantFile, membership: Membership, readings: Mapping[str, str], released: Mapping[str, str]
+) -> None:
+    """Everything is checked before the first random bit is drawn."""
+    manifest, campaign = membership.manifest, membership.campaign
+    if membership.withdrawn_at:
+        raise Problem("withdrawn", f"campaign {campaign!r}: you withdrew on {membership.withdrawn_at}")
+    if not readings:
+        raise Problem("bad_reading", "no reading: there must be at least one")
+    for task, reading in readings.items():
+        if task not in manifest.task_of:
+            raise Problem("unknown_task", f"task {task!r}: campaign {campaign!r} has no such task")
+        if task in released:
+            raise Problem(
+                "already_released", f"task {task!r}: a noisy reading of it was released on {released[task]}, for good"
+            )
+        try:
+            exact_number(reading)
+        except BadParameter:
+            raise Problem(
+                "bad_reading", f"reading {reading[:40]!r} for task {task!r}: a reading must be a finite number"
+            ) from None
+    if released and manifest.readings_come_at_once:
+        raise Problem(
+            "one_release_only",
+            f"task {next(iter(readings))!r}: under {manifest.noise} all readings share one secret variance, and "
+            f"{len(released)} were released with it",
+        )
+    if len(released) + len(readings) > manifest.readings:
+        raise Problem(
+            "too_many_readings",
+            f"{len(readings)} readings: campaign {campaign!r} takes {manifest.readings} of each participant, and "
+            f"{len(released)} were released before",
+        )
+    limits = file.limits  # he may have tightened them since he joined
+    limits.check(membership.promise)
+    if not released:
+        limits.check_total(file.spent(), membership.promise)
+
+
+def read_readings(path: Path, task: str = "task", value: str = "value") -> dict[str, str]:
+    """Readings from a CSV file with the columns ``task`` and ``value``; the values stay the text that they are."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            table = csv.DictReader(file)
+            for column in (task, value):
+                if column not in (table.fieldnames or ()):
+                    raise MissingColumn(f"{path}: there is no column {column!r}; the first line names the columns")
+            readings: dict[str, str] = {}
+            for row in table:
+                add_reading(readings, row[task] or "", row[value] or "")
+    except (UnicodeDecodeError, csv.Error) as mistake:
+        raise UnreadableFile(f"{path}: {mistake}; readings come as CSV in UTF-8, with columns task and value") from None
+    if not readings:
+        raise NoClaims(f"{path}: there is no reading in it; write one line for each task")
+    return readings
+
+
+def add_reading(readings: dict[str, str], task: str, reading: str) -> None:
+    """One more reading; each task once."""
+    if task in readings:
+        raise Problem("repeated_task", f"task {task!r}: it has more than one reading")
+    readings[task] = reading.strip()

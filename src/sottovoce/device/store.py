@@ -1,0 +1,360 @@
+"""The participant's file: what he agreed to, what he released, and what is still to be sent. SQLite, one file each.
+
+Everything that matters is written here, and reaches the disk, before it leaves the device. That is why a crash at any
+point, or a second process with the same file, cannot make the device draw noise twice for one task: the primary key of
+``released_tasks`` stands in the way.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+from sottovoce.device.limits import Limits
+from sottovoce.protocol import Manifest, Problem, Promise
+
+VERSION = 1
+_BUSY_SECONDS = 30.0
+_SCHEMA = """
+CREATE TABLE limits (                      -- the participant's own limits; one row, or none for the usual ones
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    epsilon REAL NOT NULL, delta REAL NOT NULL, distance REAL NOT NULL,
+    total_epsilon REAL NOT NULL, total_delta REAL NOT NULL
+) STRICT;
+CREATE TABLE memberships (                 -- campaigns that the participant joined
+    campaign TEXT PRIMARY KEY,             -- the campaign's id, wherever it is served from
+    server TEXT NOT NULL,                  -- where to send
+    manifest BLOB NOT NULL,                -- the bytes that he consented to
+    manifest_sha256 TEXT NOT NULL,
+    epsilon REAL NOT NULL,                 -- what it promises, as judged on joining
+    delta REAL NOT NULL,
+    invitation TEXT NOT NULL,              -- the token of the link
+    enrolment_key TEXT,                    -- makes a repeated enrolment give the same answer; forgotten once enrolled
+    participant_token TEXT,                -- secret; null until enrolled
+    joined_at TEXT NOT NULL,
+    withdrawn_at TEXT,                     -- from then on nothing is sent
+    withdrawal_told INTEGER NOT NULL DEFAULT 0   -- whether the server has confirmed it
+) STRICT;
+CREATE TABLE consents (                    -- never changed, never erased
+    id INTEGER PRIMARY KEY,
+    campaign TEXT NOT NULL,
+    manifest_sha256 TEXT NOT NULL,
+    manifest BLOB NOT NULL,
+    server_trusted INTEGER NOT NULL,       -- 1: the link carried no hash, the server's word was taken
+    given_at TEXT NOT NULL
+) STRICT;
+CREATE TABLE releases (                    -- the ledger, and by its state the outbox
+    id INTEGER PRIMARY KEY,                -- order of release; clocks may jump
+    report_id TEXT NOT NULL UNIQUE,
+    campaign TEXT NOT NULL,
+    server TEXT NOT NULL,                  -- to whom
+    manifest_sha256 TEXT NOT NULL,
+    body BLOB NOT NULL,                    -- the exact bytes of every attempt
+    epsilon REAL NOT NULL, delta REAL NOT NULL, distance TEXT NOT NULL, unit TEXT NOT NULL,
+    released_at TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'delivered', 'refused', 'withdrawn')),
+    problem TEXT,                          -- code of the refusal
+    detail TEXT                            -- what the server said about it
+) STRICT;
+CREATE TABLE released_tasks (              -- one release per campaign and task, ever
+    campaign TEXT NOT NULL,
+    task TEXT NOT NULL,
+    report_id TEXT NOT NULL,
+    reading TEXT,                          -- the raw reading, only if he asked to keep it
+    PRIMARY KEY (campaign, task)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+def now() -> datetime:
+    """The time of the device's clock, which is only ever written down, never relied on."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Membership:
+    """A campaign that the participant joined."""
+
+    promise: Promise
+    manifest: Manifest
+    campaign: str
+    server: str
+    invitation: str
+    enrolment_key: str | None
+    participant_token: str | None
+    joined_at: str
+    withdrawn_at: str | None
+    withdrawal_told: int  # 0 or 1
+
+
+@dataclass(frozen=True)
+class Release:
+    """What left the device, or is about to."""
+
+    promise: Promise
+    report_id: str
+    campaign: str
+    server: str
+    manifest_sha256: str
+    body: bytes
+    distance: str
+    unit: str
+    released_at: str
+    state: str = "queued"
+    problem: str | None = None
+    detail: str | None = None
+
+
+class ParticipantFile:
+    """One participant's file; several processes may use it at once."""
+
+    def __init__(self, path: str | Path, clock: Callable[[], datetime] = now) -> None:
+        self.path = Path(path)
+        self._clock = clock
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made by us before SQLite sees it, so that nobody else can read it even for a moment.
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        try:
+            self._prepare()
+        except (sqlite3.DatabaseError, Problem) as mistake:
+            self._connection.close()
+            if isinstance(mistake, Problem):
+                raise
+            trouble = "file_trouble" if isinstance(mistake, sqlite3.OperationalError) else "unknown_file"
+            raise Problem(trouble, f"file {self.path}: {mistake}") from None
+
+    def _prepare(self) -> None:
+        is_new = self._is_new()  # before anything about a file is changed that may not be ours
+        os.chmod(self.path, 0o600)
+        self._write_ahead()
+        self._connection.execute("PRAGMA synchronous = FULL")
+        if is_new:
+            with self._transaction():
+                if self._is_new():  # no other process was faster
+                    for statement in _SCHEMA.split(";\n"):
+                        self._connection.execute(statement)
+                    self._connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _write_ahead(self) -> None:
+        """Switch to a write-ahead log. Where several processes make a file at once, SQLite does not wait by itself."""
+        end = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as mistake:
+                if mistake.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    raise
+            time.sleep(0.01)
+
+    def _is_new(self) -> bool:
+        """Whether the file is still empty; one that is neither empty nor ours is refused."""
+        # In one statement: another process may be about to fill it.
+        ((version, tables),) = self._rows(
+            "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
+        )
+        if version == VERSION:
+            return False
+        if version or tables:
+            raise Problem("unknown_file", f"file {self.path}: its version is {version}, and {VERSION} is known here")
+        return True
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, mistake: BaseException | None, trace: object) -> None:
+        self.close()
+        if isinstance(mistake, sqlite3.OperationalError):
+            raise Problem("file_trouble", f"file {self.path}: {mistake}") from mistake
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Alone with the file from the first read to the commit, which is on the disk when the block ends."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _rows(self, statement: str, *values: object) -> list[Any]:
+        return self._connection.execute(statement, values).fetchall()
+
+    def _moment(self) -> str:
+        return self._clock().astimezone(UTC).isoformat(timespec="seconds")
+
+    # limits
+
+    @property
+    def limits(self) -> Limits:
+        rows = self._rows("SELECT epsilon, delta, distance, total_epsilon, total_delta FROM limits")
+        return Limits(*rows[0]) if rows else Limits()
+
+    def set_limits(self, limits: Limits) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO limits VALUES (1, ?, ?, ?, ?, ?)", astuple(limits))
+
+    def spent(self) -> Promise:
+        """What all campaigns together may have learnt: each counts once, for all that it may ask. ε and δ add up."""
+        (row,) = self._rows(
+            "SELECT total(epsilon), total(delta) FROM "
+            "(SELECT max(epsilon) AS epsilon, max(delta) AS delta FROM releases GROUP BY campaign)"
+        )
+        return Promise(*row)
+
+    # memberships and consent
+
+    def memberships(self) -> list[Membership]:
+        return [_membership(row) for row in self._rows(f"{_MEMBERSHIPS} ORDER BY rowid")]
+
+    def membership(self, campaign: str) -> Membership | None:
+        rows = self._rows(f"{_MEMBERSHIPS} WHERE campaign = ?", campaign)
+        return _membership(rows[0]) if rows else None
+
+    def consent(
+        self, server: str, manifest: Manifest, promise: Promise, invitation: str, enrolment_key: str, trusted: bool
+    ) -> Membership:
+        """Write down that the participant agreed to these bytes, and the secrets of an enrolment not yet made.
+
+        A campaign that is joined already stays as it is. An enrolment that did not succeed may be tried with another
+        invitation, and a campaign to which nothing was released may be joined anew on other terms.
+        """
+        with self._transaction():
+            before = self.membership(manifest.campaign)
+            if before and before.withdrawn_at:
+                raise Problem("withdrawn", f"campaign {manifest.campaign!r}: you withdrew on {before.withdrawn_at}")
+            same = before is not None and before.manifest.sha256 == manifest.sha256
+            if before and same and (before.participant_token or before.invitation == invitation):
+                return before
+            if before and not same and self._rows("SELECT 1 FROM releases WHERE campaign = ?", manifest.campaign):
+                raise Problem(
+                    "manifest_changed",
+                    f"campaign {manifest.campaign!r}: you consented to manifest {before.manifest.sha256[:12]}… and "
+                    f"released readings under it; this is {manifest.sha256[:12]}…",
+                )
+            moment, data = self._moment(), manifest.bytes()
+            self._connection.execute(
+                "INSERT INTO consents (campaign, manifest_sha256, manifest, server_trusted, given_at) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (manifest.campaign, manifest.sha256, data, int(trusted), moment),
+            )
+            self._connection.execute(
+                "INSERT OR REPLACE INTO memberships (campaign, server, manifest, manifest_sha256, epsilon, delta, "
+                "invitation, enrolment_key, joined_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (manifest.campaign, server, data, manifest.sha256, promise.epsilon, promise.delta,
+                 invitation, enrolment_key, moment),
+            )  # fmt: skip
+        joined = self.membership(manifest.campaign)
+        assert joined is not None
+        return joined
+
+    def consents(self, campaign: str) -> list[dict[str, Any]]:
+        """When the participant agreed to which manifest."""
+        rows = self._rows(
+            "SELECT manifest_sha256, server_trusted, given_at FROM consents WHERE campaign = ? ORDER BY id", campaign
+        )
+        return [{"manifest_sha256": row[0], "server_trusted": bool(row[1]), "given_at": row[2]} for row in rows]
+
+    def enrolled(self, campaign: str, participant_token: str) -> None:
+        """The server has taken the participant in; the key that made the enrolment repeatable is forgotten."""
+        self._connection.execute(
+            "UPDATE memberships SET participant_token = ?, enrolment_key = NULL "
+            "WHERE campaign = ? AND participant_token IS NULL",
+            (participant_token, campaign),
+        )
+
+    def withdraw(self, campaign: str) -> None:
+        """From now on nothing is sent to this campaign; what was released stays in the ledger."""
+        with self._transaction():
+            self._connection.execute(
+                "UPDATE memberships SET withdrawn_at = coalesce(withdrawn_at, ?) WHERE campaign = ?",
+                (self._moment(), campaign),
+            )
+            self._connection.execute("UPDATE releases SET state = 'withdrawn' WHERE campaign = ?", (campaign,))
+
+    def withdrawal_told(self, campaign: str) -> None:
+        self._connection.execute("UPDATE memberships SET withdrawal_told = 1 WHERE campaign = ?", (campaign,))
+
+    # releases
+
+    def release(self, campaign: str, draw: "Draw", keep: Mapping[str, str]) -> Release:
+        """Draw noise for a campaign and write it down, in one step that either happened or did not.
+
+        ``draw`` is given the membership and the tasks released before, and returns the report; it runs while no other
+        process can write to this file. ``keep`` are raw readings to keep, by task.
+        """
+        with self._transaction():
+            membership = self.membership(campaign)
+            if membership is None:
+                raise Problem("not_joined", f"campaign {campaign!r}: you have not joined it")
+            released = dict(
+                self._rows(
+                    "SELECT task, released_at FROM released_tasks JOIN releases USING (report_id) "
+                    "WHERE released_tasks.campaign = ? ORDER BY task",
+                    campaign,
+                )
+            )
+            report_id, tasks, body = draw(membership, released)
+            manifest = membership.manifest
+            release = Release(
+                membership.promise, report_id, campaign, membership.server, manifest.sha256, body, manifest.distance,
+                manifest.unit, self._moment(),
+            )  # fmt: skip
+            self._connection.execute(
+                "INSERT INTO releases (report_id, campaign, server, manifest_sha256, body, epsilon, delta, distance, "
+                "unit, released_at, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued')",
+                (report_id, campaign, release.server, release.manifest_sha256, body, *astuple(release.promise),
+                 release.distance, release.unit, release.released_at),
+            )  # fmt: skip
+            self._connection.executemany(
+                "INSERT INTO released_tasks VALUES (?, ?, ?, ?)",
+                [(campaign, task, report_id, keep.get(task)) for task in tasks],
+            )
+        return release
+
+    def releases(self, campaign: str | None = None, state: str | None = None) -> list[Release]:
+        rows = self._rows(
+            "SELECT epsilon, delta, report_id, campaign, server, manifest_sha256, body, distance, unit, released_at, "
+            "state, problem, detail FROM releases "
+            "WHERE coalesce(campaign = ?, 1) AND coalesce(state = ?, 1) ORDER BY id",
+            campaign,
+            state,
+        )
+        return [Release(Promise(*row[:2]), *row[2:]) for row in rows]
+
+    def tasks_of(self, report_id: str) -> dict[str, str | None]:
+        """The tasks of a release, with the raw readings where they were kept."""
+        return dict(self._rows("SELECT task, reading FROM released_tasks WHERE report_id = ? ORDER BY task", report_id))
+
+    def settle(self, report_id: str, state: str, refusal: Problem | None) -> None:
+        """What became of a queued report."""
+        self._connection.execute(
+            "UPDATE releases SET state = ?, problem = ?, detail = ? WHERE report_id = ? AND state = 'queued'",
+            (state, refusal and refusal.code, refusal and refusal.detail, report_id),
+        )
+
+
+Draw = Callable[[Membership, Mapping[str, str]], tuple[str, Iterable[str], bytes]]
+
+_MEMBERSHIPS = (
+    "SELECT epsilon, delta, manifest, campaign, server, invitation, enrolment_key, participant_token, joined_at, "
+    "withdrawn_at, withdrawal_told = 1 FROM memberships"
+)
+
+
+_manifest = lru_cache(maxsize=32)(Manifest.parse)  # the same few bytes are read again and again
+
+
+def _membership(row: Any) -> Membership:
+    return Membership(Promise(*row[:2]), _manifest(row[2]), *row[3:])

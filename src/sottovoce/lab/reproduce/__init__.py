@@ -1,0 +1,42 @@
+"""Every figure of the paper, and what the paper could not show, from one command.
+
+Names are listed here without importing anything heavy, so that the command line can show them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from sottovoce.errors import BadParameter
+
+if TYPE_CHECKING:
+    from sottovoce.lab.reproduce.experiment import Experiment
+
+# Figure → the module whose EXPERIMENTS hold it, in the order of the page: first the paper's, then what is beyond it.
+FIGURES = {
+    "trade-off": "trade_off",
+    "trade-off-exact": "trade_off",
+    "effect-of-quality": "effects",
+    "effect-of-crowd": "effects",
+    "gtm": "trade_off",
+    "gtm-exact": "trade_off",
+    "floorplan": "trade_off",
+    "floorplan-exact": "trade_off",
+    "weights": "weights",
+    "efficiency": "efficiency",
+    "guarantees": "guarantees",
+    "readings": "readings",
+    "theorem": "theorem",
+    "coverage": "coverage",
+    "attackers": "attackers",
+    "sparsity": "sparsity",
+    "cost": "cost",
+}
+
+
+def named(name: str) -> "Experiment":
+    """The experiment behind a figure."""
+    if name not in FIGURES:
+        raise BadParameter(f"figure {name!r}: there is no such figure; choose among {', '.join(FIGURES)}")
+    module = import_module(f"sottovoce.lab.reproduce.{FIGURES[name]}")
+    found: Experiment = next(known for known in module.EXPERIMENTS if known.name == name)
+    return found

@@ -1,0 +1,129 @@
+"""What the crowd's quality (λ1) and size (S) do to noise and aggregates, at the paper's ε."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, moved_by_noise
+from sottovoce.lab.reproduce.style import GREY, LINES, Look, legend_above, panel_title, plot_line, ticks
+from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
+from sottovoce.lab.reproduce.trade_off import DELTAS, ERROR_RATE, ETA, MEASURES, OBJECTS, PARTICIPANTS, B
+from sottovoce.planning.paper import corrected_distance, printed_distance, printed_rate
+from sottovoce.privacy.laws import SharedVariance
+from sottovoce.worlds import synthetic
+
+EPSILON = 1.0
+_CORRECTED = Look(GREY, "x", (0, (1, 1.5)))
+
+
+@dataclass(frozen=True)
+class Effect(Experiment):
+    """One line per δ, at ε = 1; for the quality also one with the corrected distance."""
+
+    of: Literal["error_rate", "participants"]
+
+    def tasks(self, setting: Setting) -> list[Parameters]:
+        common = {"seed": setting.seed, "runs": setting.sized(40, 6), "error_rate": ERROR_RATE,
+                  "participants": PARTICIPANTS, "distance": "printed"}  # fmt: skip
+        values = {
+            "error_rate": setting.sized((2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (2.0, 5.0, 20.0)),
+            "participants": setting.sized((50, 100, 150, 250, 400, 600), (50, 150, 400)),
+        }[self.of]
+        tasks = [{**common, self.of: value, "delta": delta} for delta in DELTAS for value in values]
+        if self.of == "error_rate":
+            tasks += [{**common, self.of: value, "delta": DELTAS[0], "distance": "corrected"} for value in values]
+        return tasks
+
+    def run(self, task: Parameters) -> Table:
+        distance_of = printed_distance if task["distance"] == "printed" else corrected_distance
+        distance = distance_of(task["error_rate"], B, ETA)
+        law = SharedVariance(printed_rate(EPSILON, task["delta"], distance))
+        rows = []
+        for number in range(task["runs"]):
+            rng = np.random.default_rng((task["seed"], number))
+            world = synthetic(task["participants"], OBJECTS, error_rate=task["error_rate"], seed=rng)
+            given = {name: task[name] for name in ("distance", "delta", "error_rate", "participants")}
+            rows.append({**given, **moved_by_noise(world, law, "crh", rng)})
+        return rows
+
+    def collect(self, rows: Table) -> Table:
+        return summarise(rows, ("distance", "delta", "error_rate", "participants"), MEASURES)
+
+    def draw(self, figure: Any, table: Table) -> None:
+        panels = figure.subplots(1, 3)
+        for axes, measure in zip(panels, ("moved", "noise", "error_after"), strict=True):
+            for look, delta in zip(LINES, DELTAS, strict=False):
+                line = where(table, distance="printed", delta=delta)
+                plot_line(axes, line, self.of, measure, look, f"δ = {delta:g}")
+            corrected = where(table, distance="corrected")
+            if corrected:
+                plot_line(axes, corrected, self.of, measure, _CORRECTED, f"δ = {DELTAS[0]:g}, Δ as corrected, γ/√λ1")
+            axes.set(xscale="log", ylim=(0, None))
+            axes.set_xlabel("quality of readings λ1" if self.of == "error_rate" else "users S")
+            ticks(axes, (2, 5, 10, 20) if self.of == "error_rate" else (50, 150, 400))
+        falls = "falls" if self.of == "error_rate" else "is flat"
+        for number, (axes, title, label) in enumerate(
+            zip(
+                panels,
+                ("Aggregates move less", f"Noise {falls}", "Error to the truth"),
+                ("MAE, original to perturbed", "mean |noise|", "MAE to the truth"),
+                strict=True,
+            )
+        ):
+            panel_title(axes, number, title)
+            axes.set_ylabel(label)
+        legend_above(figure, panels[0], 4)
+
+    def note(self, table: Table) -> str:
+        fixed = f"{PARTICIPANTS} users" if self.of == "error_rate" else f"λ1 = {ERROR_RATE:g}"
+        return (
+            f"CRH, {OBJECTS} objects, {fixed}, truths in 0–10; ε = {EPSILON:g} by Theorem 4.8, b = {B:g}, η = {ETA:g}, "
+            f"Δ = γ/λ1; {repetitions(table)}"
+        )
+
+    def verdict(self, table: Table) -> Verdict:
+        noise_falls, noise_flat, moved_falls = [], [], []
+        for delta in distinct(table, "delta"):
+            line = where(table, distance="printed", delta=delta)
+            noise = column(line, "noise")
+            noise_falls.append(all(np.diff(noise) < 0))
+            noise_flat.append(float(np.ptp(noise) / noise.mean()))
+            moved_falls.append(all(np.diff(column(line, "moved")) < 0))
+        line = where(table, distance="printed", delta=DELTAS[0])
+        first, last = line[0], line[-1]
+        falls = "falls" if all(moved_falls) else "does not fall throughout,"
+        path = f"MAE {falls} from {first['moved']:.3f} to {last['moved']:.3f}"
+        if self.of == "participants":
+            slope = math.log(first["moved"] / last["moved"]) / math.log(last["participants"] / first["participants"])
+            flat = max(noise_flat) < 0.05
+            return Verdict(
+                flat and all(moved_falls),
+                f"From {first['participants']} to {last['participants']} users the mean |noise| varies by at most "
+                f"{max(noise_flat):.1%}, and the {path} (δ = {DELTAS[0]:g}), like S to the power −{slope:.2f}.",
+            )
+        corrected = where(table, distance="corrected")
+        return Verdict(
+            all(noise_falls) and all(moved_falls),
+            f"From λ1 = {first['error_rate']:g} to {last['error_rate']:g} the mean |noise| for ε = {EPSILON:g}, δ = "
+            f"{DELTAS[0]:g} {'falls' if all(noise_falls) else 'does not fall throughout,'} from {first['noise']:.2f} "
+            f"to {last['noise']:.2f}, and the {path}. With the distance as corrected (γ/√λ1) both fall less: noise to "
+            f"{corrected[-1]['noise']:.2f}, MAE to {corrected[-1]['moved']:.3f}.",
+        )
+
+
+EXPERIMENTS = (
+    Effect(
+        "effect-of-quality",
+        "Effect of the crowd's quality λ1",
+        "The better the readings (larger λ1), the less noise the same ε asks for, and the less the aggregates move.",
+        "error_rate",
+    ),
+    Effect(
+        "effect-of-crowd",
+        "Effect of the number of users S",
+        "The noise does not depend on the number of users, while the MAE falls with it.",
+        "participants",
+    ),
+)

@@ -1,0 +1,153 @@
+"""What an experiment is: tasks that can run anywhere, a table, a figure, and a verdict computed from the table."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.claims import Claims
+from sottovoce.discovery import METHODS, NoiseAware, TruthDiscovery
+from sottovoce.errors import ConvergenceWarning
+from sottovoce.lab.reproduce.tables import Row, Table
+from sottovoce.privacy.laws import NoiseLaw
+from sottovoce.worlds import World, floorplan, read_floorplan
+from sottovoce.worlds.floorplan import floorplan_digest
+
+# Of a task, as JSON has them: with the code they say all that its result depends on.
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run of the lab is asked for."""
+
+    seed: int = 0
+    quick: bool = False
+    floorplan: str | None = None  # folder with a real copy
+
+    def sized(self, full: Any, quick: Any) -> Any:
+        """One of two sizes."""
+        return quick if self.quick else full
+
+    def floorplan_parameters(self) -> Parameters:
+        """Which floorplan a task works on."""
+        if self.floorplan is None:
+            return {"floorplan": None}
+        return {"floorplan": self.floorplan, "digest": floorplan_digest(self.floorplan)}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the numbers say. ``holds`` is None where the paper claims nothing."""
+
+    holds: bool | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Experiment(ABC):
+    """One figure."""
+
+    name: str
+    title: str
+    claim: str  # the paper's; or, beyond the paper, the question
+
+    of_the_paper: ClassVar[bool] = True
+    alone: ClassVar[bool] = False  # measures time, so nothing else may run beside it
+    size: ClassVar[tuple[float, float]] = (7.2, 2.9)  # of the figure, in inches
+
+    @abstractmethod
+    def tasks(self, setting: Setting) -> list[Parameters]:
+        """Independent pieces of work; their rows are put together in this order."""
+
+    @abstractmethod
+    def run(self, task: Parameters) -> Table:
+        """Rows of one piece of work: the same for the same parameters, wherever it runs (but for measured times)."""
+
+    @abstractmethod
+    def collect(self, rows: Table) -> Table:
+        """The table behind the figure."""
+
+    @abstractmethod
+    def draw(self, figure: Any, table: Table) -> None:
+        """Draw the table on a matplotlib figure."""
+
+    @abstractmethod
+    def verdict(self, table: Table) -> Verdict:
+        """What the table says about the claim."""
+
+    @abstractmethod
+    def note(self, table: Table) -> str:
+        """What was chosen that the paper does not give; printed under the figure."""
+
+    def missing(self) -> str | None:
+        """Why the figure cannot be made here, if so."""
+        return None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One figure, made."""
+
+    experiment: Experiment
+    table: Table
+    verdict: Verdict
+
+    @property
+    def files(self) -> list[str]:
+        return [f"{self.experiment.name}.{suffix}" for suffix in ("png", "svg", "csv")]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """All that a run made."""
+
+    out: Path
+    setting: Setting
+    outcomes: list[Outcome]
+    left_out: dict[str, str]  # figure → why
+    computed: int  # pieces of work done in this run; the others were kept from an earlier one
+
+    @property
+    def page(self) -> Path:
+        return self.out / "index.html"
+
+
+def fitted(method: str, claims: Claims, law: NoiseLaw | None = None, **options: Any) -> TruthDiscovery:
+    """A method by name, fitted; one that does not settle in its iterations counts as it stands."""
+    found = NoiseAware(noise=law, **options) if method == NoiseAware.name else METHODS[method](**options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return found.fit(claims)
+
+
+def mean_error(truths: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """Mean absolute difference (MAE)."""
+    return float(np.abs(truths - others).mean())
+
+
+def errors_of(methods: Iterable[str], claims: Claims, law: NoiseLaw | None, world: World) -> dict[str, float]:
+    """Mean absolute error of each method against the truths."""
+    return {method: mean_error(fitted(method, claims, law).truths_, world.truths) for method in methods}
+
+
+def moved_by_noise(world: World, law: NoiseLaw, method: str, rng: np.random.Generator) -> Row:
+    """The measures of the paper's figures: how much noise, how far the aggregates move, how far the truth is."""
+    noisy = world.with_simulated_noise(law, rng)
+    before, after = fitted(method, world.claims).truths_, fitted(method, noisy.claims, law).truths_
+    return {
+        "noise": mean_error(noisy.claims.values, world.claims.values),
+        "moved": mean_error(before, after),
+        "error_before": mean_error(before, world.truths),
+        "error_after": mean_error(after, world.truths),
+    }
+
+
+def floorplan_world(task: Parameters, rng: np.random.Generator) -> World:
+    """The floorplan of a task: a real copy where one is given, else a simulated one."""
+    return read_floorplan(task["floorplan"]) if task["floorplan"] else floorplan(rng)

@@ -1,0 +1,131 @@
+"""One page that shows every figure with what the paper claims and what the numbers say; it stands alone."""
+
+import base64
+from html import escape
+from typing import Any
+
+from sottovoce import __version__
+from sottovoce.claims.writing import whole_file
+from sottovoce.lab.reproduce.experiment import Experiment, Outcome, Reproduction
+from sottovoce.lab.reproduce.tables import Table
+
+_BADGES = {True: ("holds", "holds here"), False: ("fails", "does not hold here"), None: ("measured", "measured here")}
+
+
+def write_page(made: Reproduction) -> None:
+    """Write index.html into the folder of the figures."""
+    papers = [one for one in made.outcomes if one.experiment.of_the_paper]
+    beyond = [one for one in made.outcomes if not one.experiment.of_the_paper]
+    parts = [_opening(made)]
+    for heading, outcomes in (("The paper’s figures", papers), ("Beyond the paper", beyond)):
+        if outcomes:
+            parts.append(f"<h2>{heading}</h2>")
+            parts += [_section(one, made) for one in outcomes]
+    parts += [
+        f'<section><h3 id="{name}">{escape(name)}</h3><p>Left out: {escape(why)}</p></section>'
+        for name, why in made.left_out.items()
+    ]
+    body = "\n".join(parts)
+    with whole_file(made.page) as temporary:
+        temporary.write_text(_FRAME.format(style=_STYLE, body=body), encoding="utf-8")
+
+
+def _opening(made: Reproduction) -> str:
+    rows = "".join(
+        f'<tr><td><a href="#{one.experiment.name}">{escape(one.experiment.title)}</a></td><td>{_badge(one)}</td></tr>'
+        for one in made.outcomes
+    )
+    size = "few runs on small grids (--quick)" if made.setting.quick else "the default size"
+    floorplan = (
+        f"the copy in {escape(made.setting.floorplan)}" if made.setting.floorplan else "a simulated building"
+    )  # fmt: skip
+    return f"""<h1>The figures of private truth discovery</h1>
+<p>Made by <code>sottovoce reproduce</code>, version {__version__}, seed {made.setting.seed}, {size}; the floorplan is
+{floorplan}. The paper is “Towards Differentially Private Truth Discovery for Crowd Sensing Systems” (Y. Li et al.,
+arXiv:1810.04760). Every verdict is computed from the numbers beside it. What the paper does not give was chosen, and
+stands under each figure.</p>
+<table class="contents"><caption>What was found</caption><thead><tr><th scope="col">figure</th>
+<th scope="col">claim of the paper</th></tr></thead><tbody>{rows}</tbody></table>"""
+
+
+def _section(one: Outcome, made: Reproduction) -> str:
+    experiment = one.experiment
+    picture = base64.b64encode((made.out / one.files[0]).read_bytes()).decode()
+    asked = "The paper claims" if experiment.of_the_paper else "The question"
+    links = ", ".join(f'<a href="{name}">{name.rsplit(".", 1)[1].upper()}</a>' for name in one.files)
+    return f"""<section>
+<h3 id="{experiment.name}">{escape(experiment.title)}</h3>
+<p><strong>{asked}:</strong> {escape(experiment.claim)}</p>
+<p>{_badge(one)} {escape(one.verdict.sentence)}</p>
+<figure><img src="data:image/png;base64,{picture}" alt="{escape(_description(experiment, one), quote=True)}">
+<figcaption>{escape(experiment.note(one.table))}. Files: {links}</figcaption></figure>
+<details><summary>The numbers ({len(one.table)} rows)</summary>{_data(one.table)}</details>
+</section>"""
+
+
+def _badge(one: Outcome) -> str:
+    kind, text = _BADGES[one.verdict.holds]
+    return f'<span class="badge {kind}">{text}</span>'
+
+
+def _description(experiment: Experiment, one: Outcome) -> str:
+    return f"Figure: {experiment.title}. {one.verdict.sentence} The numbers are in the table below it."
+
+
+def _data(table: Table) -> str:
+    names = list(dict.fromkeys(name for row in table for name in row))
+    head = "".join(f'<th scope="col">{escape(name.replace("_", " "))}</th>' for name in names)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in names) + "</tr>" for row in table
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _cell(entry: Any) -> str:
+    if entry is None:
+        return "–"
+    return f"{entry:.4g}" if isinstance(entry, float) else str(entry)
+
+
+_FRAME = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>The figures of private truth discovery</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fcfcfa; --quiet: #595959; --line: #d4d4ce; --link: #005a8f;
+  --holds: #00614a; --fails: #a33b00; --measured: #44484d; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8e4; --paper: #17181a; --quiet: #a9aaa6; --line: #3b3d40; --link: #7cc4f0; }
+}
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1.03rem/1.55 system-ui, sans-serif; }
+main { max-width: 56rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.9rem; line-height: 1.2; }
+h2 { margin-top: 3rem; border-bottom: 2px solid var(--line); padding-bottom: .3rem; }
+h3 { margin-top: 2.4rem; font-size: 1.2rem; }
+a { color: var(--link); }
+figure { margin: 1rem 0; }
+img { display: block; width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 4px; }
+figcaption { color: var(--quiet); font-size: .88rem; margin-top: .4rem; }
+table { border-collapse: collapse; font-size: .9rem; }
+.contents { width: 100%; }
+caption { text-align: left; color: var(--quiet); padding-bottom: .3rem; }
+th, td { text-align: left; padding: .22rem .7rem .22rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
+.contents td { white-space: normal; }
+.scroll { overflow: auto; max-height: 24rem; }
+summary { cursor: pointer; color: var(--link); }
+.badge { display: inline-block; padding: 0 .55em; border-radius: 1em; font-size: .82rem; color: #fff;
+  white-space: nowrap; }
+.holds { background: var(--holds); } .fails { background: var(--fails); } .measured { background: var(--measured); }
+"""

@@ -1,0 +1,74 @@
+"""Invitation links: ``https://server/j/TOKEN#sha256=HASH``.
+
+The token says who may join and the fragment what he joins: the hash of the manifest. Browsers keep the fragment to
+themselves, so the server cannot adapt what it offers to what the link expects.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from sottovoce.protocol.problems import Problem
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{16,128}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass(frozen=True)
+class InvitationLink:
+    """Where to join, with which secret, and the manifest that is meant (None if the link does not say)."""
+
+    server: str
+    token: str
+    manifest_sha256: str | None
+
+    def __str__(self) -> str:
+        fragment = f"#sha256={self.manifest_sha256}" if self.manifest_sha256 else ""
+        return f"{self.server}/j/{self.token}{fragment}"
+
+    @classmethod
+    def parse(cls, text: str) -> "InvitationLink":
+        """Read a link; a hash that is there must be whole.
+
+        >>> InvitationLink.parse("https://sense.example/j/0123456789abcdef").server
+        'https://sense.example'
+        """
+        try:
+            parts = urlsplit(text.strip())
+            server = server_address(f"{parts.scheme}://{parts.netloc}{parts.path.partition('/j/')[0]}")
+        except (ValueError, Problem):
+            raise Problem("bad_link", "the link: it must look like https://server/j/TOKEN#sha256=HASH") from None
+        token = parts.path.partition("/j/")[2]
+        if not _TOKEN.fullmatch(token) or parts.query:
+            raise Problem("bad_link", "the link: after /j/ it must carry the token of an invitation, and nothing else")
+        if not parts.fragment:
+            return cls(server, token, None)
+        name, _, found = parts.fragment.partition("=")
+        if name != "sha256" or not _HASH.fullmatch(found):
+            raise Problem("bad_link", "the link: after # it must carry sha256= and 64 hexadecimal digits")
+        return cls(server, token, found)
+
+
+def server_address(text: str) -> str:
+    """The address of a server in its one spelling: scheme, host, port if unusual, and a path if it lives under one.
+
+    >>> server_address("HTTPS://Sense.Example:443/")
+    'https://sense.example'
+    """
+    try:
+        parts = urlsplit(text.strip())
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise Problem("bad_link", f"address {text[:60]!r}: it must look like https://server")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}{'' if port in (None, usual) else f':{port}'}{parts.path.rstrip('/')}"
+
+
+def is_encrypted_or_local(server: str) -> bool:
+    """Whether what is sent there can be read by nobody on the way: https, or this very machine."""
+    parts = urlsplit(server)
+    return parts.scheme == "https" or parts.hostname in _LOOPBACK

@@ -1,0 +1,133 @@
+"""The catalogue of problems: one stable code for each, the same on the wire, in the client and on the command line.
+
+A problem is told as value and rule (``detail``) and what to do (``fix``). Over HTTP it is an RFC 9457 document.
+Problems without a status never travel: they are the device's own refusals.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sottovoce.errors import SottovoceError
+
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of problem."""
+
+    code: str
+    status: int | None
+    title: str
+    fix: str
+
+
+def _catalogue(*kinds: Kind) -> dict[str, Kind]:
+    return {kind.code: kind for kind in kinds}
+
+
+CATALOGUE = _catalogue(
+    # what was sent cannot be read
+    Kind("bad_json", 400, "The body is not strict JSON", "send one JSON document in UTF-8, each key once"),
+    Kind("too_deep", 400, "The JSON is nested too deeply", "send the flat document that the reference describes"),
+    Kind("too_large", 413, "The body is too large", "send less at once"),
+    Kind("unsupported_media_type", 415, "The body is not declared as JSON", "send Content-Type: application/json"),
+    Kind("request_timeout", 408, "The request took too long to arrive", "send it again, all at once"),
+    # what was sent does not mean anything
+    Kind("bad_request", 422, "The request does not fit", "send what the API description asks for"),
+    Kind("bad_number", 422, "A number cannot be used", "write a plain decimal of at most 15 digits, such as 0.25"),
+    Kind("number_too_large", 422, "A number is too large", "whole numbers lie strictly between -2^63 and 2^63"),
+    Kind("bad_manifest", 422, "The campaign's description is not in order", "correct the field that is named"),
+    Kind("bad_report", 422, "The report is not in order", "correct the field that is named"),
+    Kind("float_in_report", 422, "A fraction where whole grid steps belong", "send values as integers: grid steps"),
+    Kind("unknown_task", 422, "The campaign has no such task", "use the task ids of the manifest"),
+    Kind("repeated_task", 422, "A task appears twice", "name each task once"),
+    Kind("too_many_readings", 422, "More readings than a participant may give", "leave readings out"),
+    # what was sent comes at the wrong time
+    Kind("report_conflict", 409, "This report id was used for other content", "never change a report once made"),
+    Kind("task_already_reported", 409, "This task was reported before", "a task is answered once, ever; leave it out"),
+    Kind("stale_manifest", 409, "The report was made for another manifest", "join again by a new link"),
+    Kind("campaign_not_open", 409, "The campaign is not open", "wait until it opens, or ask its operator"),
+    Kind("deadline_passed", 409, "The deadline of the campaign has passed", "nothing more can be sent to it"),
+    Kind("quota_reached", 409, "The task has as many readings as it needs", "leave this task out"),
+    Kind("frozen", 409, "An open campaign cannot be changed", "make a new version"),
+    Kind("wrong_state", 409, "The campaign is not in the state for this", "draft comes first, then open, then closed"),
+    Kind("withdrawn", 410, "The participant has withdrawn", "nothing more is taken from this participant"),
+    Kind("erased", 410, "The readings have been erased", "use the results, which are kept"),
+    # who is asking
+    Kind("unauthorised", 401, "No valid token", "send Authorization: Bearer with a token that was not revoked"),
+    Kind("forbidden", 403, "The token does not allow this", "use the token of whom it belongs to"),
+    Kind("invitation_unknown", 404, "There is no such invitation", "check the link, or ask for a new one"),
+    Kind("invitation_spent", 409, "The invitation has been used", "ask for a new one; each serves one participant"),
+    Kind("invitation_revoked", 410, "The invitation has been revoked", "ask for a new one"),
+    Kind("enrolment_conflict", 409, "This enrolment key was used otherwise", "draw a new enrolment key"),
+    # where and how
+    Kind("not_found", 404, "There is nothing here", "check the address"),
+    Kind("no_results", 404, "There are no results yet", "wait until enough reports are in"),
+    Kind("method_not_allowed", 405, "Not in this way", "see the API description for the methods of this address"),
+    Kind("rate_limited", 429, "Too many requests", "wait as long as Retry-After says, then send the same again"),
+    Kind("internal", 500, "The server failed", "send the same again later; if it lasts, tell the operator"),
+    Kind("unavailable", 503, "The server cannot do this now", "send the same again later"),
+    Kind("storage_full", 507, "The server has no room to store this", "send the same again later"),
+    # the device's own refusals
+    Kind("bad_link", None, "This is not an invitation link", "use the whole link, as it was given"),
+    Kind("link_without_hash", None, "The link does not say what it invites to",
+         "ask for the whole link, with #sha256=…; or accept whatever the server says with --trust-server"),
+    Kind("insecure_address", None, "The address is not encrypted", "use https, or take the risk with --insecure-http"),
+    Kind("manifest_mismatch", None, "The server offers something else than the link",
+         "do not take part; tell whoever gave you the link"),
+    Kind("manifest_changed", None, "The campaign changed after you consented",
+         "nothing is sent to it; what you released under the old terms stays as it is"),
+    Kind("weaker_than_limits", None, "The campaign protects less than you ask for",
+         "do not take part, or change your own limits with sottovoce limits"),
+    Kind("budget_spent", None, "Your limit over all campaigns would be exceeded",
+         "do not take part, or change your own limits with sottovoce limits"),
+    Kind("no_consent", None, "There is no consent", "join again and agree, if you want to take part"),
+    Kind("not_joined", None, "You have not joined this campaign", "join it by its invitation link first"),
+    Kind("bad_reading", None, "A reading cannot be used", "correct it, or leave the task out if there is none"),
+    Kind("already_released", None, "This task has been released before",
+         "leave it out; a second noisy copy would give the reading away"),
+    Kind("one_release_only", None, "This campaign takes all your readings at once",
+         "nothing can be added: the noise of one release is shared by all its readings"),
+    Kind("unreachable", None, "The server cannot be reached", "try again later; nothing is lost"),
+    Kind("bad_answer", None, "The server's answer makes no sense", "check the address; tell the operator if it lasts"),
+    Kind("file_trouble", None, "The participant's file cannot be written",
+         "make room on the disk, or end what holds the file, and do the same again"),
+    Kind("unknown_file", None, "This is not a participant's file", "choose another file, or a newer program"),
+)  # fmt: skip
+
+
+class Problem(SottovoceError, ValueError):
+    """Something that is wrong, by its code in the catalogue; ``detail`` says the value and the rule.
+
+    >>> str(Problem("unknown_task", "task 'hall-99': the campaign has no such task"))
+    "task 'hall-99': the campaign has no such task; use the task ids of the manifest"
+    """
+
+    def __init__(self, code: str, detail: str = "", *, retry_after: int | None = None) -> None:
+        self.kind = CATALOGUE[code]
+        self.detail = detail or self.kind.title
+        self.retry_after = retry_after  # seconds, for the header of the same name
+        super().__init__(f"{self.detail}; {self.kind.fix}")
+
+    @property
+    def code(self) -> str:
+        return self.kind.code
+
+    @property
+    def status(self) -> int:
+        """The HTTP status; only of problems that travel."""
+        if self.kind.status is None:
+            raise ValueError(f"problem {self.code!r}: it is the device's own and has no status; do not send it")
+        return self.kind.status
+
+    def to_json(self) -> dict[str, Any]:
+        """The RFC 9457 document."""
+        return {
+            "type": f"urn:sottovoce:problem:{self.code}",
+            "title": self.kind.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            "fix": self.kind.fix,
+        }

@@ -1,0 +1,30 @@
+"""Tokens: 256 random bits each, of which only the hash is ever stored on the server."""
+
+import hmac
+import secrets
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+
+
+def new_token() -> str:
+    """A fresh secret of 43 characters that may stand in an address."""
+    return secrets.token_urlsafe(32)
+
+
+def token_hash(token: str) -> str:
+    """What is stored in place of a token. A token is random, so a plain hash cannot be turned round by guessing."""
+    return sha256(token.encode()).hexdigest()
+
+
+def same_hash(one: str, other: str) -> bool:
+    """Whether two hashes are equal, in a time that does not tell where they differ."""
+    return hmac.compare_digest(one, other)
+
+
+def participant_token(invitation: str, enrolment_key: str) -> str:
+    """The participant token for an enrolment that may be repeated.
+
+    The same call must get the same answer although only hashes are stored, so the token follows from two secrets that
+    the client sends. Who lacks either of them learns nothing about it.
+    """
+    return urlsafe_b64encode(hmac.digest(invitation.encode(), enrolment_key.encode(), "sha256")).rstrip(b"=").decode()

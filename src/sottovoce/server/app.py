@@ -1,0 +1,140 @@
+"""The application: the database, the writer and the jobs around the routes."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from sqlalchemy import Connection, Engine
+from starlette.routing import Match, Route
+from starlette.types import Receive, Scope, Send
+
+from sottovoce import __version__
+from sottovoce.protocol.tokens import new_token
+from sottovoce.server.clock import Clock, system_clock
+from sottovoce.server.headers import SecurityHeaders
+from sottovoce.server.jobs import Jobs
+from sottovoce.server.limits import BodyLimits, RateLimits
+from sottovoce.server.metrics import Metrics
+from sottovoce.server.observation import Observation
+from sottovoce.server.openapi import describe
+from sottovoce.server.problems import tell_problems
+from sottovoce.server.routes import campaigns, enrolments, health, invitations, operators, page, reports, results
+from sottovoce.server.settings import Settings
+from sottovoce.server.state import State
+from sottovoce.server.storage.engine import open_engine
+from sottovoce.server.storage.migrations import migrate
+from sottovoce.server.storage.operators import add_operator, any_operator, is_operator_token
+from sottovoce.server.storage.writer import Writer
+
+log = logging.getLogger("sottovoce.server")
+_SHORTEST_GOOD_TOKEN = 32
+
+
+def create_app(
+    settings: Settings | None = None,
+    *,
+    clock: Clock = system_clock,
+    show_token: Callable[[str], None] = print,
+    background: bool = True,
+) -> FastAPI:
+    """The server as an ASGI application.
+
+    ``show_token`` gets the first operator's token where one had to be drawn. Without ``background`` the jobs run only
+    when called (``app.state.sottovoce.jobs.tick()``).
+    """
+    settings = settings or Settings()
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        engine = open_engine(settings.database.get_secret_value())
+        writer = Writer(
+            engine,
+            clock,
+            metrics,
+            rows=settings.batch_rows,
+            milliseconds=settings.batch_milliseconds,
+            waiting=settings.most_waiting,
+        )
+        jobs = Jobs(engine, writer, clock, settings, metrics)
+        try:
+            migrate(engine)
+            _ensure_operator(engine, settings, clock, show_token)
+            app.state.sottovoce = State(settings, clock, metrics, engine, writer, jobs)
+            writer.start()
+            if background:
+                jobs.start()
+            log.info("started", extra={"version": __version__, "database": engine.dialect.name})
+            yield
+        finally:
+            if background:
+                await asyncio.to_thread(jobs.close)  # it may be waiting for the writer, which needs this loop
+            await writer.close()
+            engine.dispose()
+            log.info("stopped")
+
+    app = FastAPI(
+        title="Sottovoce",
+        version=__version__,
+        lifespan=lifespan,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    # Reports are most of the traffic: they are tried first, and reach the same function without the detour through the
+    # framework's dependencies, of which it has none.
+    app.router.routes.append(_Direct("/api/campaigns/{campaign}/reports", reports.submit, methods=["POST"]))
+    for part in (reports, enrolments, campaigns, invitations, results, operators, health, page):
+        app.include_router(part.router)
+    tell_problems(app)
+    describe(app)
+    # The last one added is the outermost.
+    app.add_middleware(BodyLimits, settings=settings)
+    app.add_middleware(RateLimits, settings=settings)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(Observation, metrics=metrics)
+    return app
+
+
+class _Direct(Route):
+    """A plain route that, like the framework's, leaves its name for the metrics."""
+
+    def __init__(self, path: str, answer: Callable[[Request], Awaitable[Response]], methods: list[str]) -> None:
+        super().__init__(path, answer, methods=methods)
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            response = await answer(Request(scope, receive))
+            await response(scope, receive, send)
+
+        self.app = app  # problems are told by the application's handlers; the usual wrapper would look for them twice
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return match, {**found, "route": self} if found else found
+
+
+def _ensure_operator(engine: Engine, settings: Settings, clock: Clock, show_token: Callable[[str], None]) -> None:
+    """An administrator with the token of the settings; or, on an empty database, with one that is shown once."""
+    given = settings.operator_token.get_secret_value() if settings.operator_token else None
+    if given is not None and len(given) < _SHORTEST_GOOD_TOKEN:
+        log.warning("weak operator token", extra={"fix": f"use at least {_SHORTEST_GOOD_TOKEN} random characters"})
+
+    def ensure(connection: Connection) -> str | None:
+        if given is not None:
+            if not is_operator_token(connection, given):
+                add_operator(connection, "operator", given, administrator=True, now=clock())
+            return None
+        if any_operator(connection):
+            return None
+        token = new_token()
+        add_operator(connection, "operator", token, administrator=True, now=clock())
+        return token
+
+    with engine.execution_options(write=True).begin() as connection:
+        drawn = ensure(connection)
+    if drawn:
+        show_token(drawn)

@@ -1,0 +1,50 @@
+"""Tables as files: CSV, Parquet, JSON Lines."""
+
+import io
+import json
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from sottovoce.claims.reading import NOISE_COLUMN
+from sottovoce.protocol.manifest import Manifest
+from sottovoce.server.storage.claims import Readings
+
+Format = Literal["csv", "parquet", "jsonl"]
+MEDIA_TYPES: dict[Format, str] = {
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "jsonl": "application/jsonl",
+}
+
+
+def claims_table(manifest: Manifest, readings: Readings, labels: dict[int, str]) -> pa.Table:
+    """One row a claim, with the law of its noise: whoever analyses them must know it."""
+    keys, ids = np.unique(readings.participants, return_inverse=True)
+    users = pa.array([labels[key] for key in keys.tolist()], pa.string())
+    objects = pa.array([task.id for task in manifest.tasks], pa.string())
+    table = pa.table(
+        {
+            "user": users.take(pa.array(ids)),
+            "object": objects.take(pa.array(readings.places)),
+            "value": readings.values(manifest),
+            NOISE_COLUMN: pa.repeat(manifest.noise, len(readings)),
+        }
+    )
+    # Sorted by the random names: the order of joining is nobody's business.
+    return table.sort_by([("user", "ascending"), ("object", "ascending")])
+
+
+def encode_table(table: pa.Table, format: Format) -> bytes:
+    sink = io.BytesIO()
+    if format == "csv":
+        pa.csv.write_csv(table, sink, pa.csv.WriteOptions(quoting_style="needed"))
+    elif format == "parquet":
+        pa.parquet.write_table(table, sink)
+    else:
+        for row in table.to_pylist():
+            sink.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    return sink.getvalue()

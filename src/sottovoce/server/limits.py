@@ -1,0 +1,118 @@
+"""Limits: how often, how much, how slowly."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.problems import problem_response
+from sottovoce.server.settings import Settings
+
+_BUCKETS_KEPT = 50_000
+_OPEN_TO_ALL = {"/healthz", "/readyz", "/metrics"}
+_OF_PARTICIPANTS = ("/reports", "/participation", "/enrolments", "/look-up")
+
+
+class Buckets:
+    """Token buckets: so many requests a minute, all at once if need be. The least recently used are forgotten."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = float(per_minute)
+        self._rate = per_minute / 60
+        self._clock = clock
+        self._left: OrderedDict[object, tuple[float, float]] = OrderedDict()  # requests left, at what time
+
+    def wait(self, key: object) -> float:
+        """Take one request from a key's bucket. 0 if there was one, else the seconds until there is."""
+        if not self._most:
+            return 0.0
+        now = self._clock()
+        left, then = self._left.get(key, (self._most, now))
+        left = min(self._most, left + (now - then) * self._rate)
+        if left < 1:
+            return (1 - left) / self._rate
+        self._left[key] = (left - 1, now)
+        self._left.move_to_end(key)
+        if len(self._left) > _BUCKETS_KEPT:
+            self._left.popitem(last=False)
+        return 0.0
+
+
+class RateLimits:
+    """Per address and per token."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._addresses = Buckets(settings.address_rate)
+        self._tokens = Buckets(settings.token_rate)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in _OPEN_TO_ALL:
+            wait = self._addresses.wait(_household(scope["client"][0] if scope.get("client") else ""))
+            token = next((entry for name, entry in scope["headers"] if name == b"authorization"), None)
+            if not wait and token is not None:
+                wait = self._tokens.wait(hash(token))  # the token itself is not kept
+            if wait:
+                problem = Problem("rate_limited", "requests: more than so many a minute", retry_after=int(wait) + 1)
+                await problem_response(problem)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _household(address: str) -> str:
+    """What one subscriber holds: an IPv4 address, or a /64 of IPv6, which has more addresses than anybody counts."""
+    if ":" not in address:
+        return address
+    try:
+        return ip_address(address).exploded[:19]
+    except ValueError:
+        return address
+
+
+class BodyLimits:
+    """A body is read up to its limit and for a limited time; a participant's are small."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._small = settings.body_limit
+        self._large = settings.operator_body_limit
+        self._seconds = settings.body_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        limit = self._small if scope["path"].endswith(_OF_PARTICIPANTS) else self._large
+        declared = next((entry for name, entry in scope["headers"] if name == b"content-length"), b"0")
+        # A length that is no number is the HTTP parser's to refuse.
+        if declared.isdigit() and (len(declared) > 12 or int(declared) > limit):
+            await problem_response(_too_large(limit))(scope, receive, send)
+            return
+        end = asyncio.get_running_loop().time() + self._seconds
+        received = 0
+        whole = False
+
+        async def limited() -> Message:
+            nonlocal received, whole
+            if whole:  # what follows is only word of a client that leaves, at any time
+                return await receive()
+            try:
+                async with asyncio.timeout_at(end):
+                    message = await receive()
+            except TimeoutError:
+                raise Problem("request_timeout", f"the body: it must arrive within {self._seconds:g} s") from None
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise _too_large(limit)
+            whole = not message.get("more_body", False)
+            return message
+
+        await self._app(scope, limited, send)
+
+
+def _too_large(limit: int) -> Problem:
+    return Problem("too_large", f"the body: at most {limit:,} bytes are read")

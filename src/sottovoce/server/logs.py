@@ -1,0 +1,62 @@
+"""Logs: one JSON object a line. Never a token, a reading or a whole address; no text that a client sent."""
+
+import json
+import logging
+import sys
+import traceback
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Any
+
+from sottovoce.server.clock import moment
+
+_USUAL = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    """A record and what came with it as ``extra``. Of an exception its type and place, not its words."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": moment(int(record.created * 1000)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: entry for name, entry in vars(record).items() if name not in _USUAL}
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = record.exc_info[0].__name__
+            line["place"] = [
+                f"{_within_package(frame.filename)}:{frame.lineno} {frame.name}"
+                for frame in traceback.extract_tb(record.exc_info[2])[-8:]
+            ]
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def _within_package(path: str) -> str:
+    """A source file without the folders of this machine."""
+    return path.rpartition("site-packages/")[2].rpartition("/src/")[2]
+
+
+def set_up_logs(level: str) -> None:
+    """Everything on the error stream; what libraries say only from warnings on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("sottovoce").setLevel(level.upper())
+    # Access logs would hold whole addresses and the tokens in links.
+    logging.getLogger("uvicorn.access").disabled = True
+
+
+def shortened(address: str) -> str:
+    """An address with the part that names a household or a person cut off.
+
+    >>> shortened("203.0.113.77"), shortened("2001:db8:1:2::3")
+    ('203.0.113.0/24', '2001:db8:1::/48')
+    """
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return "unknown"
+    return str(ip_network((found, 48 if isinstance(found, IPv6Address) else 24), strict=False))

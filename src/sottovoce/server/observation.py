@@ -1,0 +1,72 @@
+"""Around every request: an id, its time and outcome for metrics and logs, and an answer whatever happens."""
+
+import logging
+import secrets
+import time
+from functools import cache
+from itertools import count
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.logs import shortened
+from sottovoce.server.metrics import Metrics
+from sottovoce.server.problems import problem_response
+
+log = logging.getLogger("sottovoce.server.requests")
+
+
+class Observation:
+    """Outermost: what it does not see did not happen. Routes are named by their template, which holds no token."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        # There are only so many routes, methods and statuses; looking for their figures anew takes longer than counting.
+        self._counter, self._timer = cache(metrics.requests.labels), cache(metrics.request_seconds.labels)
+        self._prefix, self._numbers = secrets.token_hex(4), count()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 0
+        request_id = f"{self._prefix}{next(self._numbers):x}"
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"].append((b"x-request-id", request_id.encode()))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except ClientDisconnect:  # nobody is left to answer
+            status = 499
+        except Exception:
+            log.exception("failed", extra={"request": request_id, "route": _route(scope)})
+            if not status:
+                await problem_response(Problem("internal"))(scope, receive, noted)
+        seconds = time.perf_counter() - started
+        route = _route(scope)
+        self._counter(route, scope["method"] if route != "none" else "", status).inc()
+        self._timer(route).observe(seconds)
+        level = logging.INFO if status >= 400 and status not in (429, 499) else logging.DEBUG
+        if log.isEnabledFor(level):
+            log.log(
+                level,
+                "request",
+                extra={
+                    "request": request_id,
+                    "route": route,
+                    "method": scope["method"],
+                    "status": status,
+                    "milliseconds": round(seconds * 1000, 1),
+                    "from": shortened(scope["client"][0]) if scope.get("client") else "unknown",
+                },
+            )
+
+
+def _route(scope: Scope) -> str:
+    return getattr(scope.get("route"), "path", "none")

@@ -1,0 +1,43 @@
+"""The description of the interface: the framework's, with our problems and the bodies we read ourselves."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.report import Report
+from sottovoce.server.problems import PROBLEM_SCHEMA
+from sottovoce.server.routes.campaigns import CampaignChange, CampaignDraft
+from sottovoce.server.routes.enrolments import Enrolment, Lookup
+from sottovoce.server.routes.invitations import NewInvitations, Rotation
+from sottovoce.server.routes.operators import NewOperator
+from sottovoce.server.routes.reports import Batch
+
+_BODIES: tuple[type[BaseModel], ...] = (
+    Manifest, CampaignDraft, CampaignChange, NewInvitations, Rotation, Lookup, Enrolment, Report, Batch, NewOperator,
+)  # fmt: skip
+_UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+
+
+def describe(app: FastAPI) -> None:
+    """Replace the application's own description."""
+
+    def openapi() -> dict[str, Any]:
+        if not app.openapi_schema:
+            description = get_openapi(title=app.title, version=app.version, routes=app.routes)
+            schemas = description.setdefault("components", {}).setdefault("schemas", {})
+            _, bodies = models_json_schema(
+                [(body, "validation") for body in _BODIES], ref_template="#/components/schemas/{model}"
+            )
+            schemas |= bodies["$defs"] | {"Problem": PROBLEM_SCHEMA}
+            for name in ("Report", "GatewayReport"):
+                schemas[name]["properties"]["report_id"] |= {"format": "uuid", "pattern": _UUID}
+            for name in ("HTTPValidationError", "ValidationError"):  # told as problems instead
+                schemas.pop(name, None)
+            app.openapi_schema = description
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,42 @@
+"""Who is asking: bearer tokens of operators and participants."""
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from sqlalchemy import Row
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.state import Server
+from sottovoce.server.storage.operators import operator_with
+
+
+class _Bearer(HTTPBearer):
+    """The token of a request; unlike its base, it tells what is missing as a problem."""
+
+    async def __call__(self, request: Request) -> str:  # type: ignore[override]
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise Problem("unauthorised", "the Authorization header: it must be there, as Bearer and a token")
+        return token.strip()
+
+
+bearer = _Bearer(scheme_name="participant", description="The token that enrolment gave to a participant.")
+ParticipantToken = Annotated[str, Depends(bearer)]
+OperatorToken = Annotated[str, Depends(_Bearer(scheme_name="operator", description="The token of an operator."))]
+
+
+async def _operator(token: OperatorToken, server: Server) -> Row[Any]:
+    return await server.read(lambda connection: operator_with(connection, token))
+
+
+Operator = Annotated[Row[Any], Depends(_operator)]
+
+
+async def _administrator(operator: Operator) -> Row[Any]:
+    if not operator.administrator:
+        raise Problem("forbidden", f"operator {operator.name!r}: only administrators manage operators")
+    return operator
+
+
+Administrator = Annotated[Row[Any], Depends(_administrator)]

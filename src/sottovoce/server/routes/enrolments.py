@@ -1,0 +1,83 @@
+"""Joining a campaign, and leaving it."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.bodies import RequestBody, body_of, described
+from sottovoce.server.problems import problems
+from sottovoce.server.rights import ParticipantToken
+from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId
+from sottovoce.server.state import Server
+from sottovoce.server.storage.invitations import invitation_with
+from sottovoce.server.storage.participants import enrol, withdraw
+
+router = APIRouter(prefix="/api", tags=["taking part"])
+Secret = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")]
+
+
+class Lookup(RequestBody):
+    """Which invitation."""
+
+    invitation: Secret
+
+
+class Enrolment(RequestBody):
+    """Which invitation, and the secret that makes the call repeatable: at least 128 random bits, 22 characters."""
+
+    invitation: Secret
+    enrolment_key: Annotated[str, Field(min_length=22, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")] | None = None
+
+
+class Invited(BaseModel):
+    campaign_id: str
+    manifest_sha256: str
+
+
+class Enrolled(BaseModel):
+    campaign_id: str
+    participant_token: str
+
+
+@router.post(
+    "/invitations/look-up",
+    responses=problems("invitation_unknown", "invitation_spent", "invitation_revoked", *UNREADABLE),
+    openapi_extra=described(Lookup),
+)
+async def look_up(wanted: Annotated[Lookup, Depends(body_of(Lookup))], server: Server) -> Invited:
+    """What an invitation leads to. It is not spent by that; the token is in the body, where no log keeps it."""
+    found, campaign = await server.read(lambda connection: invitation_with(connection, wanted.invitation))
+    if found.spent_by is not None:
+        raise Problem("invitation_spent", f"invitation {found.key}: it has been used")
+    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.manifest_sha256)
+
+
+@router.post(
+    "/enrolments",
+    status_code=201,
+    responses=problems(
+        "invitation_unknown", "invitation_spent", "invitation_revoked", "campaign_not_open", "deadline_passed",
+        *UNREADABLE,
+    ),
+    openapi_extra=described(Enrolment),
+)  # fmt: skip
+async def enrolment(wanted: Annotated[Enrolment, Depends(body_of(Enrolment))], server: Server) -> Enrolled:
+    """Spend an invitation and become a participant. The same call with the same key gets the same answer."""
+    now = server.clock()
+    campaign_id, token = await server.write(
+        lambda connection: enrol(connection, wanted.invitation, wanted.enrolment_key, now)
+    )
+    return Enrolled(campaign_id=campaign_id, participant_token=token)
+
+
+@router.delete(
+    "/campaigns/{campaign}/participation",
+    status_code=204,
+    responses=problems("unauthorised", "forbidden", "bad_request"),
+)
+async def withdrawal(campaign: CampaignId, token: ParticipantToken, server: Server) -> None:
+    """Withdraw: one's readings are erased and leave the next results."""
+    now = server.clock()
+    await server.write(lambda connection: withdraw(connection, campaign, token, now))

@@ -1,0 +1,57 @@
+"""Is it alive, can it work, how is it doing."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from sottovoce import __version__
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.problems import problems
+from sottovoce.server.state import Server
+from sottovoce.server.storage.migrations import is_current
+
+router = APIRouter(tags=["health"])
+
+
+class Health(BaseModel):
+    status: Literal["ok"] = "ok"
+    version: str = __version__
+
+
+@router.get("/healthz")
+async def healthz() -> Health:
+    """The process answers."""
+    return Health()
+
+
+@router.get("/readyz", responses=problems("unavailable"))
+async def readyz(server: Server) -> Health:
+    """The database can be reached and has the schema of this version."""
+
+    def ask(connection: Connection) -> bool:
+        return is_current(connection)
+
+    try:
+        current = await server.read(ask)
+    except SQLAlchemyError:
+        raise Problem("unavailable", "the database cannot be reached", retry_after=5) from None
+    if not current:
+        raise Problem("unavailable", "the database has another schema than this version needs")
+    return Health()
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **problems("not_found")},
+)
+async def metrics(server: Server) -> Response:
+    """Figures for Prometheus."""
+    if not server.settings.metrics:
+        raise Problem("not_found")
+    return Response(generate_latest(server.metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

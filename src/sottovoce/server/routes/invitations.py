@@ -1,0 +1,157 @@
+"""Invitations: links for participants, each good for one of them."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Request
+from pydantic import BaseModel, Field
+from sqlalchemy import Connection, Row
+
+from sottovoce.protocol.links import InvitationLink, server_address
+from sottovoce.server.bodies import RequestBody, body_of, described
+from sottovoce.server.clock import moment
+from sottovoce.server.problems import problems
+from sottovoce.server.rights import Operator
+from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId
+from sottovoce.server.state import Server, State
+from sottovoce.server.storage.campaigns import campaign_of
+from sottovoce.server.storage.invitations import (
+    create_invitations,
+    list_invitations,
+    revoke_invitation,
+    rotate_invitation,
+)
+
+router = APIRouter(prefix="/api/campaigns/{campaign}/invitations", tags=["invitations"])
+InvitationNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+class NewInvitations(RequestBody):
+    """How many, and whether with a QR code each."""
+
+    count: Annotated[int, Field(ge=1, le=1000)] = 1
+    qr: bool = False
+
+
+class Rotation(RequestBody):
+    """Whether with a QR code."""
+
+    qr: bool = False
+
+
+class Invitation(BaseModel):
+    """Shown once: only the hash of the token is stored. So the QR code (SVG) comes with it or not at all."""
+
+    id: int
+    token: str
+    url: str
+    qr: str | None
+
+
+class Invitations(BaseModel):
+    invitations: list[Invitation]
+
+
+class InvitationEntry(BaseModel):
+    id: int
+    state: Literal["unspent", "spent", "revoked"]
+    created_at: str
+
+
+class InvitationList(BaseModel):
+    invitations: list[InvitationEntry]
+
+
+def _invitation(number: int, token: str, campaign: Row[Any], base: str, qr: bool) -> Invitation:
+    url = str(InvitationLink(base, token, campaign.manifest_sha256))
+    return Invitation(id=number, token=token, url=url, qr=_qr_code(url) if qr else None)
+
+
+def _qr_code(url: str) -> str:
+    import segno
+
+    return segno.make(url, error="m", micro=False).svg_inline(scale=4, border=4)
+
+
+def _base(request: Request, server: State) -> str:
+    return server_address(server.settings.public_url or str(request.base_url))
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=problems("unauthorised", "not_found", "campaign_not_open", *UNREADABLE),
+    openapi_extra=described(NewInvitations),
+)
+async def create(
+    operator: Operator,
+    campaign: CampaignId,
+    wanted: Annotated[NewInvitations, Depends(body_of(NewInvitations))],
+    request: Request,
+    server: Server,
+) -> Invitations:
+    """Make invitations. Their links carry the hash of the manifest, so the campaign must be open."""
+    now, base = server.clock(), _base(request, server)
+
+    def make(connection: Connection) -> tuple[Row[Any], list[tuple[int, str]]]:
+        row = campaign_of(connection, operator.key, campaign)
+        return row, create_invitations(connection, row, wanted.count, now)
+
+    row, made = await server.write(make)
+    return Invitations(invitations=[_invitation(number, token, row, base, wanted.qr) for number, token in made])
+
+
+@router.get("", responses=problems("unauthorised", "not_found", "bad_request"))
+async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> InvitationList:
+    """All invitations of a campaign. Nothing tells which participant one became."""
+    rows = await server.read(
+        lambda connection: list_invitations(connection, campaign_of(connection, operator.key, campaign).key)
+    )
+    return InvitationList(
+        invitations=[
+            InvitationEntry(
+                id=row.key,
+                state="spent" if row.spent_by else "revoked" if row.revoked_at is not None else "unspent",
+                created_at=moment(row.created_at),
+            )
+            for row in rows
+        ]
+    )
+
+
+@router.delete(
+    "/{invitation}",
+    status_code=204,
+    responses=problems("unauthorised", "not_found", "invitation_spent", "bad_request"),
+)
+async def revoke(operator: Operator, campaign: CampaignId, invitation: InvitationNumber, server: Server) -> None:
+    """Take an unspent invitation back."""
+    now = server.clock()
+    await server.write(
+        lambda connection: revoke_invitation(
+            connection, campaign_of(connection, operator.key, campaign).key, invitation, now
+        )
+    )
+
+
+@router.post(
+    "/{invitation}/rotate",
+    responses=problems("unauthorised", "not_found", "invitation_spent", "campaign_not_open", *UNREADABLE),
+    openapi_extra=described(Rotation, required=False),
+)
+async def rotate(
+    operator: Operator,
+    campaign: CampaignId,
+    invitation: InvitationNumber,
+    wanted: Annotated[Rotation, Depends(body_of(Rotation, required=False))],
+    request: Request,
+    server: Server,
+) -> Invitation:
+    """A new link in place of one that went astray; the old one is void."""
+    now, base = server.clock(), _base(request, server)
+
+    def replace(connection: Connection) -> tuple[Row[Any], str]:
+        row = campaign_of(connection, operator.key, campaign)
+        return row, rotate_invitation(connection, row, invitation, now)
+
+    row, token = await server.write(replace)
+    return _invitation(invitation, token, row, base, wanted.qr)

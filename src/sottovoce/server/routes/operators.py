@@ -1,0 +1,104 @@
+"""Operators: added, listed and revoked by administrators."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path
+from pydantic import BaseModel, Field
+from sqlalchemy import Row
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.tokens import new_token
+from sottovoce.server.bodies import RequestBody, body_of, described
+from sottovoce.server.clock import moment
+from sottovoce.server.problems import problems
+from sottovoce.server.rights import Administrator, Operator
+from sottovoce.server.state import Server
+from sottovoce.server.storage.operators import add_operator, list_operators, revoke_operator, rotate_operator
+
+router = APIRouter(prefix="/api/operators", tags=["operators"])
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+class NewOperator(RequestBody):
+    """Whom to add."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+    administrator: bool = False
+
+
+class OperatorEntry(BaseModel):
+    id: int
+    name: str
+    administrator: bool
+    created_at: str
+    revoked_at: str | None
+
+
+class OperatorWithToken(OperatorEntry):
+    token: str
+
+
+class OperatorList(BaseModel):
+    operators: list[OperatorEntry]
+
+
+class NewToken(BaseModel):
+    token: str
+
+
+def _entry(row: Row[Any]) -> dict[str, Any]:
+    return {
+        "id": row.key,
+        "name": row.name,
+        "administrator": row.administrator,
+        "created_at": moment(row.created_at),
+        "revoked_at": None if row.revoked_at is None else moment(row.revoked_at),
+    }
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=problems("unauthorised", "forbidden", "bad_request", "bad_json", "unsupported_media_type", "too_large"),
+    openapi_extra=described(NewOperator),
+)
+async def add(
+    _: Administrator, wanted: Annotated[NewOperator, Depends(body_of(NewOperator))], server: Server
+) -> OperatorWithToken:
+    """Add an operator. The answer holds his token; it is shown this once."""
+    token, now = new_token(), server.clock()
+    made = await server.write(
+        lambda connection: add_operator(connection, wanted.name, token, wanted.administrator, now)
+    )
+    return OperatorWithToken(token=token, **_entry(made))
+
+
+@router.get("", responses=problems("unauthorised", "forbidden"))
+async def list_all(_: Administrator, server: Server) -> OperatorList:
+    """All operators, revoked ones too."""
+    return OperatorList(operators=[OperatorEntry(**_entry(row)) for row in await server.read(list_operators)])
+
+
+@router.get("/me", responses=problems("unauthorised"))
+async def me(operator: Operator) -> OperatorEntry:
+    """Whose token this is."""
+    return OperatorEntry(**_entry(operator))
+
+
+@router.delete(
+    "/{operator}",
+    status_code=204,
+    responses=problems("unauthorised", "forbidden", "not_found", "wrong_state", "bad_request"),
+)
+async def revoke(_: Administrator, operator: Number, server: Server) -> None:
+    """Make an operator's token void. His campaigns go on."""
+    now = server.clock()
+    await server.write(lambda connection: revoke_operator(connection, operator, now))
+
+
+@router.post("/{operator}/rotate", responses=problems("unauthorised", "forbidden", "not_found", "bad_request"))
+async def rotate(asking: Operator, operator: Number, server: Server) -> NewToken:
+    """Replace a token: one's own, or as an administrator anybody's."""
+    if asking.key != operator and not asking.administrator:
+        raise Problem("forbidden", f"operator {operator}: only administrators replace the tokens of others")
+    return NewToken(token=await server.write(lambda connection: rotate_operator(connection, operator)))

@@ -1,0 +1,143 @@
+"""Reports: the one thing that participants send often, so the way from the socket to the writer is short."""
+
+import asyncio
+import json
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from sottovoce.protocol.canonical import parse_json
+from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.report import Report
+from sottovoce.protocol.tokens import token_hash
+from sottovoce.server.bodies import RequestBody, described, json_bytes
+from sottovoce.server.problems import problems
+from sottovoce.server.rights import Operator, bearer
+from sottovoce.server.routes.campaigns import CampaignId
+from sottovoce.server.state import Server, State
+from sottovoce.server.storage.campaigns import campaign_of
+from sottovoce.server.storage.reports import Receipt, Submission
+from sottovoce.server.wire import Contents, read_report
+
+router = APIRouter(prefix="/api/campaigns/{campaign}/reports", tags=["reports"])
+_MOST_IN_BATCH = 1000
+_CAMPAIGN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNREADABLE = ("bad_json", "too_deep", "number_too_large", "unsupported_media_type", "too_large", "request_timeout")
+_REFUSALS = (
+    "bad_report", "float_in_report", "unknown_task", "repeated_task", "too_many_readings", "report_conflict",
+    "task_already_reported", "stale_manifest", "campaign_not_open", "deadline_passed", "quota_reached", "withdrawn",
+    "erased", "unauthorised", "forbidden", "not_found",
+)  # fmt: skip
+
+
+class Stored(BaseModel):
+    """A report that is safe on the disk."""
+
+    report_id: str
+    readings: Annotated[int, Field(description="how many readings count")]
+    over_quota: Annotated[list[str], Field(description="tasks that had all they need, and were left out")]
+
+
+class GatewayReport(Report):
+    """A report with the token of its participant."""
+
+    participant_token: str
+
+
+class Batch(RequestBody):
+    """Reports that a gateway has gathered. What is no report gets its verdict too, and does not spoil the others."""
+
+    reports: Annotated[list[GatewayReport | Any], Field(min_length=1, max_length=_MOST_IN_BATCH)]
+
+
+class Verdict(BaseModel):
+    """What became of one report: 201 stored now, 200 stored before, or the status and code of the problem with it."""
+
+    report_id: str | None
+    status: int
+    code: str | None
+    detail: str | None
+    over_quota: list[str]
+
+
+class Verdicts(BaseModel):
+    verdicts: list[Verdict]
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses={
+        201: {"model": Stored, "description": "Stored durably"},
+        200: {"model": Stored, "description": "Stored before: the same report under the same id"},
+        **problems(*_REFUSALS, *_UNREADABLE, "bad_request", "storage_full"),
+    },
+    response_class=Response,
+    openapi_extra=described(Report)
+    | {
+        "security": [{"participant": []}],
+        "parameters": [{"name": "campaign", "in": "path", "required": True, "schema": {"type": "string"}}],
+    },
+)
+async def submit(request: Request) -> Response:
+    """Take a report. The answer comes when it is durably stored."""
+    # Without parameters that the framework would have to solve: they take longer than all that is done here.
+    server: State = request.app.state.sottovoce
+    token = await bearer(request)
+    content = await json_bytes(request)
+    try:
+        campaign = request.path_params["campaign"]
+        if not _CAMPAIGN.fullmatch(campaign):  # databases do not take every character
+            raise Problem("not_found", "the campaign: there is none with such a name")
+        report = read_report(content)
+        receipt = await server.writer.submit(Submission(campaign, token_hash(token), report))
+    except Problem as problem:
+        server.metrics.reports.labels(problem.code).inc()
+        raise
+    server.metrics.reports.labels("stored" if receipt.new else "replayed").inc()
+    answer = {"report_id": report.report_id, "readings": receipt.readings, "over_quota": receipt.over_quota}
+    return Response(json.dumps(answer), 201 if receipt.new else 200, media_type="application/json")
+
+
+@router.post(
+    "/batch",
+    responses=problems("unauthorised", "not_found", "bad_request", "float_in_report", *_UNREADABLE),
+    openapi_extra=described(Batch),
+)
+async def submit_batch(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Verdicts:
+    """Take what a gateway has gathered: reports, each with its participant's token. Each is judged on its own."""
+    content = await json_bytes(request)
+    await server.read(lambda connection: campaign_of(connection, operator.key, campaign))
+    document = await asyncio.to_thread(parse_json, content, most_bytes=len(content))
+    reports = document.get("reports") if isinstance(document, dict) and len(document) == 1 else None
+    if not isinstance(reports, list) or not 1 <= len(reports) <= _MOST_IN_BATCH:
+        raise Problem(
+            "bad_request", f"the body: it must hold a list of 1 to {_MOST_IN_BATCH} reports, and nothing else"
+        )
+    waiting = [_submit(campaign, entry, server) for entry in reports]
+    outcomes = await asyncio.gather(*waiting)
+    return Verdicts(verdicts=[_verdict(entry, outcome) for entry, outcome in zip(reports, outcomes, strict=True)])
+
+
+async def _submit(campaign: str, entry: Any, server: Server) -> Receipt | Problem:
+    try:
+        if not isinstance(entry, dict) or not isinstance(entry.get("participant_token"), str):
+            raise Problem("bad_report", "the report: it needs the participant_token of its participant")
+        report = Report.of({name: part for name, part in entry.items() if name != "participant_token"})
+        submission = Submission(campaign, token_hash(entry["participant_token"]), Contents.of(report))
+        return await server.writer.submit(submission)
+    except Problem as problem:
+        return problem
+
+
+def _verdict(entry: Any, outcome: Receipt | Problem) -> Verdict:
+    named = entry.get("report_id") if isinstance(entry, dict) else None
+    name = named if isinstance(named, str) else None
+    if isinstance(outcome, Problem):
+        return Verdict(report_id=name, status=outcome.status, code=outcome.code, detail=outcome.detail, over_quota=[])
+    return Verdict(
+        report_id=name, status=201 if outcome.new else 200, code=None, detail=None, over_quota=list(outcome.over_quota)
+    )

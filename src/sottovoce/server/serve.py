@@ -1,0 +1,97 @@
+"""Running the server: one process, one event loop, one writer."""
+
+import gc
+import signal
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
+
+from sottovoce.errors import BadParameter, UnreadableFile
+from sottovoce.server.app import create_app
+from sottovoce.server.connections import impatient
+from sottovoce.server.logs import set_up_logs
+from sottovoce.server.settings import Settings
+from sottovoce.server.storage.engine import open_engine
+from sottovoce.server.storage.migrations import migrate
+
+_KEEP_ALIVE_SECONDS = 20
+_BACKLOG = 2048
+_COLLECTIONS = (20_000, 20, 20)  # reports come and go by the thousand, and none of them is a cycle
+
+
+def serve(
+    settings: Settings, host: str, port: int, *, show_url: Callable[[str], None], show_token: Callable[[str], None]
+) -> None:
+    """Serve until told to stop (SIGTERM, SIGINT); then answer what is under way, store what is waiting, and return."""
+    if (settings.tls_cert is None) != (settings.tls_key is None):
+        raise BadParameter("one of --tls-cert and --tls-key: https needs both; give the other one too")
+    for path in (settings.tls_cert, settings.tls_key):
+        if path is not None and not path.is_file():
+            raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
+    set_up_logs(settings.log_level)
+    _prepare(settings)
+    listening = _listen(host, port)
+    scheme = "https" if settings.tls_cert else "http"
+    shown = f"[{host}]" if ":" in host else host
+    url = settings.public_url or f"{scheme}://{shown}:{listening.getsockname()[1]}"
+
+    class Announced(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                # What was loaded so far stays for good: without this, every collection would walk through all of it.
+                gc.collect()
+                gc.freeze()
+                gc.set_threshold(*_COLLECTIONS)
+                show_url(url)
+
+    config = uvicorn.Config(
+        create_app(settings, show_token=show_token),
+        http=impatient(settings.idle_seconds),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=settings.behind_proxy,
+        forwarded_allow_ips=settings.trusted_proxies,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=settings.stop_seconds,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+    )
+    # Uvicorn raises the signal again when it is done; to stop as asked is no failure.
+    for kind in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(kind, lambda *_: None)
+    Announced(config).run(sockets=[listening])
+
+
+def _prepare(settings: Settings) -> None:
+    """Open the database and bring it up to date, while mistakes can still be told in one sentence."""
+    engine = open_engine(settings.database.get_secret_value())
+    try:
+        migrate(engine)
+    except SQLAlchemyError as failure:
+        words = str(getattr(failure, "orig", failure)).strip().splitlines()[0]
+        raise UnreadableFile(
+            f"database {engine.url.render_as_string()}: it cannot be opened ({words}); "
+            "check that it is there, is a database of Sottovoce and may be written"
+        ) from None
+    finally:
+        engine.dispose()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as failure:
+        listening.close()
+        raise BadParameter(f"{host}:{port}: {failure.strerror}; choose another --host or --port") from None
+    listening.listen(_BACKLOG)
+    listening.set_inheritable(True)
+    return listening

@@ -1,0 +1,89 @@
+"""Settings: from the environment (``SOTTOVOCE_`` and the name in capitals), or from options of ``sottovoce serve``.
+
+docs/reference/settings.md lists them all; a test compares.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """What an operator of the server can set."""
+
+    model_config = SettingsConfigDict(env_prefix="SOTTOVOCE_", frozen=True, extra="ignore")
+
+    database: Annotated[
+        SecretStr,
+        Field(description="Where reports are stored: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/NAME`."),
+    ] = SecretStr("sqlite:///sottovoce.db")
+    operator_token: Annotated[
+        SecretStr | None,
+        Field(
+            description="Token of an administrator, added at the start if it is new. Without it, the first start on an "
+            "empty database draws one and prints it once."
+        ),
+    ] = None
+    public_url: Annotated[
+        str | None,
+        Field(description="Address of the server as participants see it, for invitation links; by default as asked."),
+    ] = None
+
+    batch_rows: Annotated[int, Field(ge=1, description="Commit when so many rows are waiting …")] = 5_000
+    batch_milliseconds: Annotated[
+        float, Field(ge=0, le=1_000, description="… or when the first of them has waited so long.")
+    ] = 5.0
+    most_waiting: Annotated[
+        int, Field(ge=1, description="Refuse more (503) when so many reports are waiting to be stored.")
+    ] = 10_000
+
+    address_rate: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Requests per minute from one address (IPv6: one /64), all at once if need be; 0 for no limit. "
+            "Three hundred people behind one address who enrol and report within a minute make about two thousand.",
+        ),
+    ] = 6_000
+    token_rate: Annotated[
+        int, Field(ge=0, description="Requests per minute with one token, all at once if need be; 0 for no limit.")
+    ] = 600
+    body_limit: Annotated[int, Field(ge=1_000, description="Largest body of a participant's request, in bytes.")] = (
+        256 << 10
+    )
+    operator_body_limit: Annotated[
+        int, Field(ge=1_000, description="Largest body of an operator's request, in bytes.")
+    ] = 8 << 20
+    body_seconds: Annotated[float, Field(gt=0, description="A request must have arrived whole after so long.")] = 20.0
+    idle_seconds: Annotated[
+        float, Field(gt=0, description="A connection that does not bring a request for so long is closed.")
+    ] = 15.0
+    stop_seconds: Annotated[
+        int, Field(ge=1, description="When told to stop, wait so long for requests that are under way.")
+    ] = 5
+
+    least_claims: Annotated[
+        int, Field(ge=1, description="The truth of a task is shown only from so many claims on.")
+    ] = 5
+    retention_days: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Readings of a campaign are erased so many days after it closed; results stay. 0 keeps them.",
+        ),
+    ] = 90
+
+    tls_cert: Annotated[Path | None, Field(description="Certificate (PEM, with its chain) to serve https.")] = None
+    tls_key: Annotated[Path | None, Field(description="Private key of the certificate (PEM).")] = None
+    behind_proxy: Annotated[
+        bool, Field(description="Believe the X-Forwarded headers of the proxies named in `trusted_proxies`.")
+    ] = False
+    trusted_proxies: Annotated[
+        str, Field(description="Addresses of proxies that are believed, separated by commas.")
+    ] = "127.0.0.1,::1"
+    metrics: Annotated[bool, Field(description="Serve figures for Prometheus at `/metrics`.")] = True
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Field(description="How much is logged, as JSON lines on stderr.")
+    ] = "info"

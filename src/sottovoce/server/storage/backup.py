@@ -1,0 +1,125 @@
+"""Backup and restore of a SQLite database, with a check. A running server is copied as it stands between two commits.
+
+For PostgreSQL its own tools do this better than anything we could write; the refusal says how.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from alembic.script import ScriptDirectory
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from sottovoce.claims.writing import whole_file
+from sottovoce.errors import BadParameter, UnreadableFile
+from sottovoce.server.storage import migrations
+
+_BUSY_SECONDS = 30.0
+_BROKEN = "it is no database of Sottovoce, or a damaged one; use an older backup"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is in a database that was found whole."""
+
+    revision: str
+    current: bool  # has the schema of this version; an older one is brought up to date when the server starts
+    campaigns: int
+    reports: int
+    bytes: int
+
+
+def back_up(database: str, out: Path) -> Contents:
+    """Copy a database into a new file, while the server runs if need be; it appears once it is checked."""
+    source = _file_of(database, "copy it with pg_dump --format=custom --file=FILE URL, also while the server runs")
+    if out.exists():
+        raise UnreadableFile(f"{out}: it is there already, and a backup is not overwritten; name another file")
+    return _copy(source, out)
+
+
+def restore(backup: Path, database: str, *, replace: bool = False) -> Contents:
+    """Put a backup where a server will look for its database, after a check; the server must not be running."""
+    target = _file_of(database, "restore with pg_restore --clean --if-exists --dbname=URL FILE")
+    if target.exists() and not replace:
+        raise BadParameter(
+            f"{target}: there is a database already, which would be lost; restore elsewhere, or add --replace"
+        )
+    return _copy(backup, target, replacing=target.exists())
+
+
+def _file_of(database: str, for_postgresql: str) -> Path:
+    rule = "only SQLite is copied here, as sqlite:///FILE"
+    try:
+        url = make_url(database)
+    except ArgumentError:
+        raise BadParameter(f"database {database!r}: {rule}; for example sqlite:///sottovoce.db") from None
+    if url.get_backend_name() != "sqlite" or not url.database:
+        raise BadParameter(f"database {url.render_as_string()}: {rule}; of PostgreSQL, {for_postgresql}")
+    return Path(url.database)
+
+
+def _copy(source: Path, target: Path, replacing: bool = False) -> Contents:
+    if not source.is_file():
+        raise UnreadableFile(f"{source}: there is no such file; check the name and the folder")
+    with whole_file(target) as temporary:
+        # Made by us, so that nobody else can read it even for a moment.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with _told(source), closing(_opened(source)) as original, closing(sqlite3.connect(temporary)) as copy:
+            # In one step, so in one transaction: writers go on meanwhile, and none of their commits is half in it.
+            original.backup(copy, pages=-1)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+            contents = _checked(copy, source)
+        if replacing:
+            _take_out_of_use(target)
+    return contents
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # Not read-only: such a connection would leave its log behind, perhaps for a server that may not touch it.
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=_BUSY_SECONDS)
+
+
+@contextmanager
+def _told(source: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as mistake:
+        raise UnreadableFile(f"{source}: {mistake}; {_BROKEN}") from None
+
+
+def _checked(connection: sqlite3.Connection, source: Path) -> Contents:
+    """What a copy holds, if it is whole."""
+    verdicts = [verdict for (verdict,) in connection.execute("PRAGMA integrity_check(1)")]
+    if verdicts != ["ok"] or connection.execute("PRAGMA foreign_key_check").fetchone():
+        raise UnreadableFile(f"{source}: {verdicts[0]}; {_BROKEN}")
+    ((revision,),) = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
+    if revision not in {script.revision for script in scripts.walk_revisions()}:
+        raise UnreadableFile(
+            f"{source}: its schema {revision!r} is not known to this version of the program; use the newer one that "
+            "made it"
+        )
+    ((campaigns, reports),) = connection.execute(
+        "SELECT (SELECT count(*) FROM campaigns), (SELECT count(*) FROM reports)"
+    )
+    ((size,),) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+    return Contents(revision, revision == scripts.get_current_head(), campaigns, reports, size)
+
+
+def _take_out_of_use(database: Path) -> None:
+    """Make sure that nobody has the database open, and that no log of it is left to be taken for its successor's."""
+    try:
+        with closing(sqlite3.connect(database, timeout=0)) as connection:
+            # Leaving the write-ahead log takes being alone, so this fails while a server runs.
+            connection.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.OperationalError as mistake:
+        if mistake.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise BadParameter(f"{database}: a server is using it; stop the server first") from None
+    except sqlite3.DatabaseError:
+        pass  # damaged: a good reason to restore
+    for suffix in ("-wal", "-shm"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)

@@ -1,0 +1,174 @@
+"""Campaigns: draft, then open, then closed. Once open, nothing that participants agreed to can change."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.clock import milliseconds
+from sottovoce.server.storage.tables import campaigns, invitations, participants, tasks
+
+Quotas = Mapping[str, int]  # by task id; tasks without one take any number of readings
+
+
+def campaign_of(connection: Connection, operator_key: int, id: str) -> Row[Any]:
+    """An operator's campaign. Another operator's is as good as none."""
+    found = connection.execute(
+        select(campaigns).where(campaigns.c.id == id, campaigns.c.operator_key == operator_key)
+    ).one_or_none()
+    if found is None:
+        raise unknown_campaign(id)
+    return found
+
+
+def published_campaign(connection: Connection, id: str) -> Row[Any]:
+    """A campaign that is or was open: all that the public may know of."""
+    found = connection.execute(
+        select(campaigns).where(campaigns.c.id == id, campaigns.c.state != "draft")
+    ).one_or_none()
+    if found is None:
+        raise unknown_campaign(id)
+    return found
+
+
+def unknown_campaign(id: str) -> Problem:
+    return Problem("not_found", f"campaign {id!r}: there is no such campaign")
+
+
+def list_campaigns(connection: Connection, operator_key: int) -> list[Row[Any]]:
+    """An operator's campaigns, the newest first."""
+    return list(
+        connection.execute(
+            select(campaigns).where(campaigns.c.operator_key == operator_key).order_by(campaigns.c.key.desc())
+        )
+    )
+
+
+def quotas_of(connection: Connection, campaign_key: int) -> dict[str, int]:
+    rows = connection.execute(
+        select(tasks.c.id, tasks.c.quota).where(tasks.c.campaign_key == campaign_key, tasks.c.quota.is_not(None))
+    )
+    return {row.id: row.quota for row in rows}
+
+
+def previous_id(connection: Connection, campaign: Row[Any]) -> str | None:
+    """The campaign of which this is a new version."""
+    if campaign.previous_key is None:
+        return None
+    return connection.scalar(select(campaigns.c.id).where(campaigns.c.key == campaign.previous_key))
+
+
+def counts_of(connection: Connection, campaign_key: int) -> dict[str, int]:
+    """How many were invited, came and left."""
+    sent = select(
+        func.count(), func.count(invitations.c.spent_by), func.count(invitations.c.revoked_at)
+    ).where(invitations.c.campaign_key == campaign_key)  # fmt: skip
+    came = select(func.count(), func.count(participants.c.withdrawn_at)).where(
+        participants.c.campaign_key == campaign_key
+    )
+    (invited, spent, revoked), (joined, withdrawn) = connection.execute(sent).one(), connection.execute(came).one()
+    return {
+        "invitations": invited, "spent": spent, "revoked": revoked, "participants": joined, "withdrawn": withdrawn,
+    }  # fmt: skip
+
+
+def create_campaign(
+    connection: Connection,
+    operator_key: int,
+    manifest: Manifest,
+    quotas: Quotas,
+    method: str | None,
+    previous_key: int | None,
+    now: int,
+) -> Row[Any]:
+    made = connection.execute(
+        insert(campaigns)
+        .values(
+            id=manifest.campaign,
+            operator_key=operator_key,
+            previous_key=previous_key,
+            state="draft",
+            manifest=manifest.bytes(),
+            method=method,
+            created_at=now,
+            deadline=milliseconds(manifest.deadline) if manifest.deadline else None,
+            reports=0,
+            changes=0,
+            changed_at=now,
+            computed=0,
+        )
+        .returning(campaigns)
+    ).one()
+    _write_tasks(connection, made.key, manifest, quotas)
+    return made
+
+
+def change_draft(connection: Connection, campaign: Row[Any], manifest: Manifest, quotas: Quotas) -> None:
+    """Replace what a draft says."""
+    if campaign.state != "draft":
+        raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}")
+    connection.execute(
+        update(campaigns)
+        .where(campaigns.c.key == campaign.key)
+        .values(manifest=manifest.bytes(), deadline=milliseconds(manifest.deadline) if manifest.deadline else None)
+    )
+    connection.execute(delete(tasks).where(tasks.c.campaign_key == campaign.key))
+    _write_tasks(connection, campaign.key, manifest, quotas)
+
+
+def _write_tasks(connection: Connection, campaign_key: int, manifest: Manifest, quotas: Quotas) -> None:
+    rows: Sequence[dict[str, Any]] = [
+        {"campaign_key": campaign_key, "place": place, "id": task.id, "quota": quotas.get(task.id), "taken": 0}
+        for place, task in enumerate(manifest.tasks)
+    ]
+    connection.execute(insert(tasks), rows)
+
+
+def pin_method(connection: Connection, campaign_key: int, method: str | None, now: int) -> None:
+    """Choose the method; results are computed anew with it."""
+    connection.execute(
+        update(campaigns)
+        .where(campaigns.c.key == campaign_key)
+        .values(method=method, changes=campaigns.c.changes + 1, changed_at=now)
+    )
+
+
+def delete_draft(connection: Connection, campaign: Row[Any]) -> None:
+    if campaign.state != "draft":
+        raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be deleted")
+    connection.execute(delete(campaigns).where(campaigns.c.key == campaign.key))
+
+
+def open_campaign(connection: Connection, campaign: Row[Any], manifest: Manifest, guarantee: str, now: int) -> None:
+    """From now on the manifest is fixed. It must still be what the guarantee was computed for."""
+    if campaign.state != "draft":
+        raise Problem("wrong_state", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be opened")
+    if campaign.manifest != manifest.bytes():
+        raise Problem("wrong_state", f"campaign {campaign.id!r}: it was changed at the same moment; open it again")
+    if campaign.deadline is not None and campaign.deadline <= now:
+        raise Problem("bad_manifest", f"deadline {manifest.deadline}: it has passed; a campaign must open before it")
+    connection.execute(
+        update(campaigns)
+        .where(campaigns.c.key == campaign.key)
+        .values(state="open", opened_at=now, manifest_sha256=manifest.sha256, guarantee=guarantee)
+    )
+
+
+def close_campaign(connection: Connection, campaign: Row[Any], now: int) -> None:
+    if campaign.state != "open":
+        raise Problem(
+            "wrong_state", f"campaign {campaign.id!r}: it is {campaign.state}, and only open ones can be closed"
+        )
+    connection.execute(update(campaigns).where(campaigns.c.key == campaign.key).values(state="closed", closed_at=now))
+
+
+def close_overdue(connection: Connection, now: int) -> int:
+    """Close the campaigns whose deadline has passed; they count as closed at their deadline."""
+    closed = connection.execute(
+        update(campaigns)
+        .where(campaigns.c.state == "open", campaigns.c.deadline <= now)
+        .values(state="closed", closed_at=campaigns.c.deadline)
+    )
+    return closed.rowcount

@@ -1,0 +1,79 @@
+"""From the readings table straight into arrays."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from sottovoce.protocol.manifest import Manifest
+from sottovoce.server.storage.tables import participants, readings
+
+_ROWS_AT_ONCE = 20_000
+# Binary COPY: a count of fields, then length and content of each, all big-endian.
+_COPY_HEADER, _COPY_TRAILER = 19, 2
+_COPY_ROW = np.dtype(
+    [("fields", ">i2"), ("a", ">i4"), ("participant", ">i8"), ("b", ">i4"), ("place", ">i4"), ("c", ">i4"),
+     ("value", ">i8")]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Readings:
+    """All readings of a campaign: participant, place of the task, grid steps."""
+
+    participants: NDArray[np.int64]
+    places: NDArray[np.int64]
+    steps: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def values(self, manifest: Manifest) -> NDArray[np.float64]:
+        """In the units of the tasks. Multiplied and divided by whole numbers, so that 3 steps of 0.1 are 0.3."""
+        grids = [Fraction(task.grid) for task in manifest.tasks]
+        above = np.array([float(grid.numerator) for grid in grids])
+        below = np.array([float(grid.denominator) for grid in grids])
+        return np.asarray(self.steps.astype(np.float64) * above[self.places] / below[self.places])
+
+
+_NONE = np.empty(0, np.int64)
+NO_READINGS = Readings(_NONE, _NONE, _NONE)
+
+
+def load_readings(connection: Connection, campaign_key: int) -> Readings:
+    """All readings of a campaign, in the order of participants and tasks."""
+    if connection.dialect.name == "postgresql":
+        return _copy(connection, campaign_key)
+    found = (
+        select(readings.c.participant_key, readings.c.place, readings.c.value)
+        .where(readings.c.campaign_key == campaign_key)
+        .order_by(readings.c.participant_key, readings.c.place)
+    )
+    parts = [
+        np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3)
+        for rows in connection.execute(found).partitions(_ROWS_AT_ONCE)
+    ]
+    table = np.concatenate(parts) if parts else np.empty((0, 3), np.int64)
+    return Readings(table[:, 0], table[:, 1], table[:, 2])
+
+
+def _copy(connection: Connection, campaign_key: int) -> Readings:
+    driver: Any = connection.connection.driver_connection
+    statement = (
+        "COPY (SELECT participant_key, place, value FROM readings WHERE campaign_key = %s"
+        " ORDER BY participant_key, place) TO STDOUT (FORMAT binary)"
+    )
+    with driver.cursor() as cursor, cursor.copy(statement, (campaign_key,)) as copy:
+        content = b"".join(copy)
+    table = np.frombuffer(content[_COPY_HEADER:-_COPY_TRAILER], _COPY_ROW)
+    return Readings(*(table[name].astype(np.int64) for name in ("participant", "place", "value")))
+
+
+def labels_of(connection: Connection, campaign_key: int) -> dict[int, str]:
+    """The names under which participants' claims are exported."""
+    found = select(participants.c.key, participants.c.label).where(participants.c.campaign_key == campaign_key)
+    return {row.key: row.label for row in connection.execute(found)}

@@ -1,0 +1,52 @@
+"""The steps from an older schema to this one; they run when the server starts."""
+
+from functools import cache
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine
+
+from sottovoce.errors import BadParameter
+
+# One server at a time brings a PostgreSQL database up to date; the number is the key of its lock.
+_LOCK = 7_358_061
+
+
+def migrate(engine: Engine, revision: str = "head") -> None:
+    """Bring the database up to date; do nothing if it is."""
+    with engine.execution_options(write=True).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        found = MigrationContext.configure(connection).get_current_revision()
+        known = {script.revision for script in _scripts().walk_revisions()}
+        if found is not None and found not in known:
+            raise BadParameter(
+                f"database revision {found!r}: this version of the program knows it not; run the newer version that "
+                "made it, or restore an older backup"
+            )
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+
+def is_current(connection: Connection) -> bool:
+    """Whether the database has exactly the schema of this version."""
+    return MigrationContext.configure(connection).get_current_revision() == _head()
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", "sottovoce.server.storage:migrations")
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+@cache
+def _head() -> str | None:
+    return _scripts().get_current_head()
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())

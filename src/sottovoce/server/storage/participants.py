@@ -1,0 +1,99 @@
+"""Participants: joining by an invitation, and leaving again."""
+
+import secrets
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.tokens import new_token, participant_token, same_hash, token_hash
+from sottovoce.server.storage.invitations import invitation_with
+from sottovoce.server.storage.tables import campaigns, invitations, participants, readings, reports, tasks
+
+
+def enrol(connection: Connection, invitation: str, enrolment_key: str | None, now: int) -> tuple[str, str]:
+    """Campaign id and participant token for an invitation.
+
+    An answer can get lost after the commit, so the same call must get the same answer again, although only hashes are
+    stored. With an enrolment key, a secret that the device draws and keeps, the token follows from that key and the
+    invitation (HMAC-SHA256), and the server can make it anew from what the device sends. Whoever has only the link, for
+    example from a photograph of its QR code, cannot: without the key he is told that the invitation is spent. Without
+    a key the token is random, and a lost answer costs the invitation.
+
+    The invitation keeps a hash over both secrets and the participant a hash of the token. Neither can be computed from
+    the other, so the tables do not tell which invitation became which participant.
+    """
+    found, campaign = invitation_with(connection, invitation)
+    secret = enrolment_key or new_token()
+    mark = sha256(f"sottovoce enrolment\n{invitation}\n{secret}".encode()).hexdigest()
+    token = participant_token(invitation, secret)
+    if found.spent_by is not None:
+        if enrolment_key is None or not same_hash(found.spent_by, mark):
+            raise Problem("invitation_spent", f"invitation {found.key}: it has been used, with another enrolment key")
+        return campaign.id, token
+    if campaign.deadline is not None and campaign.deadline <= now:
+        raise Problem("deadline_passed", f"campaign {campaign.id!r}: its deadline has passed")
+    if campaign.state != "open":
+        raise Problem("campaign_not_open", f"campaign {campaign.id!r}: it is {campaign.state}")
+    spent = connection.execute(
+        update(invitations)
+        .where(invitations.c.key == found.key, invitations.c.spent_by.is_(None))
+        .values(spent_by=mark)
+    )
+    if spent.rowcount != 1:  # another process was faster
+        raise Problem("unavailable", f"invitation {found.key}: it is being used at this moment", retry_after=1)
+    connection.execute(
+        insert(participants).values(campaign_key=campaign.key, token_hash=token_hash(token), label=secrets.token_hex(8))
+    )
+    return campaign.id, token
+
+
+def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> None:
+    """Erase a participant's readings. The ids of his reports stay, so that none of them can come in again."""
+    participant = _participant(connection, campaign_id, token)
+    if participant.withdrawn_at is not None:
+        return
+    of_participant = (
+        readings.c.campaign_key == participant.campaign_key,
+        readings.c.participant_key == participant.key,
+    )
+    places = list(connection.scalars(select(readings.c.place).where(*of_participant)))
+    connection.execute(delete(readings).where(*of_participant))
+    counted = connection.scalar(
+        select(func.count()).where(reports.c.participant_key == participant.key, reports.c.content_hash.is_not(None))
+    )
+    # The hash of a short report could be turned round by trying all values, so it goes as well.
+    connection.execute(
+        update(reports).where(reports.c.participant_key == participant.key).values(content_hash=None, readings=0)
+    )
+    connection.execute(update(participants).where(participants.c.key == participant.key).values(withdrawn_at=now))
+    if places:
+        connection.execute(
+            update(tasks)
+            .where(
+                tasks.c.campaign_key == participant.campaign_key,
+                tasks.c.place.in_(places),
+                tasks.c.quota.is_not(None),
+            )
+            .values(taken=tasks.c.taken - 1)
+        )
+        connection.execute(
+            update(campaigns)
+            .where(campaigns.c.key == participant.campaign_key)
+            .values(reports=campaigns.c.reports - counted, changes=campaigns.c.changes + 1, changed_at=now)
+        )
+
+
+def _participant(connection: Connection, campaign_id: str, token: str) -> Row[Any]:
+    wanted = token_hash(token)
+    found = connection.execute(
+        select(participants, campaigns.c.id.label("campaign_id"))
+        .join(campaigns, campaigns.c.key == participants.c.campaign_key)
+        .where(participants.c.token_hash == wanted)
+    ).one_or_none()
+    if found is None or not same_hash(found.token_hash, wanted):
+        raise Problem("unauthorised", "the token: it is no participant's")
+    if found.campaign_id != campaign_id:
+        raise Problem("forbidden", f"campaign {campaign_id!r}: the token is for another campaign")
+    return found

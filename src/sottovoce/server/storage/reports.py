@@ -1,0 +1,247 @@
+"""Storing reports: many at once, each judged on its own."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, select, update
+
+from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.tokens import same_hash
+from sottovoce.server.storage.bulk import insert_rows
+from sottovoce.server.storage.tables import campaigns, participants, readings, reports, tasks
+from sottovoce.server.wire import Contents
+
+_CAMPAIGNS_KEPT = 64  # manifests kept parsed; an open one never changes
+_REPORT = ("campaign_key", "report_id", "participant_key", "content_hash", "received_at", "readings")
+_READING = ("campaign_key", "participant_key", "place", "value")
+
+
+@dataclass(slots=True, frozen=True)
+class Submission:
+    """A report as it came in: to which campaign, with whose token."""
+
+    campaign_id: str
+    token_hash: str
+    report: Contents
+
+
+@dataclass(slots=True, frozen=True)
+class Receipt:
+    """A report that is stored: now, or by an earlier sending of the same."""
+
+    new: bool
+    readings: int
+    over_quota: tuple[str, ...] = ()  # tasks that had all they need; their readings were not stored
+
+
+@dataclass(slots=True, frozen=True)
+class _Terms:
+    """What is fixed about a campaign once it is open."""
+
+    manifest: Manifest
+    place_of: dict[str, int]
+    quotas: dict[int, int]  # by place
+
+
+class ReportStore:
+    """Judges and stores batches of reports."""
+
+    def __init__(self) -> None:
+        self._terms: OrderedDict[int, _Terms] = OrderedDict()
+
+    def store(self, connection: Connection, submissions: Sequence[Submission], now: int) -> list[Receipt | Problem]:
+        """A verdict for each. What is accepted is stored when the transaction commits."""
+        if not submissions:
+            return []
+        batch = _Batch(connection, submissions, now, self)
+        verdicts: list[Receipt | Problem] = []
+        for submission in submissions:
+            try:
+                verdicts.append(batch.take(submission))
+            except Problem as problem:
+                verdicts.append(problem)
+        batch.write()
+        return verdicts
+
+    def terms(self, connection: Connection, campaign: Row[Any]) -> _Terms:
+        found = self._terms.get(campaign.key)
+        if found is None:
+            rows = connection.execute(select(tasks).where(tasks.c.campaign_key == campaign.key)).all()
+            found = _Terms(
+                Manifest.parse(campaign.manifest),
+                {row.id: row.place for row in rows},
+                {row.place: row.quota for row in rows if row.quota is not None},
+            )
+            self._terms[campaign.key] = found
+            if len(self._terms) > _CAMPAIGNS_KEPT:
+                self._terms.popitem(last=False)
+        return found
+
+
+class _Batch:
+    """What the database knows about the senders of one batch, and what is to be added to it."""
+
+    def __init__(self, connection: Connection, submissions: Sequence[Submission], now: int, store: ReportStore) -> None:
+        self._connection = connection
+        self._now = now
+        self._store = store
+        columns = (campaigns.c.key, campaigns.c.id, campaigns.c.state, campaigns.c.deadline, campaigns.c.manifest)
+        self._campaign_of = {
+            row.id: row
+            for row in connection.execute(
+                select(*columns).where(campaigns.c.id.in_({submission.campaign_id for submission in submissions}))
+            )
+        }
+        self._participant_of = {
+            row.token_hash: row
+            for row in connection.execute(
+                select(participants).where(participants.c.token_hash.in_({one.token_hash for one in submissions}))
+            )
+        }
+        self._known = self._find_known(submissions)
+        self._answered = self._find_answered()
+        self._taken: dict[int, dict[int, int]] = {}  # readings of tasks with a quota, by campaign and place
+        self._reports: list[tuple[Any, ...]] = []
+        self._readings: list[tuple[int, int, int, int]] = []
+
+    def _find_known(self, submissions: Iterable[Submission]) -> dict[tuple[int, str], tuple[int, str | None, int]]:
+        """Sender, content hash and number of readings of reports that were stored under the ids of this batch."""
+        found = select(
+            reports.c.campaign_key, reports.c.report_id, reports.c.participant_key, reports.c.content_hash,
+            reports.c.readings,
+        ).where(
+            # Not pairs of both: for those SQLite would read the whole table.
+            reports.c.campaign_key.in_({campaign.key for campaign in self._campaign_of.values()}),
+            reports.c.report_id.in_({one.report.report_id for one in submissions}),
+        )  # fmt: skip
+        return {(row[0], row[1]): (row[2], row[3], row[4]) for row in self._connection.execute(found)}
+
+    def _find_answered(self) -> dict[int, set[int]]:
+        """Places of the tasks that the senders have answered before."""
+        answered: dict[int, set[int]] = {row.key: set() for row in self._participant_of.values()}
+        found = select(readings.c.participant_key, readings.c.place).where(
+            readings.c.campaign_key.in_({row.campaign_key for row in self._participant_of.values()}),
+            readings.c.participant_key.in_(answered),
+        )
+        for participant, place in self._connection.execute(found):
+            answered[participant].add(place)
+        return answered
+
+    def take(self, submission: Submission) -> Receipt:
+        """Accept a report, or raise the problem with it."""
+        report = submission.report
+        participant, campaign = self._sender(submission)
+        known = self._known.get((campaign.key, report.report_id))
+        if known is not None:
+            return _replay(report, participant.key, known)
+        self._refuse_if_closed(campaign)
+        terms = self._store.terms(self._connection, campaign)
+        try:
+            places = [terms.place_of[task] for task, _ in report.readings]
+        except KeyError:
+            places = []
+        if not places or report.manifest_sha256 != terms.manifest.sha256 or len(places) > terms.manifest.readings:
+            report.as_report().check(terms.manifest)  # says what is wrong
+
+        answered = self._answered[participant.key]
+        if answered and terms.manifest.readings_come_at_once:
+            raise Problem("task_already_reported", "a second report: under this noise law all readings come in one")
+        if not answered.isdisjoint(places):
+            task = next(task for task, _ in report.readings if terms.place_of[task] in answered)
+            raise Problem("task_already_reported", f"task {task!r}: this participant has reported it in another report")
+        if len(answered) + len(places) > terms.manifest.readings:
+            raise Problem(
+                "too_many_readings",
+                f"{len(answered)} readings before and {len(places)} now: a participant gives at most "
+                f"{terms.manifest.readings}",
+            )
+        full = self._full(campaign.key, terms, places)
+        if len(full) == len(places):
+            raise Problem("quota_reached", f"task {report.readings[0][0]!r}: it has as many readings as it needs")
+
+        campaign_key, participant_key = campaign.key, participant.key
+        added = [
+            (campaign_key, participant_key, place, value)
+            for place, (_, value) in zip(places, report.readings, strict=True)
+            if place not in full
+        ]
+        self._readings += added
+        self._reports.append(
+            (campaign_key, report.report_id, participant_key, report.content_hash, self._now, len(added))
+        )
+        # Later reports of the same batch are judged as if this one were stored already.
+        self._known[campaign_key, report.report_id] = (participant_key, report.content_hash, len(added))
+        taken = set(places) - full
+        answered |= taken
+        for place in taken & terms.quotas.keys():
+            self._taken[campaign_key][place] += 1
+        return Receipt(True, len(added), tuple(terms.manifest.tasks[place].id for place in sorted(full)))
+
+    def _sender(self, submission: Submission) -> tuple[Any, Any]:
+        participant = self._participant_of.get(submission.token_hash)
+        if participant is None or not same_hash(participant.token_hash, submission.token_hash):
+            raise Problem("unauthorised", "the token: it is no participant's")
+        campaign = self._campaign_of.get(submission.campaign_id)
+        if campaign is None or campaign.key != participant.campaign_key:
+            raise Problem("forbidden", f"campaign {submission.campaign_id!r}: the token is for another campaign")
+        if participant.withdrawn_at is not None:
+            raise Problem("withdrawn", "the participant has withdrawn from this campaign")
+        return participant, campaign
+
+    def _refuse_if_closed(self, campaign: Row[Any]) -> None:
+        if campaign.deadline is not None and campaign.deadline <= self._now:
+            raise Problem("deadline_passed", f"campaign {campaign.id!r}: its deadline has passed")
+        if campaign.state != "open":
+            raise Problem("campaign_not_open", f"campaign {campaign.id!r}: it is {campaign.state}")
+
+    def _full(self, campaign_key: int, terms: _Terms, places: list[int]) -> set[int]:
+        """Those of the tasks that have all they need."""
+        if not terms.quotas:
+            return set()
+        if campaign_key not in self._taken:
+            rows = self._connection.execute(
+                select(tasks.c.place, tasks.c.taken)
+                .where(tasks.c.campaign_key == campaign_key, tasks.c.quota.is_not(None))
+                .with_for_update()
+            )
+            self._taken[campaign_key] = {place: taken for place, taken in rows}  # noqa: C416
+        taken = self._taken[campaign_key]
+        return {place for place in places if place in terms.quotas and taken[place] >= terms.quotas[place]}
+
+    def write(self) -> None:
+        insert_rows(self._connection, reports, _REPORT, self._reports)
+        insert_rows(self._connection, readings, _READING, self._readings)
+        by_campaign: dict[int, int] = {}
+        for row in self._reports:
+            by_campaign[row[0]] = by_campaign.get(row[0], 0) + 1
+        for key, count in by_campaign.items():
+            self._connection.execute(
+                update(campaigns)
+                .where(campaigns.c.key == key)
+                .values(
+                    reports=campaigns.c.reports + count,
+                    changes=campaigns.c.changes + count,
+                    changed_at=self._now,
+                )
+            )
+        for key, taken in self._taken.items():
+            for place, count in taken.items():
+                self._connection.execute(
+                    update(tasks).where(tasks.c.campaign_key == key, tasks.c.place == place).values(taken=count)
+                )
+
+
+def _replay(report: Contents, participant_key: int, known: tuple[int, str | None, int]) -> Receipt:
+    sender, content_hash, count = known
+    if sender != participant_key:
+        raise Problem("report_conflict", f"report {report.report_id}: this id belongs to another participant's report")
+    if content_hash is None:
+        raise Problem("erased", f"report {report.report_id}: it was received, and its readings have been erased since")
+    if not same_hash(content_hash, report.content_hash):
+        raise Problem(
+            "report_conflict", f"report {report.report_id}: a report with this id and other content is stored"
+        )
+    return Receipt(False, count)

@@ -1,0 +1,152 @@
+"""The tables. Every column says what it is for; the comments reach the database where it keeps them.
+
+Times are milliseconds since 1970 (UTC). Secrets are stored as SHA-256 in hexadecimal, never as they are.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+# SQLite gives out its own row number only for the type INTEGER.
+Key = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+operators = Table(
+    "operators",
+    metadata,
+    Column("key", Key, primary_key=True, comment="number of the operator"),
+    Column("name", String(200), nullable=False, comment="what people call the operator"),
+    Column("token_hash", String(64), nullable=False, unique=True, comment="SHA-256 of the operator's token"),
+    Column("administrator", Boolean, nullable=False, comment="may add, list and revoke operators"),
+    Column("created_at", BigInteger, nullable=False, comment="when the operator was added"),
+    Column("revoked_at", BigInteger, comment="when the token ceased to be valid; null while it is"),
+)
+
+campaigns = Table(
+    "campaigns",
+    metadata,
+    Column("key", Key, primary_key=True, comment="number of the campaign inside this database"),
+    Column("id", String(64), nullable=False, unique=True, comment="public name of the campaign, in addresses"),
+    Column("operator_key", Key, ForeignKey("operators.key"), nullable=False, comment="whose campaign it is"),
+    Column("previous_key", Key, ForeignKey("campaigns.key"), comment="the campaign of which this is a new version"),
+    Column("state", String(6), nullable=False, comment="draft, open or closed"),
+    Column("manifest", LargeBinary, nullable=False, comment="the manifest in canonical JSON; fixed once open"),
+    Column("manifest_sha256", String(64), comment="SHA-256 of the manifest; null while a draft"),
+    Column("guarantee", Text, comment="what the manifest promises, in words and figures (JSON); null while a draft"),
+    Column("method", String(20), comment="the method the operator has pinned; null for the noise-aware one"),
+    Column("created_at", BigInteger, nullable=False, comment="when the draft was made"),
+    Column("opened_at", BigInteger, comment="when the campaign opened"),
+    Column("closed_at", BigInteger, comment="when the campaign closed, or its deadline passed"),
+    Column("deadline", BigInteger, comment="when the campaign closes by itself; null for never"),
+    Column("erased_at", BigInteger, comment="when the readings were erased after the retention time"),
+    Column("reports", BigInteger, nullable=False, server_default="0", comment="reports stored and not withdrawn"),
+    Column("changes", BigInteger, nullable=False, comment="grows with everything that can change the results"),
+    Column("changed_at", BigInteger, nullable=False, comment="when changes last grew"),
+    Column("computed", BigInteger, nullable=False, comment="the number of changes that the newest results include"),
+    CheckConstraint("state IN ('draft', 'open', 'closed')", name="state"),
+    CheckConstraint("state = 'draft' OR manifest_sha256 IS NOT NULL", name="frozen"),
+    Index(None, "operator_key"),
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("campaign_key", Key, ForeignKey("campaigns.key", ondelete="CASCADE"), nullable=False, comment="campaign"),
+    Column("place", Integer, nullable=False, comment="place of the task in the manifest, from 0 on"),
+    Column("id", String(100), nullable=False, comment="name of the task in the manifest and in reports"),
+    Column("quota", BigInteger, comment="readings wanted; further ones are left out; null for no limit"),
+    Column(
+        "taken", BigInteger, nullable=False, server_default="0", comment="readings taken so far, where there is a quota"
+    ),
+    PrimaryKeyConstraint("campaign_key", "place"),
+    UniqueConstraint("campaign_key", "id"),
+)
+
+# No column ties an invitation to the participant it became: whoever handed out the link shall not find the readings.
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("key", Key, primary_key=True, comment="number of the invitation, by which its operator names it"),
+    Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="campaign it leads to"),
+    Column("token_hash", String(64), nullable=False, unique=True, comment="SHA-256 of the invitation's token"),
+    Column("created_at", BigInteger, nullable=False, comment="when it was made, or its token last replaced"),
+    Column("revoked_at", BigInteger, comment="when its operator took it back; null if he did not"),
+    Column("spent_by", String(64), comment="SHA-256 over the enrolment key that spent it; null while unspent"),
+    Index(None, "campaign_key"),
+)
+
+participants = Table(
+    "participants",
+    metadata,
+    Column("key", Key, primary_key=True, comment="number of the participant inside this database"),
+    Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="the one campaign he is in"),
+    Column("token_hash", String(64), nullable=False, unique=True, comment="SHA-256 of the participant's token"),
+    Column("label", String(16), nullable=False, comment="random name under which his claims are exported"),
+    Column("withdrawn_at", BigInteger, comment="when he withdrew and his readings were erased; null if he did not"),
+    UniqueConstraint("campaign_key", "label"),
+)
+
+reports = Table(
+    "reports",
+    metadata,
+    Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="campaign"),
+    Column(
+        "report_id", String(36), nullable=False, comment="the id the device gave it; stays when readings are erased"
+    ),
+    Column("participant_key", Key, ForeignKey("participants.key"), nullable=False, comment="who sent it"),
+    Column(
+        "content_hash", String(64), comment="SHA-256 of the report, tells a retry from a conflict; goes with readings"
+    ),
+    Column("received_at", BigInteger, nullable=False, comment="when it was stored"),
+    Column("readings", Integer, nullable=False, comment="how many of its readings were stored"),
+    PrimaryKeyConstraint("campaign_key", "report_id"),
+    Index(None, "participant_key"),
+)
+
+# The primary key is also the order on disk (SQLite): the readings of a participant lie together, so do a campaign's.
+readings = Table(
+    "readings",
+    metadata,
+    Column("campaign_key", Key, nullable=False, comment="campaign"),
+    Column("participant_key", Key, ForeignKey("participants.key"), nullable=False, comment="whose reading it is"),
+    Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
+    Column("value", BigInteger, nullable=False, comment="the noisy reading, in steps of the task's grid"),
+    PrimaryKeyConstraint("campaign_key", "participant_key", "place"),
+    ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
+    sqlite_with_rowid=False,
+)
+
+results = Table(
+    "results",
+    metadata,
+    Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="campaign"),
+    Column("version", Integer, nullable=False, comment="counts the results of a campaign, from 1 on"),
+    Column("method", String(20), nullable=False, comment="the method that found the truths"),
+    Column("reports", BigInteger, nullable=False, comment="reports that went in"),
+    Column("as_of", BigInteger, nullable=False, comment="when they were computed"),
+    Column("content", LargeBinary, nullable=False, comment="the results as they are sent out (JSON)"),
+    PrimaryKeyConstraint("campaign_key", "version"),
+)

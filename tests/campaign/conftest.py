@@ -1,0 +1,103 @@
+"""A real server on SQLite, and the command line to run campaigns with."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+
+import pytest
+
+from sottovoce.cli import main
+
+TOKEN = "operator-token-for-tests-0123456789abcdef"
+TASKS = "id,title,unit,low,high,grid,quota\n" + "".join(
+    f'hall-{n},"Hallway {n}, ground floor",m,0,50,0.10,{100 if n == 1 else ""}\n' for n in (1, 2, 3)
+)
+
+
+@dataclass(frozen=True)
+class Campaigns:
+    """The commands of one operator."""
+
+    url: str
+    token: str = TOKEN
+
+    def run(self, *arguments, **environment):
+        """Run ``sottovoce …`` in this process: a new one for each of many commands would take most of the time."""
+        variables = {"SOTTOVOCE_SERVER": self.url, "SOTTOVOCE_OPERATOR_TOKEN": self.token, "COLUMNS": "120"}
+        out, err = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setattr(sys, "argv", ["sottovoce", *map(str, arguments)])
+            for name, entry in (variables | environment).items():
+                patch.setenv(name, entry)
+            with pytest.raises(SystemExit) as end:
+                main()
+        return subprocess.CompletedProcess(arguments, end.value.code or 0, out.getvalue(), err.getvalue())
+
+    def __call__(self, *arguments):
+        """Run ``sottovoce campaign …``; what it prints as JSON."""
+        ran = self.run("campaign", *arguments, "--json")
+        assert ran.returncode == 0, ran.stderr
+        return json.loads(ran.stdout)
+
+    def refused(self, *arguments):
+        """Run ``sottovoce campaign …``, which must fail; what it says, in one line."""
+        ran = self.run("campaign", *arguments)
+        assert ran.returncode == 2, ran.stdout
+        assert self.token not in ran.stdout + ran.stderr
+        return " ".join(ran.stderr.split())
+
+
+@contextmanager
+def serving(database, **settings):
+    """``sottovoce serve`` in a process of its own: its address, and how to end it."""
+    command = [sys.executable, "-m", "sottovoce", "serve", "--database", database, "--port", "0", "--json"]
+    environment = {**os.environ, "SOTTOVOCE_OPERATOR_TOKEN": TOKEN, "SOTTOVOCE_LOG_LEVEL": "error", **settings}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.terminate()
+            assert process.wait(20) == 0
+
+
+@pytest.fixture(scope="session")
+def campaigns(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("server")
+    with serving(f"sqlite:///{folder}/campaigns.db") as url:
+        yield Campaigns(url)
+
+
+@pytest.fixture
+def serve():
+    """Run a server on a database for a while."""
+    return serving
+
+
+@pytest.fixture
+def operator():
+    """The commands with another token, or of another server."""
+    return Campaigns
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TASKS)
+    return path
+
+
+@pytest.fixture
+def draft(campaigns, tasks):
+    """The id of a new draft."""
+    return campaigns("create", tasks, "--title", "Hallways", "--noise", "fresh:0.5", "--distance", 1)["id"]
+
+
+@pytest.fixture
+def opened(campaigns, draft):
+    """The id of a new open campaign."""
+    campaigns("open", draft)
+    return draft

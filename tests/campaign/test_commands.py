@@ -1,0 +1,208 @@
+"""What an operator does from the command line, against a running server."""
+
+import json
+import stat
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from xml.etree import ElementTree
+
+import pytest
+
+import sottovoce as sv
+from command import rows_of
+from participant import Participant
+from sottovoce.lab.crowd import send_all
+from sottovoce.protocol import InvitationLink, Problem
+
+
+def private(path):
+    return stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+
+
+def results_of(campaigns, campaign, reports):
+    """The results, once they include so many reports; the server takes at most five seconds."""
+    end = time.monotonic() + 30
+    while (found := campaigns("results", campaign))["reports"] < reports:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    return found
+
+
+@pytest.mark.slow
+def test_from_draft_to_export(campaigns, draft, tmp_path):
+    assert draft in [entry["id"] for entry in campaigns("list")["campaigns"]]
+    opened = campaigns("open", draft)
+    assert opened["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)  # Laplace of scale 1, one apart
+    assert [task["quota"] for task in opened["tasks"]] == [100, None, None]
+    assert opened["tasks"][0]["title"] == "Hallway 1, ground floor"
+
+    links = tmp_path / "invitations.csv"
+    assert campaigns("invite", draft, "--count", 6, "--out", links)["count"] == 6
+    assert private(links)
+    invited = [row["link"] for row in rows_of(links)]
+    assert len(set(invited)) == 6
+    assert all(InvitationLink.parse(link).manifest_sha256 == opened["manifest_sha256"] for link in invited)
+
+    sent = send_all([{"hall-1": "12.5", "hall-2": "7"}] * 5 + [{"hall-1": "12.5", "hall-3": "9"}], invited)
+    assert (sent.reports, sent.readings, sent.refused) == (6, 12, {})
+    status = campaigns("status", draft)
+    assert (status["state"], status["reports"]) == ("open", 6)
+    assert status["counts"] == {"invitations": 6, "spent": 6, "revoked": 0, "participants": 6, "withdrawn": 0}
+
+    found = results_of(campaigns, draft, 6)
+    by_task = {entry["task"]: entry for entry in found["results"]}
+    assert [by_task[task]["claims"] for task in ("hall-1", "hall-2", "hall-3")] == [6, 5, 1]
+    assert by_task["hall-1"]["low"] < by_task["hall-1"]["truth"] < by_task["hall-1"]["high"]
+    assert by_task["hall-3"]["truth"] is None
+    text = " ".join(campaigns.run("campaign", "results", draft).stdout.split())
+    assert "hardly tell any one of your readings" in text
+    assert "Fewer than 5 claims, so withheld: 1 of 3 tasks" in text
+
+    for suffix in ("csv", "parquet", "jsonl"):
+        campaigns("export", draft, "claims", "--out", tmp_path / f"claims.{suffix}")
+        claims = sv.Claims.read(tmp_path / f"claims.{suffix}")
+        assert (len(claims), claims.n_users, claims.noise) == (12, 6, "fresh:0.5")
+        campaigns("export", draft, "results", "--out", tmp_path / f"results.{suffix}")
+    assert [row["claims"] for row in rows_of(tmp_path / "results.csv")] == ["6", "5", "1"]
+
+    assert campaigns("close", draft)["state"] == "closed"
+    assert "only open ones can be closed; draft comes first" in campaigns.refused("close", draft)
+    assert campaigns("results", draft)["reports"] == 6
+
+
+def test_whole_campaign_from_a_json_file(campaigns, tmp_path):
+    path = tmp_path / "campaign.json"
+    path.write_text(json.dumps({
+        "title": "Rooms", "noise": "gaussian:3", "distance": 0.3, "unit": "participant", "readings": 1,
+        "deadline": "2100-01-01T00:00:00+01:00", "purpose": "To know.", "asked_by": "The museum",
+        "tasks": [{"id": "room", "low": 0, "high": 1e2, "grid": 0.1}],
+    }))  # fmt: skip
+    made = campaigns("create", path, "--title", "Halls", "--method", "median")
+    assert made["title"] == "Halls"  # an option wins over the file
+    assert (made["distance"], made["tasks"][0]["grid"]) == ("0.3", "0.1")
+    assert (made["deadline"], made["method"]) == ("2099-12-31T23:00:00Z", "median")
+
+
+def test_next_version_starts_where_the_last_one_stands(campaigns, opened):
+    made = campaigns("create", "--previous", opened, "--noise", "fresh:0.4")
+    assert (made["version"], made["previous"], made["noise"], len(made["tasks"])) == (2, opened, "fresh:0.4", 3)
+
+
+def test_draft_is_deleted_and_open_campaign_is_not(campaigns, draft):
+    campaigns("delete", draft)
+    assert "there is no such campaign" in campaigns.refused("status", draft)
+
+
+def test_method_can_be_pinned_and_released(campaigns, opened):
+    assert campaigns("method", opened, "crh")["method"] == "crh"
+    assert campaigns("method", opened)["method"] is None
+    assert "only drafts can be deleted; make a new version" in campaigns.refused("delete", opened)
+
+
+def test_revoked_and_replaced_links_let_nobody_in(campaigns, opened, tmp_path):
+    made = campaigns("invite", opened, "--count", 3)["invitations"]
+    campaigns("revoke", opened, made[0]["number"])
+    renewed = campaigns("renew", opened, made[1]["number"])["link"]
+    states = {entry["id"]: entry["state"] for entry in campaigns("invitations", opened)["invitations"]}
+    assert [states[one["number"]] for one in made] == ["revoked", "unspent", "unspent"]
+    participant = Participant(tmp_path / "participant.db")
+    for link, code in ((made[0]["link"], "invitation_revoked"), (made[1]["link"], "invitation_unknown")):
+        with pytest.raises(Problem) as refused:
+            participant.join(InvitationLink.parse(link))
+        assert refused.value.code == code
+    assert participant.join(InvitationLink.parse(renewed)).campaign == opened
+    participant.file.close()
+    assert "it has been used" in campaigns.refused("revoke", opened, made[1]["number"])
+
+
+def test_links_are_never_overwritten(campaigns, opened, tmp_path):
+    links = tmp_path / "links.csv"
+    links.write_text("earlier links\n")
+    assert "links that nobody can show again; name another" in campaigns.refused("invite", opened, "--out", links)
+    assert "there is no folder" in campaigns.refused("invite", opened, "--out", tmp_path / "nowhere" / "links.csv")
+    assert links.read_text() == "earlier links\n"
+    assert campaigns("invitations", opened)["invitations"] == []  # refused before any was made
+
+
+def test_qr_codes_are_pictures_for_their_owner_only(campaigns, opened, tmp_path):
+    numbers = [
+        one["number"] for one in campaigns("invite", opened, "--count", 2, "--qr", tmp_path / "qr")["invitations"]
+    ]
+    assert private(tmp_path / "qr")
+    for number in numbers:
+        picture = tmp_path / "qr" / f"invitation-{number}.svg"
+        assert private(picture)
+        assert ElementTree.parse(picture).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_operators_see_their_own_campaigns_only(campaigns, operator, opened):
+    added = campaigns("operators", "add", "Ada")
+    ada = operator(campaigns.url, added["token"])
+    assert ada("list") == {"campaigns": []}
+    assert "there is no such campaign" in ada.refused("status", opened)
+    assert "only administrators" in ada.refused("operators", "list")
+    renewed = operator(campaigns.url, campaigns("operators", "renew", added["id"])["token"])
+    assert renewed("list") == {"campaigns": []}
+    assert "token" in ada.refused("list")
+    campaigns("operators", "revoke", added["id"])
+    assert "token" in renewed.refused("list")
+    entries = {entry["name"]: entry["revoked_at"] for entry in campaigns("operators", "list")["operators"]}
+    assert entries["Ada"] is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("title,unit\nHall,m\n", "there is no column 'id'"),
+        ("id,low,high,grid,colour\na,0,1,0.1,red\n", "column 'colour' means nothing"),
+        ("id,low,high,grid\na,0,1,0.1,red\n", "line 2 has more cells than columns"),
+        ("id,low,high,grid,quota\na,0,1,0.1,few\n", "quota 'few' in line 2"),
+        ("id,low,high,grid\na,0,wide,0.1\n", "wide"),
+        ("id,low,high,grid\na,5,1,0.1\n", "range 5 to 1 of task 'a'"),
+        ("id,low,high,grid\n", "tasks"),
+    ],
+    ids=["no id", "strange column", "long line", "bad quota", "bad number", "empty range", "no task"],
+)
+def test_tasks_that_make_no_sense_are_refused(campaigns, tmp_path, text, told):
+    path = tmp_path / "tasks.csv"
+    path.write_text(text)
+    assert told in campaigns.refused("create", path, "--title", "T", "--noise", "fresh:0.5", "--distance", 1)
+
+
+def test_what_is_missing_is_named(campaigns, tasks):
+    assert "noise: a campaign needs it" in campaigns.refused("create", tasks, "--title", "T")
+    assert "tasks: a campaign needs it" in campaigns.refused("create", "--title", "T")
+
+
+def test_token_is_needed_and_never_shown(campaigns, operator):
+    ran = campaigns.run("campaign", "list", SOTTOVOCE_OPERATOR_TOKEN="")
+    assert ran.returncode == 2
+    assert "set SOTTOVOCE_OPERATOR_TOKEN" in ran.stderr
+    assert "token" in operator(campaigns.url, "wrong-token-0123456789").refused("list")
+    assert campaigns.token not in campaigns.run("campaign", "list", "--help").stdout
+
+
+def test_token_does_not_travel_unencrypted(operator):
+    told = operator("http://sense.example").refused("list")
+    assert "whoever is on the way could read the token; use https, or take the risk with --insecure-http" in told
+
+
+def test_what_is_not_a_campaign_server_is_told(operator):
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/api/campaigns" else 418)
+            self.end_headers()
+            self.wfile.write(b"<p>Welcome</p>")
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
+        Thread(target=other.serve_forever, daemon=True).start()
+        place = f"http://127.0.0.1:{other.server_port}"
+        assert "it does not answer like a campaign server" in operator(place).refused("list")
+        assert "it answers with status 418" in operator(place).refused("status", "x")
+        other.shutdown()
+    assert f"{place}: " in (told := operator(place).refused("list"))
+    assert "refused" in told

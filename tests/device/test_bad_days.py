@@ -1,0 +1,107 @@
+"""Real processes, killed and raced: each task is noised once all the same, and every attempt sends the same bytes."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from campaign_server import campaign_server
+from hallways import manifest
+from sottovoce.device import ParticipantFile
+from sottovoce.protocol import Report
+
+DRIVER = Path(__file__).with_name("driver.py")
+
+
+def files_of(folder):
+    files = sorted(folder.glob("*.db"))
+    for path in files:
+        with ParticipantFile(path) as file:
+            yield file
+
+
+def check_that_each_task_was_noised_once(server, folder):
+    """What the files hold is all that ever arrived, and each participant has one report, delivered."""
+    written = set()
+    for file in files_of(folder):
+        (release,) = file.releases()
+        assert release.state == "delivered", file.path
+        assert [reading.task for reading in Report.parse(release.body).readings] == ["hall-1", "hall-2"]
+        written.add(release.body)
+    assert set(server.bodies) == written
+    assert len(server.reports) == len(written) == len(list(folder.glob("*.db")))
+    assert len(server.enrolments) == len(written)
+
+
+@pytest.mark.slow
+def test_a_device_killed_at_any_line_draws_no_noise_twice(server, tmp_path):
+    links = [str(server.invite()) for _ in range(81)]
+    ran = subprocess.run(
+        [sys.executable, DRIVER, "kill", tmp_path, *links], capture_output=True, text=True, timeout=300
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 80  # every link had a line of its own to die at
+    check_that_each_task_was_noised_once(server, tmp_path)
+    assert len(server.bodies) > len(server.reports)  # some died after the server had their report
+
+
+@pytest.mark.slow
+def test_the_command_killed_at_any_time_draws_no_noise_twice(server, tmp_path):
+    (tmp_path / "readings.csv").write_text("task,value\nhall-1,12.3\nhall-2,45.6\n")
+    chance = random.Random(5)
+    folder = tmp_path / "files"
+    for number in range(4):
+        path = folder / f"{number}.db"
+        join = [sys.executable, "-m", "sottovoce", "join", str(server.invite()), "--yes", "--json", "--file", path]
+        subprocess.run(join, check=True, capture_output=True)
+        submit = [sys.executable, "-m", "sottovoce", "submit", tmp_path / "readings.csv", "--file", path]
+        server.trouble("/reports", "lost", times=2)
+        for _ in range(3):
+            process = subprocess.Popen(submit, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(chance.uniform(0.3, 1.2))
+            process.kill()
+            process.wait()
+        server.troubles.clear()
+        subprocess.run(submit, capture_output=True)
+    check_that_each_task_was_noised_once(server, folder)
+
+
+@pytest.mark.slow
+def test_processes_with_one_file_make_one_release(server, tmp_path):
+    path = tmp_path / "one.db"
+    command = [sys.executable, DRIVER, "race", str(server.invite()), path]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    racers = [subprocess.Popen(command, **pipes) for _ in range(6)]
+    time.sleep(1.0)  # until all have loaded; the race is fair or not, the outcome is the same
+    for racer in racers:
+        racer.stdin.write("\n")
+        racer.stdin.flush()
+    told = [racer.communicate(timeout=60) for racer in racers]
+    assert [error for _, error in told] == [""] * 6
+    assert sorted(outcome.strip() for outcome, _ in told) == ["already_released"] * 5 + ["released"]
+    check_that_each_task_was_noised_once(server, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_full_disk_sends_nothing_and_loses_nothing(tmp_path):
+    tasks = [{"id": f"hall-{n}", "low": 0, "high": 100, "grid": "0.1"} for n in range(3000)]
+    with campaign_server(manifest(tasks=tasks, readings=3000)) as server:
+        path = tmp_path / "p.db"
+        command = [sys.executable, "-m", "sottovoce"]
+        readings = tmp_path / "readings.csv"
+        readings.write_text("task,value\n" + "".join(f"{task['id']},5\n" for task in tasks))
+        subprocess.run(
+            [*command, "join", str(server.invite()), "--yes", "--json", "--file", path], check=True, capture_output=True
+        )
+        submit = [*command, "submit", str(readings), "--file", str(path)]
+        full = subprocess.run(
+            ["bash", "-c", 'ulimit -f 60; exec "$@"', "bash", *submit], capture_output=True, text=True
+        )  # fmt: skip
+        assert full.returncode == 2, full.stderr
+        assert "make room on the disk" in " ".join(full.stderr.split())
+        assert server.bodies == []
+        assert subprocess.run(submit, capture_output=True).returncode == 0
+        assert len(server.reports) == 1

@@ -1,0 +1,102 @@
+"""What no client should send: a clear problem, and nothing stored."""
+
+import json
+
+import pytest
+
+DEEP = b'{"report_id":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
+@pytest.fixture
+def send(server):
+    campaign = server.opened()
+    token = server.participants(campaign, 1)[0]
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    good = json.dumps(server.body(campaign, [1, 2, 3]))
+
+    def send(content, **other):
+        return server.client.post(f"/api/campaigns/{campaign}/reports", content=content, headers=headers | other)
+
+    send.good, send.server, send.campaign = good, server, campaign
+    return send
+
+
+def test_hostile_reports_store_nothing(send):
+    good = send.good
+    first = '{"task": "hall-0", "value": 1}'
+    assert first in good
+    cases = [
+        (b"", 400, "bad_json"),
+        (b"{", 400, "bad_json"),
+        (b"\xff\xfe", 400, "bad_json"),
+        (b"[]", 422, "bad_report"),
+        (b"null", 422, "bad_report"),
+        (good.replace('"value": 1}', '"value": 1.5}'), 422, "float_in_report"),
+        (good.replace('"value": 1}', '"value": 1.0}'), 422, "float_in_report"),
+        (good.replace('"value": 1}', '"value": 1e2}'), 422, "float_in_report"),
+        (good.replace('"value": 1}', '"value": NaN}'), 400, "bad_json"),
+        (good.replace('"value": 1}', '"value": -Infinity}'), 400, "bad_json"),
+        (good.replace('"value": 1}', f'"value": {"9" * 400}}}'), 422, "number_too_large"),
+        (good.replace('"value": 1}', f'"value": {2**63}}}'), 422, "number_too_large"),
+        (good.replace('"value": 1}', '"value": "1"}'), 422, "bad_report"),
+        (good.replace('"value": 1}', '"value": true}'), 422, "bad_report"),
+        (good.replace('"value": 1}', '"value": null}'), 422, "bad_report"),
+        (good.replace('"value": 1}', '"value": 1, "value": 2}'), 400, "bad_json"),
+        (good.replace('"value": 1}', '"value": 1, "name": "me"}'), 422, "bad_report"),
+        (good.replace("hall-0", "attic"), 422, "unknown_task"),
+        (good.replace("hall-0", "\\ud800"), 400, "bad_json"),
+        (good.replace("hall-0", "hall-0\\u0000"), 422, "unknown_task"),
+        (good.replace("hall-1", "hall-0"), 422, "repeated_task"),
+        (good.replace('"report_id": "', '"report_id": "x'), 422, "bad_report"),
+        (DEEP, 400, "too_deep"),
+    ]
+    for content, status, code in cases:
+        answer = send(content)
+        assert (answer.status_code, answer.json()["code"]) == (status, code), content[:80]
+        assert answer.headers["content-type"] == "application/problem+json"
+    assert send(good, **{"Content-Type": "text/plain"}).json()["code"] == "unsupported_media_type"
+    server = send.server
+    assert (server.rows("reports"), server.rows("readings")) == (0, 0)
+    assert send(good).status_code == 201
+
+
+def test_large_bodies_are_not_read(send):
+    for content in (b"x" * 30_000_000, (b"x" * 100_000 for _ in range(300))):  # with a length, and without
+        answer = send(content)
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+        assert "262,144" in answer.json()["detail"]  # by the limit on reading, before any parser had a say
+    answer = send.server.client.post(
+        "/api/campaigns", content=b"x" * 30_000_000, headers=send.server.operator | {"Content-Type": "application/json"}
+    )
+    assert answer.json()["code"] == "too_large"
+
+
+def test_rights_are_asked_before_a_body_is_read(send):
+    answer = send.server.client.post(
+        "/api/campaigns", content=b"[" * 1_000_000, headers={"Content-Type": "application/json"}
+    )
+    assert answer.json()["code"] == "unauthorised"
+
+
+def test_hostile_campaigns_store_nothing(send):
+    good = {
+        "title": "t", "tasks": [{"id": "a", "low": 0, "high": 9, "grid": 1}], "noise": "fresh:0.5", "distance": 1,
+    }  # fmt: skip
+    text = json.dumps(good)
+    cases = [
+        (text.replace('"distance": 1', '"distance": NaN'), 400, "bad_json"),
+        (text.replace('"distance": 1', '"distance": 1e999'), 422, "bad_manifest"),
+        (text.replace('"distance": 1', f'"distance": {"9" * 400}'), 422, "number_too_large"),
+        (text.replace('"distance": 1', f'"distance": 0.{"9" * 400}'), 422, "bad_number"),
+        (text.replace('"distance": 1', '"distance": 1, "distance": 2'), 400, "bad_json"),
+        (text.replace('"distance": 1', '"distance": [1]'), 422, "bad_request"),
+        (text.replace('"title": "t"', '"title": "\\u0000"'), 422, "bad_manifest"),
+        (text.replace('"title": "t"', '"title": 1.5'), 422, "bad_request"),
+        (b"[" * 1_000_000, 400, "too_deep"),
+    ]
+    headers = send.server.operator | {"Content-Type": "application/json"}
+    before = send.server.rows("campaigns")
+    for content, status, code in cases:
+        answer = send.server.client.post("/api/campaigns", content=content, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (status, code), content[:200]
+    assert send.server.rows("campaigns") == before
