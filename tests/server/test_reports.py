@@ -176,7 +176,8 @@ def test_the_fast_parser_and_the_strict_one_agree(values, canonical):
     assert sorted(fast.readings) == sorted(Contents.of(strict).readings)
     assert fast.content_hash == strict.content_hash == sha256_of(exact)
     assert strict.bytes() == exact
-    assert (_read_canonical(exact) is not None) == all(len(task) <= 100 for task in values)
+    plain = all(len(task) <= 100 and json.dumps(task, ensure_ascii=False) == f'"{task}"' for task in values)
+    assert (_read_canonical(exact) is not None) == plain
 
 
 @pytest.mark.parametrize(

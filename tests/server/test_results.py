@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 
 import pyarrow.parquet
 import pytest
@@ -94,6 +95,39 @@ def test_versions_are_kept_and_only_made_when_something_changed(server, campaign
     ]  # fmt: skip
     assert server.client.get(f"{address}/results/versions/2").json()["method"] == "noise-aware"
     assert server.client.get(f"{address}/results/versions/9").status_code == 404
+
+
+def test_a_warm_start_gives_the_same_answer_sooner(server, campaign):
+    """Up to the tolerance of the iteration: a few millionths of the spread of a task's claims."""
+    server.crowd(campaign, 12)
+    server.recompute()
+    server.crowd(campaign, 2)
+    jobs, fits = server.state.jobs, {}
+    (key,) = jobs._fits
+    fits["warm"] = jobs._load(key)[0].fit(jobs._fits[key])
+    fits["cold"] = jobs._load(key)[0].fit()
+    warm, cold = (fits[name].truths_ for name in ("warm", "cold"))
+    assert warm == pytest.approx(cold, abs=1e-4 * float(fits["cold"]._spreads.max()))
+    assert fits["warm"].n_iter_ < fits["cold"].n_iter_
+    server.recompute()
+    assert [entry["truth"] for entry in server.results(campaign)["results"]] == pytest.approx(warm.tolist())
+    assert jobs._fits[key]._earlier is None  # nor are all earlier fits kept
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_jobs_go_on_when_warming_up_fails(server, campaign, monkeypatch):
+    def fail():
+        raise OverflowError
+
+    monkeypatch.setattr("sottovoce.server.jobs.warm_up", fail)
+    server.crowd(campaign, 5)
+    server.clock.pass_time(seconds=2)
+    server.state.jobs.start()
+    end = time.monotonic() + 20
+    while server.results(campaign)["reports"] < 5 and time.monotonic() < end:
+        time.sleep(0.05)
+    server.state.jobs.close()
+    assert server.results(campaign)["reports"] == 5
 
 
 def test_the_operator_can_pin_the_method(server, campaign, tmp_path):

@@ -9,7 +9,6 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-
 _MOST_GATHERED = 64 << 10  # bytes
 
 

@@ -9,6 +9,7 @@ from threading import Event, Thread
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from sottovoce.discovery import TruthDiscovery
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server.clock import Clock
 from sottovoce.server.metrics import Metrics
@@ -35,11 +36,12 @@ _QUIET_MILLISECONDS = 2_000
 _ENOUGH_CHANGES = 100
 _ENOUGH_SHARE = 0.5
 _PATIENCE = 10  # and then not before so many times the time that the last computation took
+_FITS_KEPT = 16
 _DAY = 86_400_000
 
 
 class Jobs:
-    """The background thread. Whatever it knows is in the database, so a restart loses nothing."""
+    """The background thread. Whatever matters is in the database, so a restart loses nothing but a head start."""
 
     def __init__(self, engine: Engine, writer: Writer, clock: Clock, settings: Settings, metrics: Metrics) -> None:
         self._engine = engine
@@ -50,6 +52,7 @@ class Jobs:
         self._stop = Event()
         self._thread = Thread(target=self._work, name="jobs", daemon=True)
         self._not_before = 0.0
+        self._fits: dict[int, TruthDiscovery] = {}  # of the campaigns computed last, the newest at the end
         self._failed: dict[int, int] = {}  # campaigns whose results could not be computed, and at how many changes
 
     def start(self) -> None:
@@ -60,7 +63,10 @@ class Jobs:
         self._thread.join(timeout=2)  # a long computation is given up: the next start does it again
 
     def _work(self) -> None:
-        warm_up()
+        try:
+            warm_up()
+        except Exception:  # results may fail likewise, and say so; deadlines and retention must not stop for that
+            log.error("warming up failed", exc_info=True)
         while not self._stop.wait(_EVERY_SECONDS):
             try:
                 self.tick()
@@ -96,7 +102,8 @@ class Jobs:
         started = time.perf_counter()
         try:
             computation, included = self._load(campaign_key)
-            content = computation.results(version=0, as_of=self._clock())
+            fit = computation.fit(self._fits.get(campaign_key))
+            content = computation.results(fit, version=0, as_of=self._clock())
         except SQLAlchemyError:
             raise
         except Exception:
@@ -105,6 +112,7 @@ class Jobs:
             log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
             return
         self._failed.pop(campaign_key, None)
+        self._remember(campaign_key, fit)
 
         def keep(connection: Connection) -> int | None:
             mark_computed(connection, campaign_key, included)
@@ -122,6 +130,14 @@ class Jobs:
         self._not_before = time.monotonic() + _PATIENCE * seconds
         self._metrics.result_seconds.observe(seconds)
         log.info("results", extra={"campaign": campaign_key, "version": version, "reports": content["reports"]})
+
+    def _remember(self, campaign_key: int, fit: TruthDiscovery | None) -> None:
+        """The next computation begins with this one; only the campaigns computed last are remembered."""
+        self._fits.pop(campaign_key, None)
+        if fit is not None:
+            self._fits[campaign_key] = fit
+        if len(self._fits) > _FITS_KEPT:
+            self._fits.pop(next(iter(self._fits)))
 
     def _load(self, campaign_key: int) -> tuple[Computation, int]:
         with _snapshot(self._engine) as connection:
@@ -147,6 +163,7 @@ class Jobs:
             while not self._writer.run_and_wait(partial(erase_some, campaign_key=campaign_key, now=self._clock())):
                 if self._stop.is_set():
                     return
+            self._remember(campaign_key, None)
             log.info("readings erased", extra={"campaign": campaign_key})
 
 

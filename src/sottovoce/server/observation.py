@@ -22,7 +22,7 @@ class Observation:
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
-        # There are only so many routes, methods and statuses; looking for their figures anew takes longer than counting.
+        # There are only so many routes, methods and statuses; to look their figures up takes longer than to count.
         self._counter, self._timer = cache(metrics.requests.labels), cache(metrics.request_seconds.labels)
         self._prefix, self._numbers = secrets.token_hex(4), count()
 

@@ -94,10 +94,10 @@ def tell_problems(app: FastAPI) -> None:
 
 def _methods_at(app: FastAPI, path: str) -> list[str]:
     """The methods of an address. The framework names only those of the first route that fits."""
-    found = {
-        method.upper()
-        for template, methods in app.openapi()["paths"].items()
-        if re.fullmatch(re.sub(r"\\?\{\w+\\?\}", "[^/]+", re.escape(template)), path)
-        for method in methods
-    }
-    return sorted(found)
+    described = app.openapi()["paths"]
+    fitting = [path] if path in described else [template for template in described if _fits(template, path)]
+    return sorted({method.upper() for template in fitting for method in described[template]})
+
+
+def _fits(template: str, path: str) -> bool:
+    return re.fullmatch(re.sub(r"\\?\{\w+\\?\}", "[^/]+", re.escape(template)), path) is not None

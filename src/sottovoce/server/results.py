@@ -15,6 +15,7 @@ from sottovoce.server.clock import moment
 from sottovoce.server.storage.claims import Readings
 
 LEVEL = 0.95  # of the intervals
+_NOT_WORTH_TELLING = 1e-3  # a move of a truth by this share of its interval
 
 
 def guarantee_of(manifest: Manifest) -> dict[str, Any]:
@@ -47,9 +48,21 @@ class Computation:
     def method_name(self) -> str:
         return self.method or NoiseAware.name
 
-    def results(self, version: int, as_of: int) -> dict[str, Any]:
+    def fit(self, earlier: TruthDiscovery | None = None) -> TruthDiscovery | None:
+        """Truths and weights; None where there is no reading. An earlier fit by the same method makes it quicker."""
+        if not len(self.readings):
+            return None
+        options: dict[str, Any] = {"noise": self.manifest.law} if self.method_name == NoiseAware.name else {}
+        method = METHODS[self.method_name](**options)
+        with warnings.catch_warnings():
+            # Said in the results instead.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit = method.fit(self.claims(), start=earlier if type(earlier) is type(method) else None)
+        fit._earlier = None  # or each would hold on to all those before it
+        return fit
+
+    def results(self, fit: TruthDiscovery | None, version: int, as_of: int) -> dict[str, Any]:
         """The results as they are sent out. Tasks with too few claims are listed, with their truth withheld."""
-        fit = self._fit() if len(self.readings) else None
         rows = {} if fit is None else _rows(fit)
         tasks = []
         for place, task in enumerate(self.manifest.tasks):
@@ -86,14 +99,6 @@ class Computation:
         readings = self.readings
         return Claims.from_arrays(readings.participants, readings.places, readings.values(self.manifest))
 
-    def _fit(self) -> TruthDiscovery:
-        options: dict[str, Any] = {"noise": self.manifest.law} if self.method_name == NoiseAware.name else {}
-        method = METHODS[self.method_name](**options)
-        with warnings.catch_warnings():
-            # Said in the results instead.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return method.fit(self.claims())
-
 
 def warm_up() -> None:
     """Load the compiled kernels before the first results need them."""
@@ -107,9 +112,28 @@ def encode(results: dict[str, Any]) -> bytes:
 
 
 def same_findings(one: bytes, other: bytes) -> bool:
-    """Whether two results say the same, whatever their version and time."""
+    """Whether two results say the same, whatever their version and time.
+
+    The same claims give the same truths up to the tolerance of the iteration, which depends on where it began.
+    """
     first, second = json.loads(one), json.loads(other)
-    return all(first[name] == second[name] for name in first if name not in ("version", "as_of"))
+    tasks = zip(first.pop("results"), second.pop("results"), strict=True)
+    return all(first[name] == second[name] for name in first if name not in ("version", "as_of")) and all(
+        _same_task(before, after) for before, after in tasks
+    )
+
+
+def _same_task(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    figures = ("truth", "low", "high")
+    if any(one[name] != other[name] for name in one if name not in figures):
+        return False
+    width = abs(one["high"] - one["low"]) if None not in (one["low"], one["high"]) else 0.0
+    return all(
+        one[name] == other[name]
+        if None in (one[name], other[name])
+        else math.isclose(one[name], other[name], rel_tol=1e-12, abs_tol=_NOT_WORTH_TELLING * width)
+        for name in figures
+    )
 
 
 def _rows(fit: TruthDiscovery) -> dict[int, tuple[float | None, float | None, float | None, int]]:

@@ -12,7 +12,7 @@ from sottovoce.protocol.canonical import LARGEST_INTEGER, sha256_of
 from sottovoce.protocol.manifest import MOST_TASKS
 from sottovoce.protocol.report import Report
 
-# A name without signs that JSON escapes, of at most as many letters as the protocol allows; an integer as it is spelled.
+# A name without signs that JSON escapes, at most as long as the protocol allows; an integer as it is spelled.
 _READING = r'\{"task":"[^"\\\x00-\x1f]{1,100}","value":(?:0|-?[1-9][0-9]{0,18})\}'
 _REPORT = re.compile(
     r'\{"manifest_sha256":"([0-9a-f]{64})",'

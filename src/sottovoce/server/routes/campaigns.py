@@ -324,7 +324,7 @@ def _first_results(
 ) -> None:
     """Results exist from the opening on, and say that nothing is known yet."""
     empty = Computation(manifest, guarantee, row.method, NO_READINGS, 0, server.settings.least_claims)
-    content = encode(empty.results(version=1, as_of=now))
+    content = encode(empty.results(None, version=1, as_of=now))
     add_results(connection, row.key, 1, empty.method_name, 0, now, content)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, HTTPException, Path
 from pydantic import BaseModel, Field
 from sqlalchemy import Row
 
@@ -83,6 +83,12 @@ async def list_all(_: Administrator, server: Server) -> OperatorList:
 async def me(operator: Operator) -> OperatorEntry:
     """Whose token this is."""
     return OperatorEntry(**_entry(operator))
+
+
+@router.delete("/me", include_in_schema=False)
+async def not_by_that_name() -> None:
+    """Operators are removed by their number alone; the route below would take this for a bad one."""
+    raise HTTPException(405)
 
 
 @router.delete(

@@ -1,0 +1,53 @@
+// Talking to the campaign server, which is not trusted: its answers are checked before use.
+
+import { canonicalBytes, Problem } from "./manifest.js";
+
+const API = new URL("../api/", import.meta.url);
+const PATIENCE = 15_000; // milliseconds
+const PASSING = [408, 425, 429]; // and all from 500 on: the same may succeed later
+
+export const lookUp = async (invitation) => text((await ask("invitations/look-up", { invitation })).campaign_id, /^[\w-]{1,64}$/);
+export const manifestBytes = (campaign) => send("GET", `campaigns/${campaign}/manifest`);
+export const report = async (campaign, token, body) => json(await send("POST", `campaigns/${campaign}/reports`, body, token));
+export const withdraw = (campaign, token) => send("DELETE", `campaigns/${campaign}/participation`, null, token);
+
+export async function enrol(invitation, enrolment_key) {
+  const answer = await ask("enrolments", { invitation, enrolment_key });
+  return [text(answer.campaign_id, /^/), text(answer.participant_token, /^[\x21-\x7e]{16,256}$/)];
+}
+
+const ask = async (path, content) => json(await send("POST", path, canonicalBytes(content)));
+
+async function send(method, path, body, token) {
+  const headers = { Accept: "application/json" };
+  if (body) headers["Content-Type"] = "application/json";
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const signal = AbortSignal.timeout(PATIENCE);
+  const manners = { redirect: "error", credentials: "omit", cache: "no-store" };
+  let answer, content;
+  try {
+    answer = await fetch(new URL(path, API), { method, headers, body, signal, ...manners });
+    content = new Uint8Array(await answer.arrayBuffer());
+  } catch {
+    throw new Problem("unreachable", {}, { later: true });
+  }
+  if (answer.ok) return content;
+  // A refusal that is not the protocol's came from somebody else: it is no answer.
+  const later = PASSING.includes(answer.status) || answer.status >= 500;
+  const isProblem = answer.headers.get("Content-Type")?.startsWith("application/problem+json");
+  const code = isProblem ? text(json(content).code, /^[a-z_]{1,40}$/) : later ? "unavailable" : "bad_answer";
+  throw new Problem(code, {}, { later, retryAfter: Number(answer.headers.get("Retry-After")) || 0 });
+}
+
+function json(content) {
+  try {
+    return Object(JSON.parse(new TextDecoder().decode(content)));
+  } catch {
+    throw new Problem("bad_answer");
+  }
+}
+
+function text(found, pattern) {
+  if (typeof found === "string" && pattern.test(found)) return found;
+  throw new Problem("bad_answer");
+}

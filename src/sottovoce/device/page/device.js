@@ -1,0 +1,177 @@
+// The device in the browser: joining, releasing, sending, withdrawing, in the manner of the installed client.
+
+import * as client from "./client.js";
+import { exactNumber } from "./exact.js";
+import { canonicalBytes, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
+import { checkLimits, checkTotal, judge } from "./promise.js";
+import { change, read, spentBy } from "./store.js";
+
+const SENT_AFTER = 1000; // milliseconds after the tap: how long the draw took must not show
+const [FIRST_PAUSE, LONGEST_PAUSE] = [2000, 60_000];
+
+const now = () => new Date().toISOString();
+
+/** Tells this tab that the record has changed, here or in another. */
+export const changes = new EventTarget();
+const otherTabs = new BroadcastChannel("sottovoce");
+otherTabs.onmessage = () => changes.dispatchEvent(new Event("change"));
+function changed() {
+  otherTabs.onmessage();
+  otherTabs.postMessage("");
+}
+
+/** Token and hash of an invitation link; nothing where the address is none. */
+export function readLink({ pathname, hash: fragment }) {
+  const token = pathname.split("/").at(-1);
+  const [, hash] = /^#sha256=([0-9a-f]{64})$/.exec(fragment) ?? [];
+  if (token && (!/^[\w-]{16,128}$/.test(token) || (fragment && !hash))) throw new Problem("bad_link");
+  return token && { token, hash };
+}
+
+/** What was agreed to by this very link before. */
+export const joinedBy = ({ token, hash }, { memberships }) =>
+  Object.values(memberships).find((one) => one.invitation === token && (!hash || one.manifest_sha256 === hash));
+
+/** What a link invites to. This spends nothing. */
+export async function offered({ token, hash }) {
+  if (!hash) throw new Problem("link_without_hash");
+  const campaign = await client.lookUp(token);
+  const bytes = await client.manifestBytes(campaign);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  if (found !== hash) throw new Problem("manifest_mismatch");
+  const manifest = parseManifest(bytes);
+  if (manifest.campaign !== campaign) throw new Problem("bad_answer");
+  return { campaign, manifest, manifest_sha256: hash, invitation: token };
+}
+
+/** What an offer promises; a problem if that is weaker than the participant's limits, by itself or with all before. */
+export function judged({ manifest }, record) {
+  const promise = judge(manifest, record.limits);
+  checkTotal(spentBy(record), promise, record.limits);
+  return promise;
+}
+
+/** Agree to an offer, write that down, and enrol. Only this spends the invitation; repeated, it gets the same answer. */
+export async function join(offer) {
+  const { campaign, manifest_sha256: hash, invitation } = offer;
+  await change((record) => {
+    const before = record.memberships[campaign];
+    const same = before?.manifest_sha256 === hash;
+    if (before?.withdrawn_at) throw new Problem("withdrawn");
+    if (same && (before.participant_token || before.invitation === invitation)) return;
+    if (before && !same && answeredIn(record, campaign).length) throw new Problem("manifest_changed");
+    const enrolment_key = crypto.randomUUID() + crypto.randomUUID();
+    record.memberships[campaign] = { ...offer, ...judged(offer, record), enrolment_key };
+    record.consents.push({ ...offer, given_at: now() });
+  });
+  navigator.storage.persist(); // a full disk must not cost the ledger
+  await enrol(campaign).finally(changed);
+}
+
+/** The participant's token. */
+export function enrol(campaign) {
+  return navigator.locks.request("enrolment", async () => {
+    const { participant_token: known, invitation, enrolment_key: key } = (await read()).memberships[campaign];
+    if (known) return known;
+    const [enrolled, token] = await client.enrol(invitation, key);
+    if (enrolled !== campaign) throw new Problem("bad_answer");
+    await change(({ memberships }) => Object.assign(memberships[campaign], { participant_token: token, enrolment_key: null }));
+    return token;
+  });
+}
+
+// Started with the page, so that both are of the same version.
+const worker = new Worker(new URL("noise-worker.js", import.meta.url), { type: "module" });
+
+function drawn(noise, tasks, readings) {
+  const { port1, port2 } = new MessageChannel();
+  worker.postMessage({ noise, tasks, readings }, [port2]);
+  return new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+}
+
+/** Draw noise for these readings (a Map), once and for all. The release is on the disk, and queued, when this returns. */
+export async function release({ campaign, manifest, manifest_sha256, epsilon, delta }, readings) {
+  const tapped = performance.now();
+  const noisy = await drawn(manifest.noise, manifest.tasks, readings);
+  const report_id = crypto.randomUUID();
+  const body = canonicalBytes({ report_id, manifest_sha256, readings: noisy });
+  await change((record) => {
+    check(campaign, readings, record); // noise that is not written down was seen by nobody
+    record.releases.push({ report_id, campaign, epsilon, delta, readings: noisy, body, released_at: now(), state: "queued" });
+  });
+  changed();
+  setTimeout(flush, tapped + SENT_AFTER - performance.now());
+  return noisy;
+}
+
+export const answeredIn = ({ releases }, campaign) =>
+  releases.flatMap((one) => (one.campaign === campaign ? one.readings.map(({ task }) => task) : []));
+
+function check(campaign, readings, record) {
+  const joined = record.memberships[campaign];
+  const answered = answeredIn(record, campaign);
+  if (joined.withdrawn_at) throw new Problem("withdrawn");
+  if (!readings.size || ![...readings.values()].every(exactNumber)) throw new Problem("bad_reading");
+  if (answered.some((task) => readings.has(task))) throw new Problem("already_released");
+  if (answered.length && readingsComeAtOnce(joined.manifest)) throw new Problem("one_release_only");
+  if (answered.length + readings.size > joined.manifest.readings) throw new Problem("too_many_readings");
+  checkLimits(joined, record.limits); // he may have tightened them since he joined
+  if (!answered.length) checkTotal(spentBy(record), joined, record.limits);
+}
+
+let [pause, timer] = [FIRST_PAUSE];
+
+/** Send all that is queued, withdrawals too: the same bytes at every attempt, by one tab at a time. */
+export async function flush() {
+  clearTimeout(timer);
+  const hindrance = await navigator.locks.request("sending", sendAll);
+  if (hindrance) timer = setTimeout(flush, Math.max(pause * (0.5 + Math.random() / 2), hindrance.retryAfter * 1000));
+  pause = hindrance ? Math.min(2 * pause, LONGEST_PAUSE) : FIRST_PAUSE;
+}
+
+/** What keeps something from being sent, if it may go away. */
+async function sendAll() {
+  let hindrance;
+  for (const joined of Object.values((await read()).memberships)) {
+    await (joined.withdrawn_at ? tellWithdrawal : deliver)(joined).catch((problem) => {
+      if (isNoAnswer(problem)) hindrance = problem;
+    });
+  }
+  return hindrance;
+}
+
+/** An answer that is not the protocol's is none: what was sent is all right, so it waits. */
+const isNoAnswer = ({ later, code }) => later || code === "bad_answer";
+
+async function deliver({ campaign }) {
+  for (;;) {
+    const next = (await read()).releases.find((one) => one.campaign === campaign && one.state === "queued");
+    if (!next) return;
+    const token = await enrol(campaign);
+    const refusal = await client.report(campaign, token, next.body).then(() => null, (problem) => problem);
+    if (refusal && isNoAnswer(refusal)) throw refusal;
+    await change(({ releases }) => {
+      const sent = releases.find((one) => one.report_id === next.report_id);
+      if (sent.state === "queued") Object.assign(sent, { state: refusal ? "refused" : "delivered", problem: refusal?.code });
+    });
+    changed();
+  }
+}
+
+/** Stop taking part, at once; the server is told now or later. What was released stays in the ledger. */
+export async function withdraw(campaign) {
+  await change(({ memberships, releases }) => {
+    memberships[campaign].withdrawn_at ??= now();
+    for (const one of releases) if (one.campaign === campaign) one.state = "withdrawn";
+  });
+  changed();
+  await flush();
+}
+
+async function tellWithdrawal({ campaign, participant_token: token, withdrawal_told: told }) {
+  if (told) return;
+  if (token) await client.withdraw(campaign, token);
+  await change(({ memberships }) => (memberships[campaign].withdrawal_told = true));
+  changed();
+}

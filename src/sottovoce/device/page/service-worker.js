@@ -1,0 +1,27 @@
+// The page without a network. The server puts two lines before this one: FILES, the page's files with their hashes,
+// and VERSION, a hash over them all. So this script changes with any file, and each version has a cache of its own.
+
+const CACHE = `sottovoce-page-${VERSION}`;
+
+addEventListener("install", (event) => event.waitUntil(fill()));
+addEventListener("activate", (event) => event.waitUntil(takeOver()));
+// The old version goes on until the participant, or the end of its last tab, makes room: nothing typed is lost.
+addEventListener("message", ({ data }) => data === "use" && skipWaiting());
+addEventListener("fetch", (event) => {
+  const { method, mode, url } = event.request;
+  const name = url.split(/[?#]/)[0].replace(registration.scope, "");
+  const file = mode === "navigate" && !name.includes("/") ? "index.html" : name;
+  if (method === "GET" && Object.hasOwn(FILES, file)) event.respondWith(kept(file, event.request));
+});
+
+async function fill() {
+  const request = ([file, hash]) => new Request(file, { integrity: `sha256-${hash}`, cache: "no-cache" });
+  await (await caches.open(CACHE)).addAll(Object.entries(FILES).map(request));
+}
+
+async function takeOver() {
+  for (const name of await caches.keys()) if (name.startsWith("sottovoce-page-") && name !== CACHE) await caches.delete(name);
+  await clients.claim();
+}
+
+const kept = async (file, request) => (await (await caches.open(CACHE)).match(file)) ?? fetch(request);

@@ -1,0 +1,80 @@
+"""The participant's page: the device in a browser, with its files. Opening it spends nothing and tells nothing.
+
+The answer is the same whoever asks and whatever the invitation is: the page itself asks what it leads to.
+"""
+
+import json
+import re
+from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.etags import tagged
+
+router = APIRouter(prefix="/j", include_in_schema=False)
+_INVITATION = re.compile(r"[A-Za-z0-9_-]{0,128}")  # none at all: the participant's own list of campaigns
+_KINDS = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "webmanifest": "application/manifest+json",
+}
+# Comments, empty lines and indentation are for readers; phones need not load them.
+_FOR_READERS = re.compile(rb"^ *(//.*|/\*\*.*|)\n|^ +| +// .*$", re.MULTILINE)
+# For scripts too: a worker obeys the policy that its own script came with.
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "object-src 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+@dataclass(frozen=True)
+class _File:
+    content: bytes
+    kind: str
+
+    @property
+    def digest(self) -> bytes:
+        return sha256(self.content).digest()
+
+
+@cache
+def _page_files() -> dict[str, _File]:
+    folder = files("sottovoce") / "device" / "page"
+    return _with_service_worker(
+        {
+            entry.name: _File(_FOR_READERS.sub(b"", entry.read_bytes()), _KINDS[entry.name.rpartition(".")[2]])
+            for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        }
+    )
+
+
+def _with_service_worker(found: dict[str, _File]) -> dict[str, _File]:
+    """The service worker is told what the page consists of, so that it changes whenever any file does."""
+    worker = found.pop("service-worker.js")
+    listed = json.dumps({name: b64encode(file.digest).decode() for name, file in found.items()}, separators=(",", ":"))
+    version = sha256(listed.encode() + worker.content).hexdigest()[:16]
+    head = f'const FILES={listed}\nconst VERSION="{version}"\n'
+    return {**found, "service-worker.js": _File(head.encode() + worker.content, worker.kind)}
+
+
+@router.api_route("/{name:path}", methods=["GET", "HEAD"])
+async def page(name: str, request: Request) -> Response:
+    """A file of the page, or, for any invitation, the page."""
+    if _INVITATION.fullmatch(name):
+        shell = _page_files()["index.html"]
+        return Response(shell.content, media_type=shell.kind, headers=_HEADERS)  # not stored: the address is a secret
+    if file := _page_files().get(name):
+        answer = tagged(request, file.content, file.digest.hex(), file.kind)
+        answer.headers.update(_HEADERS)
+        return answer
+    raise Problem("not_found", "the address: there is no such page")

