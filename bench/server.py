@@ -204,7 +204,7 @@ def run(console: Console, quick: bool) -> None:
     for label, figure in (
         ("reports / requests of an empty endpoint, per second (at least 0.5)", f"{load.rate / empty.rate:.2f}"),
         (f"reports / raw inserts in commits of the same {batch:.0f} reports", f"{load.rate / raw:.2f}"),
-        ("reports, requests of an empty endpoint, raw inserts per second", f"{load.rate:,.0f}  {empty.rate:,.0f}  {raw:,.0f}"),
+        ("per second: reports, empty requests, raw inserts", f"{load.rate:,.0f}  {empty.rate:,.0f}  {raw:,.0f}"),
         ("until the answer, p50 and p99 in ms", f"{load.milliseconds(50):,.0f}  {load.milliseconds(99):,.0f}"),
         ("errors (0)", f"{errors:,}"),
         ("memory of the server before and after, in MB", f"{before:,.0f}  {after:,.0f}"),
