@@ -3,16 +3,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check bench docs docs-outputs figures clean
+.PHONY: demo test quick check bench docs docs-outputs figures page pictures browser clean
 
 demo: $(VENV)/.ready
 	$(BIN)/sottovoce demo --out demo
 
 test: check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --ignore tests/browser
 
 quick: $(VENV)/.ready
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto -m "not slow" --ignore tests/browser
+
+# The participant's page, in a real browser.
+page: $(VENV)/.ready browser
+	$(BIN)/pytest -n 2 tests/browser
 
 check: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -34,6 +38,20 @@ figures: $(VENV)/.ready
 	mkdir -p docs/_build docs/images/reproduce
 	$(BIN)/sottovoce reproduce --out docs/_build/reproduce --json > docs/_build/figures.json
 	cp docs/_build/figures.json docs/_build/reproduce/*.svg docs/_build/reproduce/*.csv docs/images/reproduce
+
+# The pictures of the participant's page in the docs, taken from the page itself.
+pictures: $(VENV)/.ready browser
+	$(BIN)/python tests/browser/pictures.py
+
+# The page is tested in the system's Chromium, and its modules under Node; both come from the system's packages.
+browser:
+	@if { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null && command -v node >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && { [ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }; then \
+	  root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$root apt-get update -qq && $$root apt-get install -y -qq chromium nodejs >/dev/null; \
+	else \
+	  echo "The tests of the participant's page need Chromium and Node: install the packages chromium and nodejs"; exit 2; \
+	fi
 
 clean:
 	rm -rf $(VENV) .venv-peers build dist demo docs/_build bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,7 +1,7 @@
 """``make bench``: every ratio in one run.
 
 What needs only the package is `sottovoce bench`; here are added loading beside DuckDB, crowd-kit, which lives in an
-environment of its own because of what it pulls in, and the noise-aware estimator beside its limits.
+environment of its own because of what it pulls in, and the noise-aware estimator and the server beside their limits.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import noise_aware
+from bench import noise_aware, server
 from bench.loading import compare_loading
 from sottovoce.discovery import CRH
 from sottovoce.lab.bench import Crowd, fastest
@@ -52,6 +52,7 @@ def main() -> None:
     compare_loading(console, 10**6 if quick else 10**7)
     compare_crowd_kit()
     noise_aware.run(console, quick)
+    server.run(console, quick)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,7 @@ const heading = (eyebrow, { title, asked_by: who, deadline, purpose }) => [
 
 function showOffer(offer, promise, limits) {
   const { manifest } = offer;
-  const { tasks } = manifest;
-  const most = mostReadings(manifest);
+  const [{ tasks }, most] = [manifest, mostReadings(manifest)];
   async function agree({ target }) {
     target.disabled = true;
     try {

@@ -1,0 +1,73 @@
+"""``python -m bench.page``: how long the participant's page takes to noise 30 readings on a slow phone.
+
+The page's own sampler runs in the system's Chromium with the processor throttled six times; on the page's main thread,
+since throttling does not reach workers, where the page really draws.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+LAWS = ("fresh:0.5", "gaussian:3.7", "shared:0.02", "floored:10.2:0.07")
+READINGS, THROTTLE, LIMIT = 30, 6, 50
+_DRAW = """async ([noise, count]) => {
+    const { noisyReadings } = await import("./sampler.js");
+    const ids = Array.from({ length: count }, (_, place) => `task-${place}`);
+    const tasks = ids.map((id) => ({ id, low: "0", high: "100", grid: "0.1" }));
+    const readings = new Map(ids.map((id) => [id, "41.7"]));
+    const times = [];
+    for (let run = 0; run < 41; run += 1) {
+        const start = performance.now();
+        noisyReadings(noise, tasks, readings);
+        times.push(performance.now() - start);
+    }
+    return [times[0], times.sort((a, b) => a - b)[20]];
+}"""
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    """The address of a server of our own."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--database", f"sqlite:///{folder}/bench.db", "--port", "0", "--json", "--log-level", "error"]
+        command = [sys.executable, "-m", "sottovoce", "serve", *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout
+                said: dict[str, str] = {}
+                while "url" not in said:
+                    said |= json.loads(process.stdout.readline())
+                yield said["url"]
+            finally:
+                process.terminate()
+
+
+def run(console: Console) -> None:
+    """Milliseconds of a fresh page's first release, and of a usual one, beside the limit."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        console.print("\nthe page: there is no Chromium; install the package chromium")
+        return
+    with _server() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        console.print(f"\nthe page, {READINGS} readings, processor throttled {THROTTLE} times, limit {LIMIT} ms")
+        for law in LAWS:
+            page = browser.new_page()
+            page.goto(f"{url}/j/")
+            page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": THROTTLE})
+            first, usual = page.evaluate(_DRAW, [law, READINGS])
+            console.print(f"{law:>18}: first {first:.1f} ms, usual {usual:.1f} ms; limit / first: {LIMIT / first:.1f}")
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    run(Console())

@@ -1,0 +1,150 @@
+"""The participant's page in a real browser (the system's Chromium) against a real server (``sottovoce serve``)."""
+
+import shutil
+import uuid
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from server_under_test import OPERATOR_TOKEN, RunningServer
+
+# As root there is no sandbox; nothing that calls home.
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+    "--host-resolver-rules=MAP unencrypted.example 127.0.0.1",
+]  # fmt: skip
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+
+
+def chromium():
+    """The system's own browser. Without it the tests fail: they are never left out in silence."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert found, "there is no Chromium: install it with 'apt-get install chromium' (make test does, where it may)"
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        expect.set_options(timeout=10_000)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """One server for all tests; each test makes its own campaign."""
+    database = f"sqlite:///{tmp_path_factory.mktemp('server')}/campaigns.db"
+    server = RunningServer(database, {"SOTTOVOCE_OPERATOR_TOKEN": OPERATOR_TOKEN}, [])
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def start_server():
+    """Start servers that a test stops, and starts again on the same port."""
+    started = []
+
+    def start(database, *arguments, **environment):
+        started.append(RunningServer(database, {"SOTTOVOCE_OPERATOR_TOKEN": OPERATOR_TOKEN, **environment}, arguments))
+        return started[-1]
+
+    yield start
+    for server in started:
+        if server.process.poll() is None:
+            server.stop()
+
+
+class Participant:
+    """A browser of one's own: its own storage, its own network, and a note of every request it made."""
+
+    def __init__(self, browser, server, **options):
+        self.server = server
+        self.context = browser.new_context(**{**PHONE, **options})
+        self.requests = []
+        self.context.on("request", lambda request: self.requests.append(request))
+        self.faults = []
+        self.page = self.new_tab()
+
+    def new_tab(self):
+        page = self.context.new_page()
+        page.on("pageerror", lambda mistake: self.faults.append(str(mistake)))
+        page.on("console", self._note)
+        return page
+
+    def _note(self, message):
+        # What the browser says by itself: a request failed, which many tests are about; a header needs encryption.
+        expected = ("Failed to load resource", "Cross-Origin-Opener-Policy header has been ignored")
+        if message.type == "error" and not any(words in message.text for words in expected):
+            self.faults.append(message.text)
+
+    def open(self, url):
+        self.page.goto(url)
+        return self.page
+
+    def join(self, url):
+        page = self.open(url)
+        page.get_by_role("button", name="Join this campaign").click()
+        expect(page.get_by_role("heading", name="Your readings")).to_be_visible()
+        return page
+
+    def fill(self, *readings, page=None):
+        page = page or self.page
+        for place, reading in enumerate(readings):
+            page.locator(f"#reading-{place}").fill(reading)
+
+    def send(self, *readings):
+        self.fill(*readings)
+        self.page.get_by_role("button", name="Add noise and send").click()
+
+    def reports_sent(self):
+        return [request for request in self.requests if request.method == "POST" and request.url.endswith("/reports")]
+
+    def bodies(self):
+        return [request.post_data_buffer for request in self.reports_sent()]
+
+    def wait_for_service_worker(self):
+        """Until the page can be opened without a network."""
+        self.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+
+
+@pytest.fixture
+def participant(browser, server):
+    """Make participants; nothing may go wrong unseen on their pages."""
+    made = []
+
+    def make(server=server, **options):
+        made.append(Participant(browser, server, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.context.close()
+        assert not one.faults
+
+
+@pytest.fixture
+def invited(server):
+    """A new campaign, and a link to it."""
+
+    def invite(**changes):
+        campaign = server.opened(title=f"How long are the hallways? {uuid.uuid4().hex[:6]}", **changes)
+        return campaign, server.invite(campaign)[0]["url"]
+
+    return invite
+
+
+@pytest.fixture
+def claims(server):
+    """What the server has of a campaign: task and value of each claim."""
+
+    def load(campaign):
+        answer = server.client.get(f"/api/campaigns/{campaign}/claims.csv", headers=server.operator)
+        assert answer.status_code == 200, answer.text
+        rows = [line.split(",") for line in answer.text.split()]
+        names = [name.strip('"') for name in rows[0]]
+        return [dict(zip(names, (cell.strip('"') for cell in row), strict=True)) for row in rows[1:]]
+
+    return load

@@ -1,0 +1,80 @@
+// What the page's own modules say, for tests in Python: questions as JSON on the standard input, answers on the output.
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+const { folder, questions } = JSON.parse(readFileSync(0, "utf8"));
+const load = (name) => import(`${folder}/${name}.js`);
+const sampler = await load("sampler");
+const exact = await load("exact");
+const { canonicalText, parseManifest } = await load("manifest");
+const { judge, promiseOf, USUAL_LIMITS } = await load("promise");
+
+/** SHA-256(seed ‖ counter), one digest after the other. */
+function seeded(seed) {
+  let [counter, kept] = [0, Buffer.alloc(0)];
+  return new sampler.ByteStream((count) => {
+    while (kept.length < count) {
+      const place = Buffer.alloc(4);
+      place.writeUInt32BE(counter++);
+      kept = Buffer.concat([kept, createHash("sha256").update(seed).update(place).digest()]);
+    }
+    const taken = kept.subarray(0, count);
+    kept = kept.subarray(count);
+    return taken;
+  });
+}
+
+const PRIMITIVES = {
+  uniform: sampler.uniform,
+  bernoulli_exp: sampler.bernoulliExp,
+  geometric: sampler.geometric,
+  discrete_laplace: sampler.discreteLaplace,
+  discrete_gaussian: sampler.discreteGaussian,
+};
+
+const manifestOf = (base64) => parseManifest(Buffer.from(base64, "base64"));
+
+/** The code of the problem that an answer ends with, or the answer. */
+function told(answer) {
+  try {
+    return answer();
+  } catch (problem) {
+    if (!problem.code) throw problem;
+    return problem.code;
+  }
+}
+
+const ANSWERS = {
+  primitive({ seed, primitive, parameters, outputs }) {
+    const stream = seeded(seed);
+    const drawn = outputs.map(() => PRIMITIVES[primitive](stream, ...parameters.map(BigInt)));
+    return { outputs: drawn.map((one) => (typeof one === "boolean" ? one : String(one))), bytes_used: stream.used };
+  },
+  sampler({ seed, law, grid, low, high, readings }) {
+    const stream = seeded(seed);
+    const [step, from, to] = [grid, low, high].map((text) => text && exact.exactNumber(text));
+    const steps = readings.map((reading) => sampler.steps(reading, step, from, to));
+    const noise = sampler.drawNoise(law, step, readings.length, stream);
+    const outputs = steps.map((one, place) => String(one + noise[place]));
+    return { steps: steps.map(String), outputs, bytes_used: stream.used };
+  },
+  noisy({ manifest, readings, seed }) {
+    const { noise, tasks } = manifestOf(manifest);
+    const noisy = sampler.noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));
+    return noisy.map(({ task, value }) => ({ task, value: Number(value) }));
+  },
+  draws({ noise, grid, readings, samples }) {
+    const [step, stream] = [exact.exactNumber(grid), new sampler.ByteStream()];
+    return Array.from({ length: samples }, () => sampler.drawNoise(noise, step, readings, stream).map(Number));
+  },
+  parsed: (base64) => told(() => canonicalText(manifestOf(base64))),
+  promise: ({ manifest, delta }) => told(() => String(promiseOf(manifestOf(manifest), delta).epsilon)),
+  judgement: ({ manifest, limits }) => told(() => judge(manifestOf(manifest), { ...USUAL_LIMITS, ...limits })),
+  limits: () => USUAL_LIMITS,
+  shown: ([steps, grid]) => exact.stepsAsText(steps, grid),
+  rounded: ([n, d]) => String(exact.roundedUp(exact.ratio(BigInt(n), BigInt(d)))),
+  number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),
+};
+
+process.stdout.write(JSON.stringify(questions.map(([name, asked]) => ANSWERS[name](asked))));

@@ -1,0 +1,298 @@
+"""Bad days: no network, lost answers, reloads, double taps, two tabs, an update. Same bytes, once, nothing lost."""
+
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from sottovoce.protocol import Report
+
+REPORTS = "**/api/campaigns/*/reports"
+
+
+def waiting(page):
+    return page.locator("li .chip.queued")
+
+
+def delivered(page):
+    return page.locator("li .chip.delivered")
+
+
+def values_of(body):
+    return {reading.task: reading.value for reading in Report.parse(body).readings}
+
+
+def test_offline_after_the_first_visit(participant, invited, claims):
+    campaign, url = invited()
+    phone = participant()
+    page = phone.join(url)
+    phone.wait_for_service_worker()
+    phone.context.set_offline(True)
+    page.reload()
+    expect(page.get_by_text("You are offline.")).to_be_visible()
+    phone.send("1", "2", "3")
+    expect(waiting(page)).to_be_visible()
+    expect(page.get_by_role("link", name="1 report waiting")).to_be_visible()
+    page.wait_for_timeout(1500)
+    page.reload()
+    expect(waiting(page)).to_be_visible()
+    assert claims(campaign) == []
+    phone.context.set_offline(False)
+    expect(delivered(page)).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("link", name="waiting")).to_be_hidden()
+    assert len(set(phone.bodies())) == 1
+    assert len(claims(campaign)) == 3
+
+
+def test_the_page_can_be_installed(participant, server):
+    phone = participant()
+    page = phone.open(f"{server.url}/j/")
+    expect(page.get_by_text("No campaign yet.")).to_be_visible()
+    phone.wait_for_service_worker()
+    session = phone.context.new_cdp_session(page)
+    found = session.send("Page.getAppManifest")
+    assert found["url"] == f"{server.url}/j/app.webmanifest"
+    assert found["errors"] == []
+    # Browsers do not install from a private window, which this one is; nothing else may stand in the way.
+    hindrances = {one["errorId"] for one in session.send("Page.getInstallabilityErrors")["installabilityErrors"]}
+    assert hindrances <= {"in-incognito"}
+
+
+def test_reload_between_noise_and_sending(participant, invited, claims):
+    campaign, url = invited(halls=1)
+    phone = participant()
+    page = phone.join(url)
+    phone.send("12.3")
+    expect(page.locator("#pairs")).to_be_visible()
+    shown = page.locator(".sent b").inner_text()
+    assert not phone.bodies()  # it leaves a second after the tap
+    page.reload()
+    expect(delivered(page)).to_be_visible()
+    page.get_by_text("What was sent: 1 value").click()
+    expect(page.locator("li.card dd").first).to_have_text(shown)
+    assert len(claims(campaign)) == 1
+    expect(page.locator("form.card")).to_have_count(0)
+
+
+def test_double_tap_makes_one_release(participant, invited, claims):
+    campaign, url = invited()
+    phone = participant()
+    page = phone.join(url)
+    phone.fill("1", "2", "3")
+    page.evaluate("document.querySelector('#send').click(); document.querySelector('#send').click()")
+    expect(delivered(page)).to_have_count(1)
+    page.wait_for_timeout(1500)
+    assert len(phone.bodies()) == 1
+    assert len(claims(campaign)) == 3
+
+
+def test_two_taps_on_join_spend_one_invitation(participant, invited):
+    _, url = invited()
+    phone = participant()
+    page = phone.open(url)
+    join = page.get_by_role("button", name="Join this campaign")
+    expect(join).to_be_visible()
+    join.evaluate("(button) => { button.click(); button.click(); }")
+    expect(page.get_by_role("heading", name="Your readings")).to_be_visible()
+    assert sum(request.url.endswith("/enrolments") for request in phone.requests) == 1
+
+
+def test_two_tabs_make_one_release(participant, invited, claims):
+    campaign, url = invited(halls=4)  # so many readings are allowed that only the repeated tasks are wrong
+    phone = participant()
+    first = phone.join(url)
+    second = phone.new_tab()
+    second.goto(url)
+    phone.fill("1", "2", page=first)
+    phone.fill("91", "92", page=second)
+    # Both at once: the pages do not wait for each other.
+    for page in (first, second):
+        page.evaluate("setTimeout(() => document.querySelector('#send').click(), 50)")
+    for page in (first, second):
+        expect(delivered(page)).to_have_count(1)
+        expect(page.locator("form.card input")).to_have_count(2)
+    first.wait_for_timeout(1500)
+    assert len(set(phone.bodies())) == 1
+    assert len(claims(campaign)) == 2
+    pairs = first.locator("#pairs").count() + second.locator("#pairs").count()
+    assert pairs == 1  # one of them was told that it came too late
+
+
+def test_two_tabs_send_a_queue_once(participant, invited, claims):
+    campaign, url = invited(halls=1)
+    phone = participant()
+    first = phone.join(url)
+    phone.context.route(REPORTS, lambda route: route.abort())
+    with first.expect_request(REPORTS):
+        phone.send("5")
+    expect(waiting(first)).to_be_visible()
+    second = phone.new_tab()
+    second.goto(url)
+    expect(waiting(second)).to_be_visible()
+    phone.context.unroute(REPORTS)
+
+    def slow(route):
+        first.wait_for_timeout(500)  # time enough for the other tab to send as well, if it would
+        route.continue_()
+
+    phone.context.route(REPORTS, slow)
+    for page in (first, second):
+        page.evaluate("setTimeout(() => window.dispatchEvent(new Event('online')), 50)")
+    for page in (first, second):
+        expect(delivered(page)).to_be_visible()
+    first.wait_for_timeout(1000)
+    answers = [request.response() for request in phone.reports_sent() if not request.failure]
+    assert [answer.status for answer in answers] == [201]
+    assert len(set(phone.bodies())) == 1
+    assert len(claims(campaign)) == 1
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_bytes(participant, invited, claims):
+    campaign, url = invited()
+    phone = participant()
+    page = phone.join(url)
+    lost = []
+
+    def lose(route):
+        if lost:
+            return route.continue_()
+        lost.append(route.fetch().status)  # the server has it, the page will not know
+        return route.abort()
+
+    phone.context.route(REPORTS, lose)
+    phone.send("1", "2", "3")
+    expect(delivered(page)).to_be_visible(timeout=20_000)
+    assert lost == [201]
+    assert len(phone.bodies()) == 2
+    assert len(set(phone.bodies())) == 1
+    assert len(claims(campaign)) == 3
+
+
+def test_a_lost_answer_to_joining_locks_nobody_out(participant, invited):
+    _, url = invited()
+    phone = participant()
+    page = phone.open(url)
+    lost = []
+
+    def lose(route):
+        if len(lost) > 1:
+            return route.continue_()
+        lost.append(route.fetch().status)
+        return route.abort()
+
+    phone.context.route("**/api/enrolments", lose)
+    page.get_by_role("button", name="Join this campaign").click()
+    expect(page.get_by_text("the server has not confirmed it yet")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("the server has not confirmed it yet")).to_be_hidden(timeout=15_000)
+    phone.send("1", "2", "3")
+    expect(delivered(page)).to_be_visible()
+    assert lost[0] == 201
+    keys = {request.post_data for request in phone.requests if request.url.endswith("/enrolments")}
+    assert len(keys) == 1
+
+
+@pytest.mark.parametrize("trouble", ["unavailable", "a stranger's refusal", "a stranger's welcome"])
+def test_what_is_no_answer_of_the_server_changes_nothing(participant, invited, claims, trouble):
+    campaign, url = invited(halls=1)
+    phone = participant()
+    page = phone.join(url)
+    answers = {
+        "unavailable": {"status": 503, "body": "{}", "headers": {"Retry-After": "1"}},
+        "a stranger's refusal": {"status": 403, "body": "<h1>Pay for the network</h1>", "content_type": "text/html"},
+        "a stranger's welcome": {"status": 200, "body": "<h1>Sign in</h1>", "content_type": "text/html"},
+    }
+    phone.context.route(REPORTS, lambda route: route.fulfill(**answers[trouble]), times=1)
+    phone.send("5")
+    expect(waiting(page)).to_be_visible()
+    expect(delivered(page)).to_be_visible(timeout=20_000)
+    assert len(set(phone.bodies())) == 1
+    assert len(phone.bodies()) == 2
+    assert len(claims(campaign)) == 1
+
+
+@pytest.mark.slow
+def test_server_down_and_up_again(participant, start_server, tmp_path):
+    database = f"sqlite:///{tmp_path}/campaigns.db"
+    server = start_server(database)
+    campaign = server.opened(halls=1)
+    phone = participant(server=server)
+    page = phone.join(server.invite(campaign)[0]["url"])
+    phone.wait_for_service_worker()
+    server.stop()
+    phone.send("5")
+    expect(waiting(page)).to_be_visible()
+    page.wait_for_timeout(1500)
+    page.reload()
+    expect(waiting(page)).to_be_visible()
+    server = start_server(database, "--port", str(server.port))
+    page.get_by_role("button", name="Try now").click()
+    expect(delivered(page)).to_be_visible(timeout=20_000)
+    assert len(set(phone.bodies())) == 1
+    assert server.status(campaign)["reports"] == 1
+
+
+@pytest.mark.slow
+def test_update_of_the_page_with_a_full_queue(participant, start_server, tmp_path):
+    """A server with another page takes over while a report waits: the page is renewed, the report stays what it was."""
+    database = f"sqlite:///{tmp_path}/campaigns.db"
+    server = start_server(database)
+    campaign = server.opened(halls=2)
+    phone = participant(server=server)
+    page = phone.join(server.invite(campaign)[0]["url"])
+    phone.wait_for_service_worker()
+    phone.context.route(REPORTS, lambda route: route.abort())
+    phone.send("5", "")
+    expect(waiting(page)).to_be_visible()
+    server.stop()
+    renewed = tmp_path / "renewed"
+    shutil.copytree(Path(str(files("sottovoce"))), renewed / "sottovoce", ignore=shutil.ignore_patterns("__pycache__"))
+    texts = renewed / "sottovoce" / "device" / "page" / "texts.js"
+    texts.write_text(texts.read_text().replace("Your readings", "Your newest readings"))
+    server = start_server(database, "--port", str(server.port), PYTHONPATH=str(renewed), PYTHONDONTWRITEBYTECODE="1")
+    phone.fill("7.5")
+    page.evaluate("navigator.serviceWorker.ready.then((registration) => registration.update())")
+    expect(page.get_by_text("A new version of this page is ready.")).to_be_visible(timeout=20_000)
+    expect(page.locator("#reading-0")).to_have_value("7.5")  # nothing typed is lost unasked
+    expect(page.get_by_role("heading", name="Your readings")).to_be_visible()
+    page.get_by_role("button", name="Use it now").click()
+    expect(page.get_by_role("heading", name="Your newest readings")).to_be_visible()
+    expect(waiting(page)).to_have_count(1)
+    phone.context.unroute(REPORTS)
+    page.get_by_role("button", name="Try now").click()
+    expect(delivered(page)).to_have_count(1, timeout=20_000)
+    assert len(set(phone.bodies())) == 1
+    assert server.status(campaign)["reports"] == 1
+    assert page.evaluate("caches.keys().then((names) => names.length)") == 1
+
+
+def test_a_browser_without_storage_is_told_and_nothing_is_sent(participant, invited):
+    _, url = invited(halls=1)
+    phone = participant()
+    # A full disk ends a transaction in the same way.
+    phone.context.add_init_script(
+        "const put = IDBObjectStore.prototype.put;"
+        "IDBObjectStore.prototype.put = function (...entry) { put.apply(this, entry); this.transaction.abort(); };"
+    )
+    page = phone.open(url)
+    page.get_by_role("button", name="Join this campaign").click()
+    expect(page.get_by_role("heading", name="This browser keeps nothing for this page")).to_be_visible()
+    assert not any(request.url.endswith("/enrolments") for request in phone.requests)
+
+
+def test_withdrawing_offline_is_told_later(participant, invited, claims):
+    campaign, url = invited(halls=1)
+    phone = participant()
+    page = phone.join(url)
+    phone.send("5")
+    expect(delivered(page)).to_be_visible()
+    phone.context.set_offline(True)
+    page.get_by_role("button", name="Withdraw…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
+    expect(page.get_by_text("The server has not been told yet.")).to_be_visible()
+    assert len(claims(campaign)) == 1
+    phone.context.set_offline(False)
+    expect(page.get_by_text("The server has erased your values.")).to_be_visible(timeout=15_000)
+    assert claims(campaign) == []
