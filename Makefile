@@ -3,27 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check bench docs docs-outputs figures page pictures browser clean
+.PHONY: demo test quick check bench docs docs-outputs figures page pictures system clean
 
 demo: $(VENV)/.ready
 	$(BIN)/sottovoce demo --out demo
 
-test: check
-	$(BIN)/pytest -n auto --ignore tests/browser
+test: check system
+	$(BIN)/pytest -n auto
 
 quick: $(VENV)/.ready
 	$(BIN)/pytest -n auto -m "not slow" --ignore tests/browser
 
-# The participant's page, in a real browser.
-page: $(VENV)/.ready browser
-	$(BIN)/pytest -n 2 tests/browser
+# The pages alone, in a real browser.
+page: $(VENV)/.ready system
+	$(BIN)/pytest -n auto tests/browser
 
 check: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.ready
+bench: $(VENV)/.ready system
 	$(BIN)/python -m bench
 
 docs: $(VENV)/.ready
@@ -39,18 +39,23 @@ figures: $(VENV)/.ready
 	$(BIN)/sottovoce reproduce --out docs/_build/reproduce --json > docs/_build/figures.json
 	cp docs/_build/figures.json docs/_build/reproduce/*.svg docs/_build/reproduce/*.csv docs/images/reproduce
 
-# The pictures of the participant's page in the docs, taken from the page itself.
-pictures: $(VENV)/.ready browser
+# The pictures of the pages in the docs, taken from the pages themselves.
+pictures: $(VENV)/.ready system
 	$(BIN)/python tests/browser/pictures.py
 
-# The page is tested in the system's Chromium, and its modules under Node; both come from the system's packages.
-browser:
-	@if { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null && command -v node >/dev/null; then :; \
+# The pages are tested in the system's Chromium, their modules under Node, and the Spark engine needs Java 17 or newer.
+system:
+	@missing=; \
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || missing="$$missing chromium"; \
+	command -v node >/dev/null || missing="$$missing nodejs"; \
+	{ [ -n "$$JAVA_HOME" ] || command -v java >/dev/null; } || missing="$$missing default-jre-headless"; \
+	if [ -z "$$missing" ]; then :; \
 	elif command -v apt-get >/dev/null && { [ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }; then \
-	  root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	  $$root apt-get update -qq && $$root apt-get install -y -qq chromium nodejs >/dev/null; \
+	  echo "installing$$missing"; root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$root apt-get update -qq && $$root apt-get install -y -qq$$(printf ' %s' $$missing) >/dev/null; \
 	else \
-	  echo "The tests of the participant's page need Chromium and Node: install the packages chromium and nodejs"; exit 2; \
+	  echo "The tests need$$missing, and may not install it: install these packages of your system"; exit 2; \
 	fi
 
 clean:
@@ -62,5 +67,5 @@ $(VENV)/.ready: pyproject.toml
 	  echo "$$($(PYTHON) --version): Sottovoce needs Python 3.11 or newer; name one with 'make PYTHON=python3.12 ...'"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[plot,accounting,server]" --group test --group docs
+	$(BIN)/python -m pip install --quiet --editable ".[plot,accounting,server,spark]" --group test --group docs
 	@touch $@

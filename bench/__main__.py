@@ -1,7 +1,8 @@
 """``make bench``: every ratio in one run.
 
 What needs only the package is `sottovoce bench`; here are added loading beside DuckDB, crowd-kit, which lives in an
-environment of its own because of what it pulls in, and the noise-aware estimator and the server beside their limits.
+environment of its own because of what it pulls in, the noise-aware estimator, the server and its pages beside their
+limits, and the engines for more claims than memory.
 """
 
 import json
@@ -12,7 +13,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import noise_aware, server
+from bench import console as console_pages
+from bench import noise_aware, page, scale, server
 from bench.loading import compare_loading
 from sottovoce.discovery import CRH
 from sottovoce.lab.bench import Crowd, fastest
@@ -53,6 +55,9 @@ def main() -> None:
     compare_crowd_kit()
     noise_aware.run(console, quick)
     server.run(console, quick)
+    page.run(console)
+    console_pages.run(console, quick)
+    scale.run(console, quick)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,17 @@ class Load:
     statuses: Counter[int]  # 0 for a connection that broke
     latencies: NDArray[np.float64]  # seconds
     busy: float  # share of the time in which this client itself was at work
+
+    @classmethod
+    def of_all(cls, loads: Sequence["Load"]) -> "Load":
+        """Several, one after the other, as one."""
+        seconds = sum(load.seconds for load in loads)
+        return cls(
+            seconds,
+            sum((load.statuses for load in loads), Counter()),
+            np.concatenate([load.latencies for load in loads]),
+            sum(load.busy * load.seconds for load in loads) / seconds,
+        )
 
     @property
     def rate(self) -> float:

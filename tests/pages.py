@@ -19,6 +19,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -143,18 +144,24 @@ def run(page, folder):
     }
     environment.pop("FORCE_COLOR", None)
     options = {"cwd": folder, "env": environment, "text": True, "encoding": "utf-8", "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", _NOTEBOOK], stdin=subprocess.PIPE, **options) as notebook:
-        for step in steps(lines):
-            if step.language == "python":
-                notebook.stdin.write(json.dumps(step.code) + "\n")
-                notebook.stdin.flush()
-                code, printed = json.loads(notebook.stdout.readline())
-            else:
-                command = ["bash", "-euo", "pipefail", "-c", step.code]
-                ran = subprocess.run(command, stderr=subprocess.STDOUT, timeout=_SECONDS, **options)
-                code, printed = ran.returncode, ran.stdout
-            yield Outcome(step, code, _stripped(printed.splitlines()))
-        notebook.stdin.close()
+    with subprocess.Popen(
+        [sys.executable, "-c", _NOTEBOOK], stdin=subprocess.PIPE, process_group=0, **options
+    ) as notebook:
+        try:
+            for step in steps(lines):
+                if step.language == "python":
+                    notebook.stdin.write(json.dumps(step.code) + "\n")
+                    notebook.stdin.flush()
+                    code, printed = json.loads(notebook.stdout.readline())
+                else:
+                    command = ["bash", "-euo", "pipefail", "-c", step.code]
+                    ran = subprocess.run(
+                        command, stderr=subprocess.STDOUT, timeout=_SECONDS, process_group=notebook.pid, **options
+                    )
+                    code, printed = ran.returncode, ran.stdout
+                yield Outcome(step, code, _stripped(printed.splitlines()))
+        finally:
+            os.killpg(notebook.pid, signal.SIGTERM)  # with all that a page which failed has left running
 
 
 def _stripped(lines):

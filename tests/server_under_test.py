@@ -43,7 +43,13 @@ def start_postgres():
 
 @cache
 def _shared_postgres():
-    return start_postgres()
+    server = start_postgres()
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        # It is not this one that must survive anything.
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
+    return server
 
 
 @pytest.fixture(scope="session")
@@ -55,15 +61,12 @@ def postgres():
 def server_database(request, tmp_path):
     """The URL of an empty database."""
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/campaigns.db"
-        return
+        return f"sqlite:///{tmp_path}/campaigns.db"
     server = request.getfixturevalue("postgres")
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield server.get_uri(database=name)
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {name}")  # to drop it takes longer, and all go in the end
+    return server.get_uri(database=name)
 
 
 class SetClock:

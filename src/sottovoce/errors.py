@@ -39,6 +39,10 @@ class MissingExtra(SottovoceError, ImportError):
     """An optional part that has not been installed."""
 
 
+class ClusterError(SottovoceError, RuntimeError):
+    """A cluster that cannot be reached, or work that failed on it."""
+
+
 class ConvergenceWarning(UserWarning):
     """The truths were still moving when the iterations ran out."""
 

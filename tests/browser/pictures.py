@@ -1,6 +1,6 @@
-"""The pictures of the participant's guide, taken from the real page: ``make pictures``.
+"""The pictures of the guides, taken from the real pages: ``make pictures``.
 
-With a folder (``python tests/browser/pictures.py FOLDER``), every stage in every look, to see how the page looks.
+With a folder (``python tests/browser/pictures.py FOLDER``), every page in every look, to see how they look.
 """
 
 import re
@@ -14,11 +14,11 @@ from playwright.sync_api import sync_playwright
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
+from browser import console_pictures, result_pictures  # noqa: E402
 from browser.conftest import FLAGS, PHONE, Participant, chromium  # noqa: E402
 from server_under_test import OPERATOR_TOKEN, RunningServer  # noqa: E402
 
-FOLDER = HERE.parents[1] / "docs" / "images" / "page"
-GUIDE = HERE.parents[1] / "docs" / "guides" / "participant.md"
+DOCS = HERE.parents[1] / "docs"
 DESKTOP = {"viewport": {"width": 1100, "height": 800}, "is_mobile": False, "has_touch": False, "device_scale_factor": 1}
 LOOKS = {
     "phone-light": {"color_scheme": "light"},
@@ -47,7 +47,7 @@ def take(browser, server, look, folder, wanted):
     page = person.page
 
     def picture(name, whole=False):
-        if wanted and f"{name}-{look}" not in wanted:
+        if wanted is not None and f"{name}-{look}" not in wanted:
             return
         page.wait_for_timeout(150)
         path = folder / f"{name}-{look}.png"
@@ -90,22 +90,31 @@ def take(browser, server, look, folder, wanted):
     person.context.close()
 
 
-def main(folder=FOLDER, wanted=()):
-    folder.mkdir(parents=True, exist_ok=True)
-    looks = [look for look in LOOKS if not wanted or any(name.endswith(look) for name in wanted)]
+def shown(folder):
+    """Names of the pictures of a folder that the docs show."""
+    text = "".join(path.read_text() for path in sorted(DOCS.rglob("*.md")))
+    return set(re.findall(rf"images/{folder}/([\w-]+)\.png", text))
+
+
+def main(everything=None):
+    """The pictures that the docs show; or, into a folder, all there are."""
+    page, console = (everything / name if everything else DOCS / "images" / name for name in ("page", "console"))
+    of_page, of_console = (None, None) if everything else (shown("page"), shown("console"))
+    page.mkdir(parents=True, exist_ok=True)
+    console.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         server = RunningServer(f"sqlite:///{scratch}/campaigns.db", {"SOTTOVOCE_OPERATOR_TOKEN": OPERATOR_TOKEN}, [])
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         try:
-            for look in looks:
-                take(browser, server, look, folder, wanted)
+            console_pictures.take(browser, server, console, of_console)  # first: it shows the list of campaigns
+            result_pictures.take(browser, server, console, of_console)
+            for look in LOOKS:
+                if of_page is None or any(name.endswith(look) for name in of_page):
+                    take(browser, server, look, page, of_page)
         finally:
             browser.close()
             server.stop()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        main(Path(sys.argv[1]))
-    else:
-        main(wanted=set(re.findall(r"images/page/([\w-]+)\.png", GUIDE.read_text())))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -160,25 +162,33 @@ def test_progress_reaches_the_end(file):
 def test_a_file_larger_than_one_block_keeps_its_labels_together(tmp_path, monkeypatch):
     from sottovoce.claims import reading
 
-    monkeypatch.setattr(reading, "_BLOCK_BYTES", 2000)
+    monkeypatch.setattr(reading, "BLOCK_BYTES", 2000)
     claims = sv.worlds.synthetic(60, 40, seed=3).claims
     claims.write(tmp_path / "claims.csv")
     assert list(sv.Claims.read(tmp_path / "claims.csv")) == list(claims)
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    import pyarrow.csv
+FULL = """
+import resource, sys
+import numpy as np
+import sottovoce as sv
+claims = sv.Claims.from_matrix(np.random.default_rng(0).random((100, 300)))
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    claims.write(sys.argv[1])
+except sv.SottovoceError as error:
+    print(error)
+"""
 
-    path = tmp_path / "claims.csv"
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "jsonl"])
+def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path, suffix):
+    """The system refuses files beyond a size, as a full disk does."""
+    path = tmp_path / f"claims.{suffix}"
     path.write_text("precious")
-
-    def fail(table, target, options):
-        target.write_text("half")
-        raise OSError("disk full")
-
-    monkeypatch.setattr(pyarrow.csv, "write_csv", fail)
-    with pytest.raises(OSError, match="disk full"):
-        sv.Claims.from_arrays(["a"], ["b"], [1.0]).write(path)
+    ran = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert "make room" in ran.stdout
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -193,3 +203,18 @@ def test_numpy_agrees_with_the_grouping():
     assert claims.user_labels[claims.users].tolist() == users[order].tolist()
     assert claims.object_labels[claims.objects].tolist() == objects[order].tolist()
     assert claims.values.tolist() == values[order].tolist()
+
+
+@pytest.mark.parametrize("before", ["", '{"user": "a", "object": "b", "value": 1}\n'])
+def test_a_line_that_is_just_null_is_a_bad_row(tmp_path, before):
+    """Arrow's own reader crashes on it."""
+    (tmp_path / "claims.jsonl").write_text(f'{before}null\n{{"user": "c", "object": "b", "value": 2}}\n')
+    with pytest.raises(BadRow, match=r"row \d: 'null'"):
+        sv.Claims.read(tmp_path / "claims.jsonl")
+    assert len(sv.Claims.read(tmp_path / "claims.jsonl", skip_bad=True)) == (2 if before else 1)
+
+
+def test_a_file_with_nothing_but_a_byte_order_mark_is_empty(tmp_path):
+    (tmp_path / "claims.csv").write_bytes(b"\xef\xbb\xbf\n")
+    with pytest.raises(NoClaims, match="empty"):
+        sv.Claims.read(tmp_path / "claims.csv")

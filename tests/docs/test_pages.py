@@ -18,6 +18,7 @@ NOT_RUN = {
     ("docs/guides/operator.md", "it needs a certificate"),
     ("docs/guides/operator.md", "it needs a PostgreSQL server"),
     ("docs/guides/participant.md", "it installs into the reader's environment"),
+    ("docs/guides/scale.md", "it needs a cluster"),
 }
 READ = {"", "text", "json", "csv", "http", "ini", "toml", "yaml", "sql"}  # blocks in which there is nothing to run
 

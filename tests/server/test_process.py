@@ -1,6 +1,5 @@
 """``sottovoce serve`` as an operator runs it."""
 
-import signal
 import socket
 import ssl
 import subprocess
@@ -108,34 +107,17 @@ def check_all_present_once(server, campaign, senders):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "term"])
-def test_what_was_acknowledged_survives_the_server(running_server, kind):
+def test_what_is_under_way_is_stored_before_the_end(running_server):
+    """Told to stop in mid-stream; how it fares when it is killed is among the bad days."""
     server = running_server()
     campaign = server.opened()
     senders = Senders(server, campaign, 80)
     senders.start(until=20)
-    code, _ = server.stop(kind)
-    assert code == (-signal.SIGKILL if kind == signal.SIGKILL else 0)
+    code, _ = server.stop()
+    assert code == 0
     senders.join()
     assert len(senders.acknowledged) >= 20
     check_all_present_once(running_server(), campaign, senders)
-
-
-@whatever_the_database
-def test_slow_and_half_open_clients_do_not_hold_up_the_end(running_server):
-    server = running_server(SOTTOVOCE_STOP_SECONDS="2")
-    address = ("127.0.0.1", server.port)
-    silent, half_header, half_body = (socket.create_connection(address) for _ in range(3))
-    half_header.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
-    half_body.sendall(
-        b"POST /api/enrolments HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
-    )
-    time.sleep(0.3)
-    code, seconds = server.stop()
-    for connection in (silent, half_header, half_body):
-        connection.close()
-    assert code == 0
-    assert seconds < 15  # two seconds of patience, and what a loaded machine needs to end a process
 
 
 @whatever_the_database

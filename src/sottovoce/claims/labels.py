@@ -33,19 +33,14 @@ def encode(column: Any, numerals: bool = False) -> tuple[NDArray[np.int32], Labe
         if isinstance(encoded, pa.ChunkedArray):  # Arrow gives no chunk back for an empty column
             encoded = pa.array([], encoded.type)
     ids = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return compact(ids, _plain_integers(encoded.dictionary) if numerals else encoded.dictionary)
+    return compact(ids, plain_integers(encoded.dictionary) if numerals else encoded.dictionary)
 
 
 def compact(ids: NDArray[np.int32], labels: Labels) -> tuple[NDArray[np.int32], Labels]:
     """Drop labels that no row uses or that are missing, and sort the rest."""
     used = np.bincount(ids[ids >= 0] if len(ids) and ids.min() < 0 else ids, minlength=len(labels)) > 0
     if isinstance(labels, pa.Array):
-        if labels.null_count:
-            used &= labels.is_valid().to_numpy(zero_copy_only=False)
-        if pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
-            used &= pc.not_equal(labels, "").fill_null(False).to_numpy(zero_copy_only=False)
-        if pa.types.is_floating(labels.type):
-            used &= np.isfinite(labels.fill_null(np.nan).to_numpy(zero_copy_only=False))
+        used &= ~missing(labels)
         order = pc.sort_indices(labels).to_numpy()
     else:
         order = _object_order(labels)
@@ -53,6 +48,16 @@ def compact(ids: NDArray[np.int32], labels: Labels) -> tuple[NDArray[np.int32], 
     new_id = np.full(len(labels) + 1, -1, np.int32)  # the last entry catches the id -1
     new_id[order] = np.arange(len(order), dtype=np.int32)
     return new_id[ids], labels.take(pa.array(order)) if isinstance(labels, pa.Array) else labels[order]
+
+
+def missing(labels: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Which labels say nothing: null, empty text, not a finite number."""
+    found = labels.is_null().to_numpy(zero_copy_only=False) if labels.null_count else np.zeros(len(labels), bool)
+    if pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
+        found = found | pc.equal(labels, "").fill_null(True).to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(labels.type):
+        found = found | ~np.isfinite(labels.fill_null(np.nan).to_numpy(zero_copy_only=False))
+    return np.asarray(found)
 
 
 def to_numpy(labels: Labels) -> NDArray[Any]:
@@ -97,7 +102,8 @@ def _arrow(column: Any) -> pa.Array | pa.ChunkedArray | None:
     return found
 
 
-def _plain_integers(labels: pa.Array) -> pa.Array:
+def plain_integers(labels: pa.Array) -> pa.Array:
+    """Text labels as numbers, where all of them are whole numbers as people write them."""
     if not len(labels) or not pa.types.is_string(labels.type):
         return labels
     if pc.all(pc.match_substring_regex(labels, _PLAIN_INTEGER)).as_py():
@@ -123,6 +129,9 @@ def _object_order(labels: NDArray[np.object_]) -> NDArray[np.intp]:
 
 def common_labels(some: NDArray[Any], others: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Places of the labels that occur in both arrays, in the one and in the other."""
+    least = min(len(some), len(others))
+    if np.array_equal(some[:least], others[:least]):  # the same, or a round of claims has been added to the one
+        return np.arange(least), np.arange(least)
     place_of = {label: place for place, label in enumerate(others.tolist())}
     pairs = [(here, place_of[label]) for here, label in enumerate(some.tolist()) if label in place_of]
     here, there = np.array(pairs, np.intp).reshape(-1, 2).T

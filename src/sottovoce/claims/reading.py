@@ -5,8 +5,11 @@ Arrow does the reading, in parallel. Only when it stumbles is the file read agai
 
 import csv
 import io
+import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +36,9 @@ _SUFFIXES = {
     ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
 # Large blocks keep the number of label dictionaries that have to be merged small.
-_BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 24
+_BARE_NULL = re.compile(rb"\n\s*null")
+_LONGEST_NULL = 64  # with blanks before it, so much of a part is looked at again with the next
 # Claims that went through a device's noise say so in a column of this name, the same law in every row.
 NOISE_COLUMN = "noise_law"
 # Squares of larger values would not be finite.
@@ -55,7 +60,7 @@ class Table:
 
 
 @dataclass
-class _Columns:
+class Columns:
     """What a source holds, before it is checked."""
 
     labels: list[Any]
@@ -74,14 +79,14 @@ def read_file(
     progress: Progress | None = None,
 ) -> Table:
     """Read a file, with the format told by its suffix. A stream is taken for CSV."""
-    source = _Source.of(path)
+    source = Source.of(path)
     try:
         if source.format == "csv":
             columns = _read_csv(source, labels, value, skip_bad, progress)
         elif source.format == "jsonl":
             columns = _read_jsonl(source, labels, value)
         else:
-            columns = _pick(_read_typed(source), labels, value, source.name)
+            columns = pick(_read_typed(source), labels, value, source.name)
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
@@ -101,16 +106,16 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) ->
         ) from error
     wanted = [*labels, value]
     present = native.collect_schema().names()
-    _require(wanted, present, "the frame")
+    require(wanted, present, "the frame")
     native = native.select([name for name in present if name in (*wanted, NOISE_COLUMN)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
-    return _check(_pick(table, labels, value, "the frame"), wanted, "the frame", skip_bad)
+    return _check(pick(table, labels, value, "the frame"), wanted, "the frame", skip_bad)
 
 
 def check_arrays(labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool) -> Table:
     """Check label columns of any type beside an array of values."""
     numbers = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values)
-    return _check(_Columns(list(labels), numbers), names, "the arrays", skip_bad)
+    return _check(Columns(list(labels), numbers), names, "the arrays", skip_bad)
 
 
 def _values_array(values: Any) -> pa.Array:
@@ -121,7 +126,7 @@ def _values_array(values: Any) -> pa.Array:
 
 
 @dataclass
-class _Source:
+class Source:
     """A file that may have to be read twice."""
 
     name: str
@@ -130,7 +135,7 @@ class _Source:
     content: bytes | None = None
 
     @classmethod
-    def of(cls, path: str | Path | IO[bytes]) -> "_Source":
+    def of(cls, path: str | Path | IO[bytes]) -> "Source":
         if not isinstance(path, str | Path):
             return cls(getattr(path, "name", "the stream"), "csv", content=path.read())
         path = Path(path)
@@ -177,7 +182,7 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-def _require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
+def require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
     for column in wanted:
         if list(present).count(column) > 1:
             raise MissingColumn(
@@ -190,44 +195,47 @@ def _require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
             )
 
 
-def _read_csv(
-    source: _Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress | None
-) -> _Columns:
+def csv_form(source: Source, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
+    """How a CSV file is to be parsed, and which of its columns are taken; its header must have those asked for."""
     with source.stream() as stream:
         start = stream.read(1 << 16)
-    if not start.strip():
+    text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    if not text.strip():
         raise NoClaims(f"{source.name}: the file is empty; it needs a header line and at least one row")
-    header = start.decode("utf-8-sig", errors="replace").splitlines()[0]
+    header = text.splitlines()[0]
     wanted = [*labels, value]
     delimiter = max(
         ",;\t|", key=lambda mark: sum(name in wanted for name in next(csv.reader([header], delimiter=mark)))
     )
     present = next(csv.reader([header], delimiter=delimiter))
-    _require(wanted, present, source.name)
+    require(wanted, present, source.name)
     taken = [name for name in present if name in (*wanted, NOISE_COLUMN)]
+    return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
+
+def _read_csv(source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress | None) -> Columns:
+    parse, taken = csv_form(source, labels, value)
     label_type = pa.dictionary(pa.int32(), pa.string())
-    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start)
     try:
         with source.stream(progress) as stream:
             table = pa.csv.read_csv(
                 stream,
-                read_options=pa.csv.ReadOptions(block_size=_BLOCK_BYTES),
+                read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES),
                 parse_options=parse,
                 convert_options=pa.csv.ConvertOptions(
                     column_types={**dict.fromkeys([*labels, NOISE_COLUMN], label_type), value: pa.float64()},
                     include_columns=taken,
                 ),
             )
-        columns = replace(_pick(table, labels, value, source.name), numerals=True)
-        if skip_bad or _all_finite(columns.values):
+        columns = replace(pick(table, labels, value, source.name), numerals=True)
+        if skip_bad or all_finite(columns.values):
             return columns
     except pa.ArrowInvalid:
         pass
     return _read_csv_as_text(source, labels, value, parse, taken)
 
 
-def _read_csv_as_text(source: _Source, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]) -> _Columns:
+def _read_csv_as_text(source: Source, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]) -> Columns:
     """The slow way: one thread, everything as text, rows with the wrong number of fields noted."""
     ragged: dict[int, str] = {}
 
@@ -245,46 +253,66 @@ def _read_csv_as_text(source: _Source, labels: Sequence[str], value: str, parse:
                 column_types=dict.fromkeys(taken, pa.string()), include_columns=taken
             ),
         )
-    columns = _pick(table, labels, value, source.name)
+    columns = pick(table, labels, value, source.name)
     return replace(columns, texts=table[value], ragged=ragged, numerals=True)
 
 
-def _read_jsonl(source: _Source, labels: Sequence[str], value: str) -> _Columns:
-    try:
-        with source.stream() as stream:
-            table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=_BLOCK_BYTES))
-        return _pick(table, labels, value, source.name)
-    except pa.ArrowInvalid as error:
-        if "Empty JSON" in str(error):
-            raise NoClaims(f"{source.name}: the file is empty; it needs at least one line") from error
-    # A line that Arrow cannot take: read line by line to say which.
-    wanted = [*labels, value]
-    rows: list[list[Any]] = []
-    laws: list[str | None] = []
-    ragged: dict[int, str] = {}
+def _read_jsonl(source: Source, labels: Sequence[str], value: str) -> Columns:
+    if not has_bare_nulls(source):
+        try:
+            with source.stream() as stream:
+                table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
+            return pick(table, labels, value, source.name)
+        except pa.ArrowInvalid:  # a line that Arrow cannot take: read line by line to say which
+            pass
+    for columns in jsonl_by_lines(source, labels, value):
+        return columns
+    raise NoClaims(f"{source.name}: the file is empty; it needs at least one line")
+
+
+def has_bare_nulls(source: Source) -> bool:
+    """Whether a line is just null. It is no record, and where a block begins with one, Arrow does not survive it."""
+    end = b"\n"
     with source.stream() as stream:
-        for number, line in enumerate(io.TextIOWrapper(stream, encoding="utf-8", errors="replace"), start=1):
-            try:
-                record = json.loads(line)
-                rows.append([record.get(name) for name in wanted])
-                laws.append(record.get(NOISE_COLUMN))
-            except (json.JSONDecodeError, AttributeError):
-                ragged[number] = line.strip()
-    *columns, values = zip(*rows, strict=True) if rows else [[] for _ in wanted]
-    texts = pa.array([None if entry is None else str(entry) for entry in values], pa.string())
-    noise = _noise_law(pa.table({NOISE_COLUMN: pa.array(laws, pa.string())}), source.name)
-    return _Columns([list(column) for column in columns], texts, texts, ragged, noise=noise)
+        while part := stream.read(BLOCK_BYTES):
+            if _BARE_NULL.search(end + part):
+                return True
+            end = part[-_LONGEST_NULL:]
+    return False
 
 
-def _read_typed(source: _Source) -> pa.Table:
+def jsonl_by_lines(
+    source: Source, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
+) -> Iterator[Columns]:
+    """The slow way, so many lines at once, after the first ``skip``: lines that are no records are noted."""
+    wanted = [*labels, value, NOISE_COLUMN]
+    with source.stream() as stream:
+        lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
+        later = itertools.islice(enumerate(filter(str.strip, lines), start=1), skip, None)
+        while part := list(itertools.islice(later, at_once)):
+            rows: list[list[Any]] = []
+            ragged: dict[int, str] = {}
+            for number, line in part:
+                try:
+                    record = json.loads(line)
+                    rows.append([record.get(name) for name in wanted])
+                except (json.JSONDecodeError, AttributeError):
+                    ragged[number] = line.strip()
+            *columns, values, laws = zip(*rows, strict=True) if rows else [[] for _ in wanted]
+            texts = pa.array([None if entry is None else str(entry) for entry in values], pa.string())
+            noise = _noise_law(pa.table({NOISE_COLUMN: pa.array(laws, pa.string())}), source.name)
+            yield Columns([list(column) for column in columns], texts, texts, ragged, noise=noise)
+
+
+def _read_typed(source: Source) -> pa.Table:
     if source.format == "parquet":
         return pa.parquet.read_table(source.path)
     return pa.feather.read_table(source.path)
 
 
-def _pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> _Columns:
-    _require([*labels, value], table.column_names, name)
-    return _Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name))
+def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
+    require([*labels, value], table.column_names, name)
+    return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name))
 
 
 def _noise_law(table: pa.Table, name: str) -> str | None:
@@ -299,39 +327,56 @@ def _noise_law(table: pa.Table, name: str) -> str | None:
     return laws[0] if laws else None
 
 
-def _all_finite(values: pa.ChunkedArray) -> bool:
-    return values.null_count == 0 and all(
-        np.isfinite(chunk.to_numpy(zero_copy_only=False)).all() for chunk in values.chunks
-    )
+def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
+    return values.null_count == 0 and bool(np.isfinite(values.to_numpy(zero_copy_only=False)).all())
 
 
-def _check(columns: _Columns, names: Sequence[str], source: str, skip_bad: bool) -> Table:
+def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) -> Table:
     """Every row is a claim, or is reported, or is dropped and counted."""
     lengths = [len(column) for column in (*columns.labels, columns.values)]
     if len(set(lengths)) > 1:
         described = ", ".join(f"{length} {name}s" for name, length in zip(names, lengths, strict=True))
         raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
 
-    values = _numbers(columns.values)
     encoded = [encode(column, columns.numerals) for column in columns.labels]
-    bad = ~(np.abs(values) <= LARGEST_VALUE)
-    for ids, _ in encoded:
-        bad |= ids < 0
-    n_bad = int(bad.sum()) + len(columns.ragged)
-    rows = _row_numbers(len(values), columns.ragged) if columns.ragged else None
-    if n_bad and not skip_bad:
-        raise BadRow(_first_bad(columns, encoded, bad, rows, names, source, n_bad))
-
-    if bad.any():
-        keep = ~bad
-        values = values[keep]
-        rows = (np.arange(1, len(bad) + 1) if rows is None else rows)[keep]
-        encoded = [compact(ids[keep], labels) for ids, labels in encoded]
+    good = good_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
+    values, rows = good.values, good.rows
+    if good.keep is not None:
+        rows = (np.arange(1, len(good.keep) + 1) if rows is None else rows)[good.keep]
+        values = values[good.keep]
+        encoded = [compact(ids[good.keep], labels) for ids, labels in encoded]
     if not len(values):
         raise NoClaims(
-            f"{source}: there is no {'good ' if n_bad else ''}row; at least one {', '.join(names)} is needed"
+            f"{source}: there is no {'good ' if good.skipped else ''}row; at least one {', '.join(names)} is needed"
         )
-    return Table([ids for ids, _ in encoded], [labels for _, labels in encoded], values, n_bad, rows, columns.noise)
+    ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
+    return Table(ids, labels, values, good.skipped, rows, columns.noise)
+
+
+@dataclass
+class Good:
+    """Which rows are claims."""
+
+    values: NDArray[np.float64]  # of all rows
+    keep: NDArray[np.bool_] | None  # None: all
+    rows: NDArray[np.int64] | None  # numbers of all rows, where they do not simply count from 1
+    skipped: int
+
+
+def good_rows(
+    columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
+    before: int = 0,
+) -> Good:  # fmt: skip
+    """Tell the first row that is not a claim, or say which rows are; ``before`` rows of the source came earlier."""
+    values = _numbers(columns.values)
+    bad = ~(np.abs(values) <= LARGEST_VALUE)
+    for mask in missing:
+        bad |= mask
+    n_bad = int(bad.sum()) + len(columns.ragged)
+    rows = _row_numbers(len(values), columns.ragged, before) if columns.ragged or before else None
+    if n_bad and not skip_bad:
+        raise BadRow(_first_bad(columns, missing, bad, rows, names, source, n_bad))
+    return Good(values, ~bad if bad.any() else None, rows, n_bad)
 
 
 def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
@@ -350,15 +395,15 @@ def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
     return np.asarray(numbers, np.float64)
 
 
-def _row_numbers(good: int, ragged: dict[int, str]) -> NDArray[np.int64]:
+def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.int64]:
     """Numbers of the rows that could be split, counting those that could not."""
-    everything = np.arange(1, good + len(ragged) + 1)
+    everything = before + np.arange(1, good + len(ragged) + 1)
     return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
 
 
 def _first_bad(
-    columns: _Columns,
-    encoded: Sequence[tuple[NDArray[np.int32], Labels]],
+    columns: Columns,
+    missing: Sequence[NDArray[np.bool_]],
     bad: NDArray[np.bool_],
     rows: NDArray[np.int64] | None,
     names: Sequence[str],
@@ -375,8 +420,8 @@ def _first_bad(
             f"{source}, row {first_ragged}: {columns.ragged[first_ragged]!r}: "
             f"a row must have the fields {', '.join(names)}{more}; {skip}"
         )
-    for (ids, _), name in zip(encoded, names, strict=False):
-        if ids[place] < 0:
+    for mask, name in zip(missing, names, strict=False):
+        if mask[place]:
             return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
     written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
     shown = "''" if written is None else repr(written)

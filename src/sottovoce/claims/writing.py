@@ -1,15 +1,18 @@
 """Writing tables so that a file appears whole or not at all."""
 
+import errno
 import json
 import os
 import secrets
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.feather
 import pyarrow.parquet
 
 from sottovoce.errors import UnreadableFile
@@ -29,21 +32,100 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """A temporary folder beside ``path``, a new one, that takes its name when the block ends well."""
+    path = Path(path)
+    if path.exists():
+        raise UnreadableFile(f"{path}: it exists already: a new folder is written; choose another name, or remove it")
+    if not path.parent.is_dir():
+        raise UnreadableFile(f"{path}: there is no folder {path.parent}; make it first, or choose another place")
+    temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    temporary.mkdir()
+    try:
+        yield temporary
+        temporary.rename(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def room_on_disk(path: str | Path) -> Iterator[None]:
+    """A full disk is told as such."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise UnreadableFile(
+            f"{path}: it could not be written ({os.strerror(error.errno)}): the disk, or the share of it that you may "
+            "use, is full; make room, or choose another place. Nothing half written is left"
+        ) from error
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Nobody else who asks for the same may change what this file stands for meanwhile."""
+    with path.open("rb") as file:
+        try:
+            import fcntl
+        except ImportError:  # pragma: no cover - systems without such locks
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UnreadableFile(
+                f"{path.parent}: somebody else is changing it: one at a time; wait until that is done"
+            ) from error
+        yield
+
+
+def arrow_file(batch: pa.RecordBatch) -> pa.Buffer:
+    """The content of an Arrow file with one batch, without compression."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
 def write_table(table: pa.Table, path: str | Path) -> None:
     """Write a table as CSV, Parquet, Arrow or JSON Lines, by suffix."""
+    write_tables(iter([table]), path)
+
+
+def write_tables(tables: Iterator[pa.Table], path: str | Path) -> None:
+    """Write a table that comes in parts, at least one; only one of them has to be in memory."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".parquet", ".arrow", ".jsonl"):
         raise UnreadableFile(
             f"{path}: the format is told by the suffix, one of .csv, .parquet, .arrow, .jsonl; choose one of them"
         )
-    with whole_file(path) as temporary:
-        if suffix == ".csv":
-            pa.csv.write_csv(table, temporary, pa.csv.WriteOptions(quoting_style="needed"))
-        elif suffix == ".parquet":
-            pa.parquet.write_table(table, temporary)
-        elif suffix == ".arrow":
-            pa.feather.write_feather(table, temporary)
-        else:
-            with temporary.open("w", encoding="utf-8") as file:
-                for row in table.to_pylist():
-                    file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+    with room_on_disk(path), whole_file(path) as temporary, _writer(suffix, next(tables), temporary) as write:
+        for table in tables:
+            write(table)
+
+
+@contextmanager
+def _writer(suffix: str, first: pa.Table, path: Path) -> Iterator[Callable[[pa.Table], Any]]:
+    """A function that writes one table after the other; the first is written at once."""
+    if suffix == ".jsonl":
+        with path.open("w", encoding="utf-8") as file:
+            write = partial(_write_lines, file)
+            write(first)
+            yield write
+        return
+    if suffix == ".csv":
+        writer = pa.csv.CSVWriter(path, first.schema, write_options=pa.csv.WriteOptions(quoting_style="needed"))
+    elif suffix == ".parquet":
+        writer = pa.parquet.ParquetWriter(path, first.schema)
+    else:
+        writer = pa.ipc.new_file(path, first.schema)
+    with writer:
+        writer.write_table(first)
+        yield writer.write_table
+
+
+def _write_lines(file: TextIO, table: pa.Table) -> None:
+    for row in table.to_pylist():
+        file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")

@@ -13,6 +13,7 @@ from sottovoce.cli import (
     backup,
     bench,
     campaign,
+    claims,
     demo,
     device,
     discover,
@@ -69,6 +70,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(campaign.app, name="campaign")
+app.add_typer(claims.app, name="claims")
 
 
 def main() -> None:

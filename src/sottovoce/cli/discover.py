@@ -1,6 +1,9 @@
 """``sottovoce discover``: from a table of claims to truths."""
 
+import os
 import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from statistics import median
@@ -20,11 +23,11 @@ from sottovoce.cli.output import (
     progress_bar,
     told_warnings,
 )
-from sottovoce.errors import ConvergenceWarning
+from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
-    from sottovoce.claims import Claims
-    from sottovoce.discovery import Comparison, TruthDiscovery
+    from sottovoce.discovery import Checkpoint, Comparison, State, TruthDiscovery
+    from sottovoce.engines import Engine
 
 _ROWS_SHOWN = 20
 
@@ -48,11 +51,16 @@ class Duplicates(StrEnum):
 class EngineName(StrEnum):
     AUTO = "auto"
     MEMORY = "memory"
+    DISK = "disk"
+    SPARK = "spark"
 
 
 def discover(
     claims: Annotated[
-        str, typer.Argument(help="Claims: CSV, Parquet, Arrow or JSON Lines; - reads CSV from the input.")
+        str,
+        typer.Argument(
+            help="Claims: CSV, Parquet, Arrow or JSON Lines; a pack (see `sottovoce claims`); - reads CSV from input."
+        ),
     ],
     method: Annotated[Method, typer.Option(help="How to find the truths.")] = Method.NOISE_AWARE,
     noise: Annotated[
@@ -73,38 +81,83 @@ def discover(
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     max_iter: Annotated[int, typer.Option(help="Largest number of iterations.")] = 200,
     tol: Annotated[float, typer.Option(help="Stop when truths move less than this, in units of their spread.")] = 1e-6,
-    engine: Annotated[EngineName, typer.Option(help="Where to compute.")] = EngineName.AUTO,
+    engine: Annotated[
+        EngineName,
+        typer.Option(
+            help="Where to compute: in memory; on the disk, block by block, or by Spark (packs only); auto tells why."
+        ),
+    ] = EngineName.AUTO,
+    spark_master: Annotated[
+        str | None,
+        typer.Option(help="With --engine spark: its master, such as spark://host:7077; by default this machine."),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Keep the state of the run here; that of a pack is kept in its folder by default."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint: of a broken run, or with new claims.")
+    ] = False,
+    decay: Annotated[
+        float | None,
+        typer.Option(help="With CRH on a pack: losses of each earlier round count this much less (0 to 1)."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Find the truth in conflicting claims.
 
     Prints the truth of each object with an interval, and the plain mean and median beside it.
     """
-    from sottovoce.claims import Claims
-    from sottovoce.discovery import METHODS, Comparison, NoiseAware
+    from sottovoce.claims.blocks import is_pack
+    from sottovoce.discovery import CRH, METHODS, Checkpoint, Comparison, NoiseAware
 
-    with told_warnings(ConvergenceWarning), progress_bar() as progress:
-        reading = progress.add_task("reading", total=None)
-        table = Claims.read(
-            sys.stdin.buffer if claims == "-" else claims,
-            user=user, object=object, value=value, duplicates=duplicates.value, skip_bad=skip_bad,
-            progress=lambda done, size: progress.update(reading, completed=done, total=size),
-        )  # fmt: skip
-        progress.remove_task(reading)
-        law = noise or table.noise
-        chosen = method.value
-        iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
-        options = {"noise": law} if chosen == NoiseAware.name else {}
-        fit = METHODS[chosen](max_iter=max_iter, tol=tol, **options)
-        comparison = Comparison.of(
-            fit,
-            table,
-            progress=lambda done, move: progress.update(
-                iterating,
-                completed=done,
-                description=f"{chosen}: iteration {done}, largest move {move:.1e}",
-            ),
+    chosen, packed = method.value, is_pack(claims)
+    if decay is not None and (chosen != CRH.name or not packed):
+        raise BadParameter(
+            f"--decay {decay}: only CRH forgets, and only packs know rounds; give --method crh and a pack"
         )
+    if spark_master is not None and engine is not EngineName.SPARK:
+        raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")
+    if checkpoint is None and packed and os.access(claims, os.W_OK):
+        checkpoint = Path(claims) / f"checkpoint-{chosen}.arrow"
+    kept = Checkpoint(checkpoint) if checkpoint else None
+    start = _state(kept, chosen) if resume else None
+    with told_warnings(ConvergenceWarning), ExitStack() as stack, progress_bar() as progress:
+        if packed:
+            source = _open_pack(claims, engine, spark_master, stack)
+        else:
+            reading = progress.add_task("reading", total=None)
+            source = _read_file(
+                claims, engine, user=user, object=object, value=value, duplicates=duplicates.value, skip_bad=skip_bad,
+                progress=lambda done, size: progress.update(reading, completed=done, total=size),
+            )  # fmt: skip
+            progress.remove_task(reading)
+        iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
+        options: dict[str, Any] = {"noise": noise or source.noise} if chosen == NoiseAware.name else {}
+        if decay is not None:
+            options["decay"] = decay
+        fit = METHODS[chosen](max_iter=max_iter, tol=tol, **options)
+        try:
+            comparison = Comparison.of(
+                fit,
+                source.engine,
+                progress=lambda done, move: progress.update(
+                    iterating,
+                    completed=done,
+                    description=f"{chosen}: iteration {done}, largest move {move:.1e}",
+                ),
+                start=start,
+                checkpoint=kept,
+            )
+        except KeyboardInterrupt:
+            progress.stop()
+            if kept and kept.iteration:
+                notes.print(
+                    f"Stopped. Iteration {kept.iteration} is kept in {escape(str(kept.path))}; "
+                    "the same command with --resume goes on from it.",
+                    highlight=False,
+                )
+            raise typer.Exit(130) from None
     fit.intervals(level)  # a bad level is told before anything is written
     scores = comparison.scores(truth, object=object, value=value) if truth else None
 
@@ -119,18 +172,80 @@ def discover(
     if json:
         print_json(comparison.summary(level) | ({"scores": scores} if scores else {}))
     else:
-        _print_result(comparison, table, level, scores)
+        _print_result(comparison, source.skipped, level, scores)
     for path in (out, weights, plot):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)
 
 
-def _print_result(comparison: "Comparison", claims: "Claims", level: float, scores: dict[str, Any] | None) -> None:
+def _state(kept: "Checkpoint | None", method: str) -> "State":
+    """What the checkpoint holds."""
+    if kept is None:
+        raise BadParameter("--resume: only a pack keeps a checkpoint by itself; name the file with --checkpoint")
+    found = kept.read()
+    if found.method != method:
+        raise BadParameter(
+            f"--resume: the checkpoint {kept.path} is of {found.method}; give --method {found.method}, or start anew"
+        )
+    notes.print(f"going on from iteration {found.iteration} of {escape(str(kept.path))}", highlight=False)
+    return found
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Claims, wherever they lie."""
+
+    engine: "Engine"
+    noise: str | None
+    skipped: int
+
+
+def _open_pack(path: str, engine: EngineName, spark_master: str | None, stack: ExitStack) -> _Source:
+    from sottovoce.claims.blocks import Pack
+    from sottovoce.engines import DiskEngine, MemoryEngine, SparkEngine
+    from sottovoce.engines.choosing import fits_in_memory
+
+    pack = Pack(path)
+    if engine is EngineName.AUTO:
+        fits, reason = fits_in_memory(pack)
+        engine = EngineName.MEMORY if fits else EngineName.DISK
+        notes.print(f"engine {engine.value}: {reason}", highlight=False)
+    chosen: Engine
+    if engine is EngineName.MEMORY:
+        chosen = MemoryEngine(pack.claims(), ages=pack.object_ages)
+    elif engine is EngineName.DISK:
+        chosen = DiskEngine(pack)
+    else:
+        chosen = stack.enter_context(SparkEngine(pack, spark_master or "local[*]"))
+    return _Source(chosen, pack.noise, pack.manifest.skipped)
+
+
+def _read_file(path: str, engine: EngineName, **options: Any) -> _Source:
+    from sottovoce.claims import Claims
+    from sottovoce.engines import MemoryEngine
+    from sottovoce.engines.choosing import free_memory
+
+    if engine in (EngineName.DISK, EngineName.SPARK):
+        raise BadParameter(
+            f"--engine {engine.value}: {path} is not a pack; "
+            f"make one with `sottovoce claims pack {path} PACK` and give that"
+        )
+    size, free = Path(path).stat().st_size if Path(path).is_file() else 0, free_memory()
+    if engine is EngineName.AUTO and free is not None and size > free:
+        raise BadParameter(
+            f"{path}: {size / 1e9:.1f} GB are more than the {free / 1e9:.1f} GB of memory that are free; make a pack "
+            f"with `sottovoce claims pack {path} PACK` and give that, or try with --engine memory"
+        )
+    claims = Claims.read(sys.stdin.buffer if path == "-" else path, **options)
+    return _Source(MemoryEngine(claims), claims.noise, claims.skipped)
+
+
+def _print_result(comparison: "Comparison", skipped_rows: int, level: float, scores: dict[str, Any] | None) -> None:
     fit: TruthDiscovery = comparison.fit
-    skipped = f", {claims.skipped:,} bad rows skipped" if claims.skipped else ""
+    skipped = f", {skipped_rows:,} bad rows skipped" if skipped_rows else ""
     state = "converged" if fit.converged_ else "not converged"
     console.print(
-        f"{len(claims):,} claims by {claims.n_users:,} users about {claims.n_objects:,} objects{skipped}. "
+        f"{fit.claims_.sum():,} claims by {len(fit.users_):,} users about {len(fit.objects_):,} objects{skipped}. "
         f"{type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
         f"{comparison.effective_users:,.1f} effective users.",
         highlight=False,

@@ -8,6 +8,7 @@ from sottovoce.discovery.crh import CRH
 from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.lfcn import LFCN
 from sottovoce.discovery.noise_aware import NoiseAware
+from sottovoce.discovery.state import Checkpoint, State
 
 METHODS: dict[str, type[TruthDiscovery]] = {
     method.name: method for method in (NoiseAware, CRH, GTM, CATD, LFCN, Mean, Median)
@@ -19,10 +20,12 @@ __all__ = [
     "GTM",
     "LFCN",
     "METHODS",
+    "Checkpoint",
     "Comparison",
     "Mean",
     "Median",
     "NoiseAware",
+    "State",
     "TruthDiscovery",
     "UserLosses",
 ]

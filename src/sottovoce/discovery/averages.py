@@ -17,6 +17,7 @@ class _Average(TruthDiscovery):
 
     def _discover(self, engine: Engine, progress: Progress | None) -> None:
         self.truths_ = self.start(engine)
+        self._leave(1, {"truth": self.truths_})
         self.weights_ = np.ones(engine.n_users)
         self.n_iter_, self.converged_, self.history_ = 1, True, np.zeros(1)
         self.effective_users_ = self.claims_.astype(np.float64)

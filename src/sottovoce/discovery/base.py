@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
-from sottovoce.claims.labels import common_labels, label_column
+from sottovoce.claims.labels import label_column
+from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.engines import Engine, MemoryEngine, Step
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
@@ -26,7 +27,7 @@ class UserLosses:
     """How far each user's claims lie from the truths."""
 
     sum: Floats
-    count: NDArray[np.int64]
+    count: NDArray[np.int64] | Floats  # a claim may count for less than one
 
     @property
     def mean(self) -> Floats:
@@ -84,8 +85,17 @@ class TruthDiscovery(ABC):
         """Truths before the first iteration."""
         return engine.medians()
 
+    def counts(self, engine: Engine) -> NDArray[np.int64] | Floats:
+        """How many losses each user's sum is made of."""
+        return engine.claims_per_user
+
     def fit(
-        self, claims: Claims | Engine, *, start: "TruthDiscovery | None" = None, progress: Progress | None = None
+        self,
+        claims: Claims | Engine,
+        *,
+        start: "TruthDiscovery | State | None" = None,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> Self:
         """Find truths and weights.
 
@@ -94,18 +104,43 @@ class TruthDiscovery(ABC):
         claims
             The claims, or an engine that holds them.
         start
-            An earlier fit to begin with: where few claims have been added since, the same answer takes fewer
-            iterations.
+            An earlier fit, or the state of one, to begin with: where few claims have been added since, the same answer
+            takes fewer iterations.
         progress
             Called after each iteration with its number and largest move.
+        checkpoint
+            Takes the state of the run, also when it is interrupted.
         """
         self._check_parameters()
         engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
-        self._earlier = start
+        self._earlier = start.state() if isinstance(start, TruthDiscovery) else start
+        self._checkpoint = checkpoint
         self.objects_, self.users_ = engine.object_labels, engine.user_labels
         self.claims_ = engine.claims_per_object
-        self._discover(engine, progress)
+        try:
+            self._discover(engine, progress)
+        finally:
+            if checkpoint is not None:
+                checkpoint.write()
         return self
+
+    def state(self) -> State:
+        """What a later fit can begin with."""
+        return self._state
+
+    def _leave(
+        self,
+        iteration: int,
+        by_object: dict[str, Floats],
+        by_user: dict[str, Floats] | None = None,
+        learnt: dict[str, Any] | None = None,
+    ) -> None:
+        """Leave the state after an iteration."""
+        self._state = State(
+            self.name, self.objects_, self.users_, by_object, by_user or {}, learnt or {}, iteration
+        )  # fmt: skip
+        if self._checkpoint is not None:
+            self._checkpoint.take(self._state)
 
     def _discover(self, engine: Engine, progress: Progress | None) -> None:
         # An object whose claims all agree has no spread; its truth does not move, so any unit will do.
@@ -114,13 +149,15 @@ class TruthDiscovery(ABC):
         step = self.step(engine, spreads)
         truths = self._first_truths(engine)
         losses = engine.score(step, truths)
+        counts = self.counts(engine)
         compared = engine.comparable() > 0
         history: list[float] = []
         weights = np.ones(engine.n_users)
         while len(history) < self.max_iter and (self.tol == 0 or not history or history[-1] > self.tol):
-            weights = self._usable(self.weigh(UserLosses(losses, engine.claims_per_user)), compared)
+            weights = self._usable(self.weigh(UserLosses(losses, counts)), compared)
             truths, losses, move = engine.sweep(step, weights, truths)
             history.append(move)
+            self._leave(len(history), {"truth": truths})
             if progress is not None:
                 progress(len(history), history[-1])
         self.truths_, self.weights_ = truths, weights
@@ -130,8 +167,8 @@ class TruthDiscovery(ABC):
     def _first_truths(self, engine: Engine) -> Floats:
         truths, earlier = self.start(engine).copy(), self._earlier
         if earlier is not None:
-            here, there = common_labels(engine.object_labels, earlier.objects_)
-            truths[here] = earlier.truths_[there]
+            here, there = earlier.common_objects(engine.object_labels)
+            truths[here] = earlier.by_object["truth"][there]
         return truths
 
     def _conclude(self, history: list[float]) -> None:

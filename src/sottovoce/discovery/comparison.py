@@ -10,10 +10,13 @@ import pyarrow as pa
 from sottovoce.claims import Claims
 from sottovoce.claims.labels import label_column, texts
 from sottovoce.claims.reading import read_file
-from sottovoce.claims.writing import write_table
+from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import Floats, Progress, TruthDiscovery
-from sottovoce.engines import MemoryEngine
+from sottovoce.discovery.state import Checkpoint, State
+from sottovoce.engines import Engine, MemoryEngine
 from sottovoce.errors import BadRow
+
+_OBJECTS_AT_ONCE = 100_000  # written
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,19 @@ class Comparison:
     by_user: Floats  # the means that users' weights alone would give
 
     @classmethod
-    def of(cls, method: TruthDiscovery, claims: Claims, progress: Progress | None = None) -> "Comparison":
+    def of(
+        cls,
+        method: TruthDiscovery,
+        claims: Claims | Engine,
+        progress: Progress | None = None,
+        start: State | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> "Comparison":
         """Fit a method, and the averages beside it, over one engine."""
-        engine = MemoryEngine(claims)
-        fit = method.fit(engine, progress=progress)
-        weights = fit.weights_[claims.users]
-        by_user = np.add.reduceat(weights * claims.values, claims.offsets[:-1])
-        by_user /= np.add.reduceat(weights, claims.offsets[:-1])
-        return cls(fit, engine.means(), engine.medians(), claims.claims_per_user, by_user)
+        engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
+        fit = method.fit(engine, start=start, progress=progress, checkpoint=checkpoint)
+        by_user = engine.weighted_means(fit.weights_)
+        return cls(fit, engine.means(), engine.medians(), engine.claims_per_user, by_user)
 
     @property
     def effective_users(self) -> float:
@@ -114,8 +122,17 @@ class Comparison:
 
     def write(self, path: str | Path, level: float = 0.95) -> None:
         """Write object, truth, low, high, claims, effective_users, mean, median."""
-        table = self.fit.to_arrow(level)
-        write_table(table.append_column("mean", [self.means]).append_column("median", [self.medians]), path)
+        fit = self.fit
+        low, high = fit.intervals(level)
+        columns = (fit.truths_, low, high, fit.claims_, fit.effective_users_, self.means, self.medians)
+        names = ("truth", "low", "high", "claims", "effective_users", "mean", "median")
+
+        def part(first: int) -> pa.Table:
+            rows = slice(first, first + _OBJECTS_AT_ONCE)
+            entries = (column[rows] for column in columns)
+            return pa.table({"object": label_column(fit.objects_[rows]), **dict(zip(names, entries, strict=True))})
+
+        write_tables(map(part, range(0, len(fit.truths_), _OBJECTS_AT_ONCE)), path)
 
     def write_weights(self, path: str | Path) -> None:
         """Write user, weight, claims."""

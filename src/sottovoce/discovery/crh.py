@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.discovery.base import Floats, TruthDiscovery, UserLosses
 from sottovoce.engines import Engine, Step
@@ -28,6 +29,9 @@ class CRH(TruthDiscovery):
         "mean" loss per claim, which is fair to users with many claims; or the "sum", as printed for dense data.
     normalise
         By the "sum" of all users' losses, or by the "max" (with absolute loss, this is called PM).
+    decay
+        For claims that come in rounds, as a pack keeps them: losses about objects that were last claimed so many rounds
+        ago count with decay to that power, so that users are judged by what they said of late (I-CRH, TKDE 2016).
 
     Examples
     --------
@@ -46,6 +50,7 @@ class CRH(TruthDiscovery):
         loss: Literal["squared", "absolute"] = "squared",
         total: Literal["mean", "sum"] = "mean",
         normalise: Literal["sum", "max"] = "sum",
+        decay: float = 1.0,
         max_iter: int = 200,
         tol: float = 1e-6,
     ) -> None:
@@ -53,11 +58,20 @@ class CRH(TruthDiscovery):
         self.loss = loss
         self.total = total
         self.normalise = normalise
+        self.decay = decay
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
+        # A loss counts less in a larger unit: weighted means and medians are the same in any.
         if self.loss == "absolute":
-            return Step(engine.medians(), 1 / spreads, spreads, average="median")
-        return Step(engine.medians(), 1 / np.sqrt(spreads), spreads)
+            return Step(engine.medians(), self._shares(engine) / spreads, spreads, average="median")
+        return Step(engine.medians(), np.sqrt(self._shares(engine) / spreads), spreads)
+
+    def counts(self, engine: Engine) -> NDArray[np.int64] | Floats:
+        return engine.claims_per_user if self.decay == 1 else engine.user_sums(self._shares(engine))
+
+    def _shares(self, engine: Engine) -> Floats:
+        """With how much of itself a loss counts, by object."""
+        return np.maximum(self.decay ** engine.object_ages.astype(np.float64), _LEAST_SHARE)
 
     def weigh(self, losses: UserLosses) -> Floats:
         per_user = losses.mean if self.total == "mean" else losses.sum
@@ -70,6 +84,8 @@ class CRH(TruthDiscovery):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if not 0 < self.decay <= 1:
+            raise BadParameter(f"decay={self.decay!r}: it must lie above 0 and be at most 1; 1 forgets nothing")
         for name, known in (
             ("loss", ("squared", "absolute")),
             ("total", ("mean", "sum")),

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sottovoce.claims.labels import common_labels
 from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses
-from sottovoce.discovery.quality import Belief, Common, Quality
+from sottovoce.discovery.quality import Quality
+from sottovoce.discovery.state import Checkpoint, Common, State
 from sottovoce.engines import AwareStep, Engine, Lookup, Step
 from sottovoce.engines.aware import BOUND, DOUBT
 from sottovoce.errors import BadParameter
@@ -19,7 +19,8 @@ from sottovoce.privacy.laws import FreshVariance, NoiseLaw, parse_law
 from sottovoce.privacy.normal_laplace import normal_laplace
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
-_LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit
+_LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
+_MOSTLY = 0.9
 _TAILS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.8)  # 1/degrees of freedom
 _FIRST_TAIL = 0.25  # before anything is known, far readings count little
 _SAMPLE = 20_000
@@ -58,11 +59,6 @@ class NoiseAware(TruthDiscovery):
 
     name = "noise-aware"
 
-    _quality: Quality
-    _belief: Belief
-    _tail: float
-    _objects: "_ObjectScales | None"
-
     def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 200, tol: float = 1e-6) -> None:
         super().__init__(max_iter=max_iter, tol=tol)
         self.noise = noise
@@ -74,13 +70,14 @@ class NoiseAware(TruthDiscovery):
         self,
         claims: Any,
         *,
-        start: TruthDiscovery | None = None,
+        start: TruthDiscovery | State | None = None,
         known: Mapping[Any, float] | None = None,
         progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> "NoiseAware":
         """Find truths and weights; ``known`` gives the truths of some objects, by label; the rest as in all methods."""
         self._known = dict(known or {})
-        return super().fit(claims, start=start, progress=progress)
+        return super().fit(claims, start=start, progress=progress, checkpoint=checkpoint)
 
     def _discover(self, engine: Engine, progress: Progress | None) -> None:
         law = parse_law(self.noise) if isinstance(self.noise, str) else self.noise
@@ -96,18 +93,21 @@ class NoiseAware(TruthDiscovery):
         tailed = not lookup and not coincide
         tail = _FIRST_TAIL if tailed else 0.0
         learning: tuple[int, ...] = _LEARNING
-        earlier = self._earlier if isinstance(self._earlier, NoiseAware) else None
-        if earlier and type(earlier._quality.law) is not type(law):
-            earlier = None
+        kind = type(law).__name__
+        earlier = self._earlier if self._earlier and self._earlier.learnt.get("law") == kind else None
         if earlier:
-            learning, tail = _LEARNING_AGAIN, earlier._tail if tailed else 0.0
-            quality.begin_with(earlier._quality)
-            if objects and earlier._objects:
-                objects.begin_with(earlier._objects, common_labels(engine.object_labels, earlier.objects_))
+            same_objects, same_users = earlier.common_objects(self.objects_), earlier.common_users(self.users_)
+            known_share = min(len(same_objects[0]) / engine.n_objects, len(same_users[0]) / engine.n_users)
+            if earlier.iteration > max(_LEARNING_AGAIN) and known_share >= _MOSTLY:
+                learning = _LEARNING_AGAIN
+            tail = earlier.learnt["tail"] if tailed else 0.0
+            quality.begin_with(earlier.learnt["prior"])
+            if objects:
+                objects.begin_with(earlier.by_object["log scale"], same_objects)
         # As long as nothing is known about users, all are alike.
         belief = quality.belief(np.full(engine.n_users, quality.scale), np.ones(engine.n_users))
         if earlier:
-            belief = belief.updated(earlier._belief, common_labels(engine.user_labels, earlier.users_))
+            belief = belief.updated(earlier.by_user, same_users)
         center = engine.medians()
         unit = objects.unit if objects else np.ones(engine.n_objects)
         acceleration = Acceleration()
@@ -131,6 +131,9 @@ class NoiseAware(TruthDiscovery):
                 truths, squares = ahead[: len(truths)] * spreads, np.exp(ahead[len(truths) :])
             belief = quality.belief(squares, counts)
             history.append(swept.move)
+            scales = {"log scale": objects.logs} if objects else {}
+            learnt = {"law": kind, "tail": tail, "prior": quality.prior}
+            self._leave(len(history), {"truth": truths, **scales}, vars(belief), learnt)
             if progress is not None:
                 progress(len(history), swept.move)
         self.truths_ = swept.truths
@@ -138,7 +141,6 @@ class NoiseAware(TruthDiscovery):
             middling = Step(center, np.ones(engine.n_objects), spreads, average="median")
             self.truths_, _, _ = engine.sweep(middling, belief.weight, truths)
         self.truths_[known] = given
-        self._quality, self._belief, self._tail, self._objects = quality, belief, tail, objects
         self._conclude(history)
         if lookup:
             self.weights_ = lookup.information(belief.learnt)
@@ -198,9 +200,14 @@ class _ObjectScales:
     def unit(self) -> Floats:
         return np.asarray(np.exp(-self._logs / 2))
 
-    def begin_with(self, earlier: "_ObjectScales", common: Common) -> None:
+    @property
+    def logs(self) -> Floats:
+        """Logarithms of the scales, over the typical one."""
+        return self._logs - self._middle
+
+    def begin_with(self, earlier: Floats, common: Common) -> None:
         here, there = common
-        self._logs[here] = earlier._logs[there] - earlier._middle + self._middle
+        self._logs[here] = earlier[there] + self._middle
 
     def learn(self, misfit: Floats, squares: Floats) -> Floats:
         """Units from each object's mean square in its present unit, and a sample of squares of readings."""

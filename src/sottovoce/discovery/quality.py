@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from sottovoce.discovery.state import Common
 from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance
 
 Floats = NDArray[np.float64]
-Common = tuple[NDArray[np.intp], NDArray[np.intp]]  # places of what two fits have in common, in the one and the other
 
 _NODES = 480  # of a user's variance, on a logarithmic scale: fine against the posterior of one with 1,000 claims
 _LEAST_LOG_CHANCE = -600.0  # no prior is so sure that a user could become impossible
@@ -34,12 +34,12 @@ class Belief:
     spread: Floats  # Var(1/u): how uncertain the weight is
     learnt: Floats  # mean of the variance that is learnt: the user's own, and that of his noise where it was drawn once
 
-    def updated(self, earlier: "Belief", common: Common) -> "Belief":
+    def updated(self, earlier: dict[str, Floats], common: Common) -> "Belief":
         """The same, with what was thought earlier of those who were there."""
         here, there = common
         new = Belief(self.weight.copy(), self.spread.copy(), self.learnt.copy())
-        for ours, theirs in ((new.weight, earlier.weight), (new.spread, earlier.spread), (new.learnt, earlier.learnt)):
-            ours[here] = theirs[there]
+        for name, ours in vars(new).items():
+            ours[here] = earlier[name][there]
         return new
 
 
@@ -58,9 +58,14 @@ class Quality:
         self._table: _Table | None = None
         self._believe(np.zeros(2))
 
-    def begin_with(self, earlier: "Quality") -> None:
+    @property
+    def prior(self) -> tuple[float, float]:
+        """Log of the prior's mean, and of its shape."""
+        return float(self._prior[0]) + math.log(self.scale), float(self._prior[1])
+
+    def begin_with(self, prior: tuple[float, float]) -> None:
         """Take the prior of an earlier fit as the first guess."""
-        self._believe(earlier._prior + np.array([math.log(earlier.scale / self.scale), 0.0]))
+        self._believe(np.array([prior[0] - math.log(self.scale), prior[1]]))
 
     def learn(self, squares: Floats, counts: Floats) -> None:
         """Fit the prior to the crowd."""

@@ -1,6 +1,8 @@
 """Engines: where one pass over the claims runs."""
 
 from sottovoce.engines.base import AwareStep, AwareSweep, Engine, Lookup, Step
+from sottovoce.engines.disk import DiskEngine
 from sottovoce.engines.memory import MemoryEngine
+from sottovoce.engines.spark import SparkEngine
 
-__all__ = ["AwareStep", "AwareSweep", "Engine", "Lookup", "MemoryEngine", "Step"]
+__all__ = ["AwareStep", "AwareSweep", "DiskEngine", "Engine", "Lookup", "MemoryEngine", "SparkEngine", "Step"]

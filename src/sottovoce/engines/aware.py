@@ -18,56 +18,52 @@ BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 
 @njit(nogil=True, cache=True)
 def sweep_normal(
-    first_block, last_block, blocks, offsets, users, values, weights, center, unit, spread, known, tail, old, new,
+    first, last, offsets, users, values, weights, center, unit, spread, known, tail, old, new,
     precision, misfit, sums, counts,
 ):  # fmt: skip
-    """Truths, their precision, each object's mean weighted square, and the squares and counts of users."""
+    """Truths, their precision, each object's mean weighted square, and the squares and counts added to their users."""
     move = 0.0
     longest = 0
-    for n in range(blocks[first_block], blocks[last_block]):
+    for n in range(first, last):
         longest = max(longest, offsets[n + 1] - offsets[n])
     bounded = np.ones(longest)
-    for block in range(first_block, last_block):
-        sums_here, counts_here = sums[block], counts[block]
-        sums_here[:] = 0.0
-        counts_here[:] = 0.0
-        for n in range(blocks[block], blocks[block + 1]):
-            claimed = values[offsets[n] : offsets[n + 1]]
-            who = users[offsets[n] : offsets[n + 1]]
-            middle, scale = center[n], unit[n]
-            before = (old[n] - middle) * scale
-            total = weight = 0.0
-            for i in range(len(claimed)):
-                w = weights[np.uint64(who[i])]
-                value = (claimed[i] - middle) * scale
-                far = w * (value - before) ** 2
-                kept = 1.0
-                bounded[i] = 1.0
-                if far > DOUBT:
-                    trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
-                    kept = trust * trust
-                    if far > BOUND:
-                        trust = max((SLIP - far) / (SLIP - BOUND), 0.0)
-                        bounded[i] = (ACCIDENT + (BOUND - ACCIDENT) * trust) / far
-                if tail > 0:
-                    kept *= (1 + tail) / (1 + tail * far)
-                w *= kept
-                total += w * value
-                weight += w
-            truth = before if known[n] else total / weight
-            uncertain = 0.0 if known[n] else 1 / weight
-            new[n] = middle + truth / scale
-            precision[n] = weight * scale * scale
-            move = max(move, abs(new[n] - old[n]) / spread[n])
-            square = 0.0
-            for i in range(len(claimed)):
-                user = np.uint64(who[i])
-                residual = (claimed[i] - middle) * scale - truth
-                loss = bounded[i] * residual * residual + uncertain
-                sums_here[user] += loss
-                counts_here[user] += 1
-                square += weights[user] * loss
-            misfit[n] = square / len(claimed)
+    for n in range(first, last):
+        claimed = values[offsets[n] : offsets[n + 1]]
+        who = users[offsets[n] : offsets[n + 1]]
+        middle, scale = center[n], unit[n]
+        before = (old[n] - middle) * scale
+        total = weight = 0.0
+        for i in range(len(claimed)):
+            w = weights[np.uint64(who[i])]
+            value = (claimed[i] - middle) * scale
+            far = w * (value - before) ** 2
+            kept = 1.0
+            bounded[i] = 1.0
+            if far > DOUBT:
+                trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
+                kept = trust * trust
+                if far > BOUND:
+                    trust = max((SLIP - far) / (SLIP - BOUND), 0.0)
+                    bounded[i] = (ACCIDENT + (BOUND - ACCIDENT) * trust) / far
+            if tail > 0:
+                kept *= (1 + tail) / (1 + tail * far)
+            w *= kept
+            total += w * value
+            weight += w
+        truth = before if known[n] else total / weight
+        uncertain = 0.0 if known[n] else 1 / weight
+        new[n] = middle + truth / scale
+        precision[n] = weight * scale * scale
+        move = max(move, abs(new[n] - old[n]) / spread[n])
+        square = 0.0
+        for i in range(len(claimed)):
+            user = np.uint64(who[i])
+            residual = (claimed[i] - middle) * scale - truth
+            loss = bounded[i] * residual * residual + uncertain
+            sums[user] += loss
+            counts[user] += 1
+            square += weights[user] * loss
+        misfit[n] = square / len(claimed)
     return move
 
 
@@ -82,7 +78,7 @@ def _between(table, row, column, f, g):
 
 @njit(nogil=True, cache=True)
 def sweep_fresh(
-    first_block, last_block, blocks, offsets, users, values, cells, places, information, table, inliers, step, center,
+    first, last, offsets, users, values, cells, places, information, table, inliers, step, center,
     spread, known, old, new, precision, sums, counts,
 ):  # fmt: skip
     """The same with weights looked up: ``cells`` and ``places`` say where a user's own variance lies in the table.
@@ -93,45 +89,41 @@ def sweep_fresh(
     move = 0.0
     last_column = table.shape[1] - 2.0
     longest = 0
-    for n in range(blocks[first_block], blocks[last_block]):
+    for n in range(first, last):
         longest = max(longest, offsets[n + 1] - offsets[n])
     share = np.ones(longest)
-    for block in range(first_block, last_block):
-        sums_here, counts_here = sums[block], counts[block]
-        sums_here[:] = 0.0
-        counts_here[:] = 0.0
-        for n in range(blocks[block], blocks[block + 1]):
-            claimed = values[offsets[n] : offsets[n + 1]]
-            who = users[offsets[n] : offsets[n + 1]]
-            middle = center[n]
-            before = old[n] - middle
-            total = weight = told = 0.0
-            for i in range(len(claimed)):
-                user = np.uint64(who[i])
-                value = claimed[i] - middle
-                size = abs(value - before) / step
-                beyond = 1.0
-                if size > last_column:  # far out, weights fall with the square of the size
-                    beyond = (last_column / size) ** 2
-                    size = last_column
-                column = np.uint64(size)
-                f, g = size - column, places[user]
-                row = np.uint64(cells[user])
-                w = _between(table, row, column, f, g) * beyond
-                share[i] = _between(inliers, row, column, f, g) * beyond
-                total += w * (value - before)
-                weight += w
-                told += information[user]
-            truth = before if known[n] else before + 2 * total / (weight + told)
-            uncertain = 0.0 if known[n] else 1 / told
-            new[n] = middle + truth
-            precision[n] = told
-            move = max(move, abs(new[n] - old[n]) / spread[n])
-            for i in range(len(claimed)):
-                user = np.uint64(who[i])
-                residual = claimed[i] - middle - truth
-                sums_here[user] += share[i] * (residual * residual + uncertain)
-                counts_here[user] += share[i]
+    for n in range(first, last):
+        claimed = values[offsets[n] : offsets[n + 1]]
+        who = users[offsets[n] : offsets[n + 1]]
+        middle = center[n]
+        before = old[n] - middle
+        total = weight = told = 0.0
+        for i in range(len(claimed)):
+            user = np.uint64(who[i])
+            value = claimed[i] - middle
+            size = abs(value - before) / step
+            beyond = 1.0
+            if size > last_column:  # far out, weights fall with the square of the size
+                beyond = (last_column / size) ** 2
+                size = last_column
+            column = np.uint64(size)
+            f, g = size - column, places[user]
+            row = np.uint64(cells[user])
+            w = _between(table, row, column, f, g) * beyond
+            share[i] = _between(inliers, row, column, f, g) * beyond
+            total += w * (value - before)
+            weight += w
+            told += information[user]
+        truth = before if known[n] else before + 2 * total / (weight + told)
+        uncertain = 0.0 if known[n] else 1 / told
+        new[n] = middle + truth
+        precision[n] = told
+        move = max(move, abs(new[n] - old[n]) / spread[n])
+        for i in range(len(claimed)):
+            user = np.uint64(who[i])
+            residual = claimed[i] - middle - truth
+            sums[user] += share[i] * (residual * residual + uncertain)
+            counts[user] += share[i]
     return move
 
 
@@ -142,14 +134,4 @@ def weighted_squares(first, last, offsets, users, values, truths, factor, out):
         total = 0.0
         for i in range(offsets[n], offsets[n + 1]):
             total += factor[np.uint64(users[i])] * (values[i] - truths[n]) ** 2
-        out[n] = total
-
-
-@njit(nogil=True, cache=True)
-def object_sums(first, last, offsets, users, factor, out):
-    """For each object the sum over its claims of the user's factor."""
-    for n in range(first, last):
-        total = 0.0
-        for i in range(offsets[n], offsets[n + 1]):
-            total += factor[np.uint64(users[i])]
         out[n] = total

@@ -82,6 +82,10 @@ class Engine(Protocol):
     @property
     def claims_per_object(self) -> NDArray[np.int64]: ...
 
+    @property
+    def object_ages(self) -> NDArray[np.int64]:
+        """Rounds of claims since each object was last claimed; 0 everywhere where all claims came at once."""
+
     def means(self) -> Floats:
         """Plain mean of each object."""
 
@@ -116,6 +120,12 @@ class Engine(Protocol):
 
     def object_sums(self, factor: Floats) -> Floats:
         """For each object the sum over its claims of the user's factor."""
+
+    def user_sums(self, factor: Floats) -> Floats:
+        """For each user the sum over his claims of the object's factor."""
+
+    def weighted_means(self, weights: Floats) -> Floats:
+        """Mean of each object's claims under the given weights of users."""
 
     def sample(self, truths: Floats, most: int) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
         """Objects, users and residuals of about so many claims, spread over all objects."""

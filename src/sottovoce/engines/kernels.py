@@ -3,7 +3,8 @@
 NumPy can do each of these sums with bincount, at 10 to 20 times the cost: it walks through memory once for every
 operation, where a kernel reads a claim, gets its object's truth and adds the loss to its user while all are in cache.
 
-Every function takes a range of objects (or users, or blocks) and releases the GIL, so that threads can share the work.
+Every function takes a range of objects (or users) and releases the GIL, so that threads can share the work.
+Sums by user are added to what is there: the caller clears them, and can let several ranges or blocks add to the same.
 Ids are turned into unsigned numbers, because Numba checks signed ones for Python's negative indexing at each access.
 """
 
@@ -63,29 +64,25 @@ def order_by_value(first, last, offsets, values, order):
 
 @njit(nogil=True, cache=True)
 def sweep_means(
-    first_block, last_block, blocks, offsets, users, values, weights, center, unit, spread, prior_weight, prior_mean,
-    old, new, losses,
-):  # fmt: skip
-    """Weighted means, and squared losses added to a table of users for each block. Returns the largest move."""
+    first, last, offsets, users, values, weights, center, unit, spread, prior_weight, prior_mean, old, new, losses
+):
+    """Weighted means, and squared losses added to their users. Returns the largest move."""
     move = 0.0
-    for block in range(first_block, last_block):
-        losses_here = losses[block]
-        losses_here[:] = 0.0
-        for n in range(blocks[block], blocks[block + 1]):
-            claimed = values[offsets[n] : offsets[n + 1]]
-            who = users[offsets[n] : offsets[n + 1]]
-            middle, scale = center[n], unit[n]
-            total, weight = prior_weight * prior_mean, prior_weight
-            for i in range(len(claimed)):
-                w = weights[np.uint64(who[i])]
-                total += w * ((claimed[i] - middle) * scale)
-                weight += w
-            truth = total / weight
-            new[n] = middle + truth / scale
-            move = max(move, abs(new[n] - old[n]) / spread[n])
-            for i in range(len(claimed)):
-                residual = (claimed[i] - middle) * scale - truth
-                losses_here[np.uint64(who[i])] += residual * residual
+    for n in range(first, last):
+        claimed = values[offsets[n] : offsets[n + 1]]
+        who = users[offsets[n] : offsets[n + 1]]
+        middle, scale = center[n], unit[n]
+        total, weight = prior_weight * prior_mean, prior_weight
+        for i in range(len(claimed)):
+            w = weights[np.uint64(who[i])]
+            total += w * ((claimed[i] - middle) * scale)
+            weight += w
+        truth = total / weight
+        new[n] = middle + truth / scale
+        move = max(move, abs(new[n] - old[n]) / spread[n])
+        for i in range(len(claimed)):
+            residual = (claimed[i] - middle) * scale - truth
+            losses[np.uint64(who[i])] += residual * residual
     return move
 
 
@@ -137,18 +134,15 @@ def weighted_medians(first, last, offsets, users, values, order, weights, center
 
 
 @njit(nogil=True, cache=True)
-def score_objects(first_block, last_block, blocks, offsets, users, values, center, unit, absolute, truths, losses):
+def score_objects(first, last, offsets, users, values, center, unit, absolute, truths, losses):
     """Losses at given truths, object by object."""
-    for block in range(first_block, last_block):
-        losses_here = losses[block]
-        losses_here[:] = 0.0
-        for n in range(blocks[block], blocks[block + 1]):
-            claimed = values[offsets[n] : offsets[n + 1]]
-            who = users[offsets[n] : offsets[n + 1]]
-            middle, scale, truth = center[n], unit[n], truths[n]
-            for i in range(len(claimed)):
-                residual = (claimed[i] - middle) * scale - truth
-                losses_here[np.uint64(who[i])] += abs(residual) if absolute else residual * residual
+    for n in range(first, last):
+        claimed = values[offsets[n] : offsets[n + 1]]
+        who = users[offsets[n] : offsets[n + 1]]
+        middle, scale, truth = center[n], unit[n], truths[n]
+        for i in range(len(claimed)):
+            residual = (claimed[i] - middle) * scale - truth
+            losses[np.uint64(who[i])] += abs(residual) if absolute else residual * residual
 
 
 @njit(nogil=True, cache=True)
@@ -195,8 +189,18 @@ def precision(first, last, offsets, users, values, weights, truths, effective, v
 
 
 @njit(nogil=True, cache=True)
-def comparable(offsets, users, counts):
-    for n in range(len(offsets) - 1):
-        if offsets[n + 1] - offsets[n] > 1:
-            for i in range(offsets[n], offsets[n + 1]):
-                counts[np.uint64(users[i])] += 1
+def object_sums(first, last, offsets, users, factor, out):
+    """For each object the sum over its claims of the user's factor."""
+    for n in range(first, last):
+        total = 0.0
+        for i in range(offsets[n], offsets[n + 1]):
+            total += factor[np.uint64(users[i])]
+        out[n] = total
+
+
+@njit(nogil=True, cache=True)
+def user_sums(first, last, offsets, users, factor, sums):
+    """For each user the sum over his claims of the object's factor."""
+    for n in range(first, last):
+        for i in range(offsets[n], offsets[n + 1]):
+            sums[np.uint64(users[i])] += factor[n]

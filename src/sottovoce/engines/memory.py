@@ -31,29 +31,30 @@ _CHUNKS = 8
 
 
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
+def pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="sottovoce")
 
 
 # A forked child has the pool's record of its threads, but not the threads.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=pool.cache_clear)
 
 
 class MemoryEngine:
     """Passes over claims in memory.
 
     Needs at most twice the memory of the claims themselves, or thrice for weighted medians of very many users.
-    ``threads`` defaults to SOTTOVOCE_THREADS or to the number of cores that this process may use.
+    ``threads`` defaults to SOTTOVOCE_THREADS or to the number of cores that this process may use; ``ages`` says how
+    many rounds of claims ago each object was last claimed.
     """
 
-    def __init__(self, claims: Claims, threads: int | None = None) -> None:
+    def __init__(self, claims: Claims, threads: int | None = None, ages: NDArray[np.int64] | None = None) -> None:
         self.claims = claims
+        self.object_ages = np.zeros(claims.n_objects, np.int64) if ages is None else ages
         self.n_claims = len(claims)
         self.n_users = claims.n_users
         self.n_objects = claims.n_objects
-        wanted = threads or int(os.environ.get("SOTTOVOCE_THREADS", "0")) or _cores()
-        self.threads = max(1, min(wanted, self.n_claims // _CLAIMS_PER_CHUNK))
+        self.threads = max(1, min(threads or usual_threads(), self.n_claims // _CLAIMS_PER_CHUNK))
         by_users = self.n_users > _SCATTER_USERS
         blocks = 1 if by_users else max(1, min(_BLOCKS, self.n_claims // _CLAIMS_PER_BLOCK,
                                                self.n_claims // (2 * self.n_users)))  # fmt: skip
@@ -106,9 +107,12 @@ class MemoryEngine:
     def comparable(self) -> NDArray[np.int64]:
         if (self.claims_per_object > 1).all():
             return self.claims_per_user
-        counts = np.zeros(self.n_users, np.int64)
-        kernels.comparable(self.claims.offsets, self.claims.users, counts)
-        return counts
+        return self.user_sums((self.claims_per_object > 1).astype(np.float64)).astype(np.int64)
+
+    def user_sums(self, factor: Floats) -> Floats:
+        sums = np.zeros(self.n_users)
+        kernels.user_sums(0, self.n_objects, self.claims.offsets, self.claims.users, factor, sums)
+        return sums
 
     def score(self, step: Step, truths: Floats) -> Floats:
         return self._score(step, (truths - step.center) * step.unit)
@@ -118,13 +122,14 @@ class MemoryEngine:
         units = (weights, step.center, step.unit, step.spread)
         prior = (step.prior_weight, step.prior_mean)
         if step.average == "mean" and self._losses is not None:
-            table = self._losses
             moves = self._over_blocks(
-                lambda first, last: kernels.sweep_means(
-                    first, last, self._blocks, *self._rows, *units, *prior, truths, moved, table
-                )
+                lambda first, last, losses: kernels.sweep_means(
+                    first, last, *self._rows, *units, *prior, truths, moved, losses
+                ),
+                self._blocks,
+                self._losses,
             )
-            return moved, table.sum(axis=0), max(moves)
+            return moved, self._losses.sum(axis=0), max(moves)
         scaled = self._scaled
         if step.average == "mean":
             moves = self._over_objects(
@@ -152,26 +157,25 @@ class MemoryEngine:
         self, step: AwareStep, quality: Floats | tuple[NDArray[np.intp], Floats, Floats], truths: Floats
     ) -> AwareSweep:
         edges = self._aware_blocks
-        blocks = len(edges) - 1
         moved, precision, misfit = (np.empty(self.n_objects) for _ in range(3))
-        squares, counts = np.empty((blocks, self.n_users)), np.empty((blocks, self.n_users))
+        squares, counts = (np.empty((len(edges) - 1, self.n_users)) for _ in range(2))
         if step.lookup is None:
-            moves = self.run(
-                lambda first, last: aware.sweep_normal(
-                    first, last, edges, *self._rows, quality, step.center, step.unit, step.spread, step.known,
-                    step.tail, truths, moved, precision, misfit, squares, counts,
+            moves = self._over_blocks(
+                lambda first, last, *sums: aware.sweep_normal(
+                    first, last, *self._rows, quality, step.center, step.unit, step.spread, step.known, step.tail,
+                    truths, moved, precision, misfit, *sums,
                 ),
-                np.arange(blocks + 1),
+                edges, squares, counts,
             )  # fmt: skip
         else:
             look = step.lookup
             cells, places, information = quality
-            moves = self.run(
-                lambda first, last: aware.sweep_fresh(
-                    first, last, edges, *self._rows, cells, places, information, look.table, look.inliers, look.step,
-                    step.center, step.spread, step.known, truths, moved, precision, squares, counts,
+            moves = self._over_blocks(
+                lambda first, last, *sums: aware.sweep_fresh(
+                    first, last, *self._rows, cells, places, information, look.table, look.inliers, look.step,
+                    step.center, step.spread, step.known, truths, moved, precision, *sums,
                 ),
-                np.arange(blocks + 1),
+                edges, squares, counts,
             )  # fmt: skip
         return AwareSweep(moved, precision, misfit, squares.sum(axis=0), counts.sum(axis=0), max(moves))
 
@@ -189,7 +193,16 @@ class MemoryEngine:
     def object_sums(self, factor: Floats) -> Floats:
         out = np.empty(self.n_objects)
         self._over_objects(
-            lambda first, last: aware.object_sums(first, last, self.claims.offsets, self.claims.users, factor, out)
+            lambda first, last: kernels.object_sums(first, last, self.claims.offsets, self.claims.users, factor, out)
+        )
+        return out
+
+    def weighted_means(self, weights: Floats) -> Floats:
+        out, ones, zeros = np.empty(self.n_objects), np.ones(self.n_objects), np.zeros(self.n_objects)
+        self._over_objects(
+            lambda first, last: kernels.weighted_means(
+                first, last, *self._rows, weights, self._medians, ones, ones, 0.0, 0.0, zeros, out, self._scaled
+            )
         )
         return out
 
@@ -203,17 +216,11 @@ class MemoryEngine:
         table = self._losses
         if table is not None:
             self._over_blocks(
-                lambda first, last: kernels.score_objects(
-                    first,
-                    last,
-                    self._blocks,
-                    *self._rows,
-                    step.center,
-                    step.unit,
-                    absolute,
-                    scaled_truths,
-                    table,
-                )
+                lambda first, last, losses: kernels.score_objects(
+                    first, last, *self._rows, step.center, step.unit, absolute, scaled_truths, losses
+                ),
+                self._blocks,
+                table,
             )
             return np.asarray(table.sum(axis=0))
         if self._by_user is None or self._by_user.step is not step:
@@ -249,8 +256,16 @@ class MemoryEngine:
     def _over_objects(self, work: Callable[[int, int], Any]) -> list[Any]:
         return self.run(work, self._object_edges)
 
-    def _over_blocks(self, work: Callable[[int, int], Any]) -> list[Any]:
-        return self.run(work, np.arange(len(self._blocks)))
+    def _over_blocks(self, work: Callable[..., Any], edges: NDArray[np.int64], *tables: Floats) -> list[Any]:
+        """Each block of objects adds to a row of its own in each of the tables of users."""
+
+        def over(block: int, _: int) -> Any:
+            rows = [table[block] for table in tables]
+            for row in rows:
+                row.fill(0.0)
+            return work(int(edges[block]), int(edges[block + 1]), *rows)
+
+        return self.run(over, np.arange(len(edges)))
 
     def run(self, work: Callable[[int, int], Any], edges: NDArray[np.int64]) -> list[Any]:
         """Let the threads, this one among them, take range after range until none is left."""
@@ -265,7 +280,7 @@ class MemoryEngine:
                     return
                 results.append(work(first, last))
 
-        helpers = [_pool(self.threads - 1).submit(help_out) for _ in range(self.threads - 1)]
+        helpers = [pool(self.threads - 1).submit(help_out) for _ in range(self.threads - 1)]
         help_out()
         for helper in helpers:
             helper.result()
@@ -297,7 +312,11 @@ class _ByUser:
         )  # fmt: skip
 
 
-def _cores() -> int:
+def usual_threads() -> int:
+    """SOTTOVOCE_THREADS, or the number of cores that this process may use."""
+    wanted = int(os.environ.get("SOTTOVOCE_THREADS", "0"))
+    if wanted:
+        return wanted
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -57,6 +57,7 @@ CATALOGUE = _catalogue(
     # who is asking
     Kind("unauthorised", 401, "No valid token", "send Authorization: Bearer with a token that was not revoked"),
     Kind("forbidden", 403, "The token does not allow this", "use the token of whom it belongs to"),
+    Kind("stale_page", 403, "The page is too old to act on", "load the page again, then do it once more"),
     Kind("invitation_unknown", 404, "There is no such invitation", "check the link, or ask for a new one"),
     Kind("invitation_spent", 409, "The invitation has been used", "ask for a new one; each serves one participant"),
     Kind("invitation_revoked", 410, "The invitation has been revoked", "ask for a new one"),

@@ -2,18 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI, Request
-from fastapi.responses import Response
+from fastapi import FastAPI
 from sqlalchemy import Connection, Engine
-from starlette.routing import Match, Route
-from starlette.types import Receive, Scope, Send
 
 from sottovoce import __version__
 from sottovoce.protocol.tokens import new_token
 from sottovoce.server.clock import Clock, system_clock
+from sottovoce.server.console import ROUTERS as PAGES
 from sottovoce.server.headers import SecurityHeaders
 from sottovoce.server.jobs import Jobs
 from sottovoce.server.limits import BodyLimits, RateLimits
@@ -23,6 +21,7 @@ from sottovoce.server.openapi import describe
 from sottovoce.server.problems import tell_problems
 from sottovoce.server.routes import campaigns, enrolments, health, invitations, operators, page, reports, results
 from sottovoce.server.settings import Settings
+from sottovoce.server.shortcut import Shortcut
 from sottovoce.server.state import State
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.migrations import migrate
@@ -84,37 +83,21 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # metrics and logs are our own
     )
-    # Reports are most of the traffic: they are tried first, and reach the same function without the detour through the
-    # framework's dependencies, of which it has none.
-    app.router.routes.append(_Direct("/api/campaigns/{campaign}/reports", reports.submit, methods=["POST"]))
     for part in (reports, enrolments, campaigns, invitations, results, operators, health, page):
         app.include_router(part.router)
+    for router in PAGES:
+        app.include_router(router)
     tell_problems(app)
     describe(app)
     # The last one added is the outermost.
+    app.add_middleware(Shortcut)
     app.add_middleware(BodyLimits, settings=settings)
     app.add_middleware(RateLimits, settings=settings)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Observation, metrics=metrics)
     return app
-
-
-class _Direct(Route):
-    """A plain route that, like the framework's, leaves its name for the metrics."""
-
-    def __init__(self, path: str, answer: Callable[[Request], Awaitable[Response]], methods: list[str]) -> None:
-        super().__init__(path, answer, methods=methods)
-
-        async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            response = await answer(Request(scope, receive))
-            await response(scope, receive, send)
-
-        self.app = app  # problems are told by the application's handlers; the usual wrapper would look for them twice
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, found = super().matches(scope)
-        return match, {**found, "route": self} if found else found
 
 
 def _ensure_operator(engine: Engine, settings: Settings, clock: Clock, show_token: Callable[[str], None]) -> None:

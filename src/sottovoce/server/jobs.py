@@ -102,8 +102,8 @@ class Jobs:
         started = time.perf_counter()
         try:
             computation, included = self._load(campaign_key)
-            fit = computation.fit(self._fits.get(campaign_key))
-            content = computation.results(fit, version=0, as_of=self._clock())
+            found = computation.find(self._fits.get(campaign_key))
+            content = computation.results(found, version=0, as_of=self._clock())
         except SQLAlchemyError:
             raise
         except Exception:
@@ -112,7 +112,7 @@ class Jobs:
             log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
             return
         self._failed.pop(campaign_key, None)
-        self._remember(campaign_key, fit)
+        self._remember(campaign_key, None if found is None else found.fit)
 
         def keep(connection: Connection) -> int | None:
             mark_computed(connection, campaign_key, included)

@@ -89,7 +89,8 @@ class BodyLimits:
         limit = self._small if scope["path"].endswith(_OF_PARTICIPANTS) else self._large
         declared = next((entry for name, entry in scope["headers"] if name == b"content-length"), b"0")
         # A length that is no number is the HTTP parser's to refuse.
-        if declared.isdigit() and (len(declared) > 12 or int(declared) > limit):
+        too_large = declared.isdigit() and (len(declared) > 12 or int(declared) > limit)
+        if too_large and scope["path"].startswith("/api/"):
             await problem_response(_too_large(limit))(scope, receive, send)
             return
         end = asyncio.get_running_loop().time() + self._seconds
@@ -98,6 +99,8 @@ class BodyLimits:
 
         async def limited() -> Message:
             nonlocal received, whole
+            if too_large:  # pages tell it in their own way, when they come to read
+                raise _too_large(limit)
             if whole:  # what follows is only word of a client that leaves, at any time
                 return await receive()
             try:

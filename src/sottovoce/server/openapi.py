@@ -9,8 +9,8 @@ from pydantic.json_schema import models_json_schema
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.report import Report
+from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.problems import PROBLEM_SCHEMA
-from sottovoce.server.routes.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.routes.enrolments import Enrolment, Lookup
 from sottovoce.server.routes.invitations import NewInvitations, Rotation
 from sottovoce.server.routes.operators import NewOperator

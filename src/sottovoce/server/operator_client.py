@@ -15,14 +15,13 @@ from typing import Any, Self
 
 import httpx
 
-from sottovoce.errors import BadParameter, MissingColumn, MissingExtra, UnreadableFile
+from sottovoce.errors import BadParameter, MissingExtra, UnreadableFile
 from sottovoce.protocol.links import is_encrypted_or_local, server_address
 from sottovoce.protocol.problems import CATALOGUE, Problem
+from sottovoce.server.task_tables import read_tasks
 
 _TIMEOUT = httpx.Timeout(30.0)
 _MOST_INVITATIONS = 1000  # in one request
-_TASK_COLUMNS = ("id", "title", "unit", "low", "high", "grid", "quota")
-_NEEDED_COLUMNS = ("id", "low", "high", "grid")
 
 
 class OperatorClient:
@@ -173,31 +172,9 @@ def read_draft(path: Path) -> dict[str, Any]:
             if not isinstance(draft, dict):
                 raise UnreadableFile(f"{path}: a campaign as JSON is one object; see the API's POST /api/campaigns")
             return draft
-        return {"tasks": _read_tasks(path, text)}
+        return {"tasks": read_tasks(str(path), text)}
     except (UnicodeDecodeError, json.JSONDecodeError, csv.Error) as mistake:
         raise UnreadableFile(f"{path}: {mistake}; tasks come as CSV, a whole campaign as JSON, in UTF-8") from None
-
-
-def _read_tasks(path: Path, text: str) -> list[dict[str, Any]]:
-    table = csv.DictReader(text.splitlines())
-    columns = table.fieldnames or ()
-    for column in _NEEDED_COLUMNS:
-        if column not in columns:
-            raise MissingColumn(f"{path}: there is no column {column!r}; the first line names the columns")
-    strange = [column for column in columns if column not in _TASK_COLUMNS]
-    if strange:
-        raise MissingColumn(f"{path}: column {strange[0]!r} means nothing; the columns are {', '.join(_TASK_COLUMNS)}")
-    tasks = []
-    for number, row in enumerate(table, start=2):
-        task: dict[str, Any] = {name: entry.strip() for name, entry in row.items() if isinstance(entry, str) and entry}
-        if None in row:
-            raise UnreadableFile(f"{path}: line {number} has more cells than columns; put quotes around text with ,")
-        if "quota" in task:
-            if not task["quota"].isdecimal():
-                raise UnreadableFile(f"{path}: quota {task['quota']!r} in line {number} is no whole number; correct it")
-            task["quota"] = int(task["quota"])
-        tasks.append(task)
-    return tasks
 
 
 def check_free(path: Path) -> None:

@@ -6,16 +6,28 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sottovoce.claims import Claims
 from sottovoce.discovery import METHODS, NoiseAware, TruthDiscovery
+from sottovoce.engines import MemoryEngine
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.promise import promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
+from sottovoce.server.doubts import doubts
 from sottovoce.server.storage.claims import Readings
 
 LEVEL = 0.95  # of the intervals
 _NOT_WORTH_TELLING = 1e-3  # a move of a truth by this share of its interval
+_WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
+Floats = NDArray[np.float64]
+_NOTHING_KNOWN: dict[str, Any] = {
+    "truth": None, "low": None, "high": None, "claims": 0, "mean": None, "median": None, "effective_users": None,
+}  # fmt: skip
+# What follows from truths and weights, and so moves a little with the point from which the iteration began.
+_DERIVED = ("effective_users", "weights", "warnings")
 
 
 def guarantee_of(manifest: Manifest) -> dict[str, Any]:
@@ -48,49 +60,46 @@ class Computation:
     def method_name(self) -> str:
         return self.method or NoiseAware.name
 
-    def fit(self, earlier: TruthDiscovery | None = None) -> TruthDiscovery | None:
+    def find(self, earlier: TruthDiscovery | None = None) -> "Findings | None":
         """Truths and weights; None where there is no reading. An earlier fit by the same method makes it quicker."""
         if not len(self.readings):
             return None
         options: dict[str, Any] = {"noise": self.manifest.law} if self.method_name == NoiseAware.name else {}
         method = METHODS[self.method_name](**options)
+        engine = MemoryEngine(self.claims())
         with warnings.catch_warnings():
             # Said in the results instead.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fit = method.fit(self.claims(), start=earlier if type(earlier) is type(method) else None)
+            fit = method.fit(engine, start=earlier if type(earlier) is type(method) else None)
         fit._earlier = None  # or each would hold on to all those before it
-        return fit
+        return Findings(fit, engine.means(), engine.medians(), engine.spreads())
 
-    def results(self, fit: TruthDiscovery | None, version: int, as_of: int) -> dict[str, Any]:
+    def results(self, found: "Findings | None", version: int, as_of: int) -> dict[str, Any]:
         """The results as they are sent out. Tasks with too few claims are listed, with their truth withheld."""
-        rows = {} if fit is None else _rows(fit)
+        rows = {} if found is None else found.rows()
         tasks = []
         for place, task in enumerate(self.manifest.tasks):
-            truth, low, high, claims = rows.get(place, (None, None, None, 0))
-            shown = claims >= self.least_claims
-            tasks.append(
-                {
-                    "task": task.id,
-                    "title": task.title,
-                    "unit": task.unit,
-                    "truth": truth if shown else None,
-                    "low": low if shown else None,
-                    "high": high if shown else None,
-                    "claims": claims,
-                }
-            )
+            figures = rows.get(place, _NOTHING_KNOWN)
+            if figures["claims"] < self.least_claims:
+                figures = _NOTHING_KNOWN | {"claims": figures["claims"]}
+            tasks.append({"task": task.id, "title": task.title, "unit": task.unit, **figures})
+        participants = 0 if found is None else len(found.fit.users_)
+        told = found if participants >= self.least_claims else None
         return {
             "campaign": self.manifest.campaign,
             "title": self.manifest.title,
             "version": version,
             "as_of": moment(as_of),
             "method": self.method_name,
-            "converged": None if fit is None else bool(fit.converged_),
+            "converged": None if found is None else bool(found.fit.converged_),
             "level": LEVEL,
             "reports": self.reports,
-            "participants": 0 if fit is None else len(fit.users_),
+            "participants": participants,
             "least_claims": self.least_claims,
             "guarantee": self.guarantee,
+            "effective_users": told and told.effective_users,
+            "weights": told and told.weights,
+            "warnings": [] if found is None else found.warnings(len(tasks), self.least_claims),
             "results": tasks,
         }
 
@@ -98,6 +107,60 @@ class Computation:
         """The readings as claims of participants (by number) about tasks (by place)."""
         readings = self.readings
         return Claims.from_arrays(readings.participants, readings.places, readings.values(self.manifest))
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the claims say: by a method, and by the plain averages, which are never left out."""
+
+    fit: TruthDiscovery
+    means: Floats
+    medians: Floats
+    spreads: Floats
+
+    def rows(self) -> dict[int, dict[str, Any]]:
+        """By the place of the task."""
+        fit = self.fit
+        low, high = fit.intervals(LEVEL)
+        columns = (fit.truths_, low, high, fit.claims_, self.means, self.medians, fit.effective_users_)
+        return {
+            place: {
+                "truth": _finite(truth),
+                "low": _finite(least),
+                "high": _finite(most),
+                "claims": int(claims),
+                "mean": _finite(mean),
+                "median": _finite(median),
+                "effective_users": round(users, 2),
+            }
+            for place, truth, least, most, claims, mean, median, users in zip(
+                fit.objects_.tolist(), *(column.tolist() for column in columns), strict=True
+            )
+        }
+
+    @property
+    def effective_users(self) -> float:
+        """(Σw)²/Σw² over all participants: as if so many had equal weights."""
+        weights = self.fit.weights_ / self.fit.weights_.max()
+        return round(float(weights.sum() ** 2 / (weights**2).sum()), 2)
+
+    @property
+    def weights(self) -> dict[str, list[Any]]:
+        """How many participants have which weight, against the mean of all. Nobody is named, or could be."""
+        relative = self.fit.weights_ / self.fit.weights_.mean()
+        counts, _ = np.histogram(np.minimum(relative, _WEIGHT_EDGES[-1] + 0.1), [*_WEIGHT_EDGES, math.inf])
+        return {"edges": [*_WEIGHT_EDGES, None], "counts": counts.tolist()}
+
+    def warnings(self, tasks: int, least_claims: int) -> list[dict[str, str]]:
+        fit = self.fit
+        return doubts(
+            tasks,
+            least_claims,
+            claims=fit.claims_,
+            effective_users=fit.effective_users_,
+            skew=(self.means - self.medians, self.spreads),
+            converged=bool(fit.converged_),
+        )
 
 
 def warm_up() -> None:
@@ -118,14 +181,15 @@ def same_findings(one: bytes, other: bytes) -> bool:
     """
     first, second = json.loads(one), json.loads(other)
     tasks = zip(first.pop("results"), second.pop("results"), strict=True)
-    return all(first[name] == second[name] for name in first if name not in ("version", "as_of")) and all(
+    skipped = ("version", "as_of", *_DERIVED)
+    return all(first[name] == second[name] for name in first if name not in skipped) and all(
         _same_task(before, after) for before, after in tasks
     )
 
 
 def _same_task(one: dict[str, Any], other: dict[str, Any]) -> bool:
     figures = ("truth", "low", "high")
-    if any(one[name] != other[name] for name in one if name not in figures):
+    if any(one[name] != other[name] for name in one if name not in (*figures, *_DERIVED)):
         return False
     width = abs(one["high"] - one["low"]) if None not in (one["low"], one["high"]) else 0.0
     return all(
@@ -134,15 +198,6 @@ def _same_task(one: dict[str, Any], other: dict[str, Any]) -> bool:
         else math.isclose(one[name], other[name], rel_tol=1e-12, abs_tol=_NOT_WORTH_TELLING * width)
         for name in figures
     )
-
-
-def _rows(fit: TruthDiscovery) -> dict[int, tuple[float | None, float | None, float | None, int]]:
-    low, high = fit.intervals(LEVEL)
-    columns = (fit.objects_, fit.truths_, low, high, fit.claims_)
-    return {
-        int(place): (_finite(truth), _finite(least), _finite(most), int(claims))
-        for place, truth, least, most, claims in zip(*(column.tolist() for column in columns), strict=True)
-    }
 
 
 def _finite(number: float) -> float | None:

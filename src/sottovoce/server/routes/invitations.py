@@ -6,13 +6,13 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection, Row
 
-from sottovoce.protocol.links import InvitationLink, server_address
 from sottovoce.server.bodies import RequestBody, body_of, described
 from sottovoce.server.clock import moment
+from sottovoce.server.invitations import address_of, invitation_url, qr_code, state_of
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator
 from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.invitations import (
     create_invitations,
@@ -62,18 +62,8 @@ class InvitationList(BaseModel):
 
 
 def _invitation(number: int, token: str, campaign: Row[Any], base: str, qr: bool) -> Invitation:
-    url = str(InvitationLink(base, token, campaign.manifest_sha256))
-    return Invitation(id=number, token=token, url=url, qr=_qr_code(url) if qr else None)
-
-
-def _qr_code(url: str) -> str:
-    import segno
-
-    return segno.make(url, error="m", micro=False).svg_inline(scale=4, border=4)
-
-
-def _base(request: Request, server: State) -> str:
-    return server_address(server.settings.public_url or str(request.base_url))
+    url = invitation_url(base, token, campaign)
+    return Invitation(id=number, token=token, url=url, qr=qr_code(url) if qr else None)
 
 
 @router.post(
@@ -90,7 +80,7 @@ async def create(
     server: Server,
 ) -> Invitations:
     """Make invitations. Their links carry the hash of the manifest, so the campaign must be open."""
-    now, base = server.clock(), _base(request, server)
+    now, base = server.clock(), address_of(server, request)
 
     def make(connection: Connection) -> tuple[Row[Any], list[tuple[int, str]]]:
         row = campaign_of(connection, operator.key, campaign)
@@ -110,7 +100,7 @@ async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> 
         invitations=[
             InvitationEntry(
                 id=row.key,
-                state="spent" if row.spent_by else "revoked" if row.revoked_at is not None else "unspent",
+                state=state_of(row),
                 created_at=moment(row.created_at),
             )
             for row in rows
@@ -147,7 +137,7 @@ async def rotate(
     server: Server,
 ) -> Invitation:
     """A new link in place of one that went astray; the old one is void."""
-    now, base = server.clock(), _base(request, server)
+    now, base = server.clock(), address_of(server, request)
 
     def replace(connection: Connection) -> tuple[Row[Any], str]:
         row = campaign_of(connection, operator.key, campaign)

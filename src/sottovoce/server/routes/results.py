@@ -1,25 +1,21 @@
 """Results, for everybody; claims, for the operator alone."""
 
-import json
 from typing import Annotated, Any, Literal
 
-import pyarrow as pa
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
-from pydantic import BaseModel
-from sqlalchemy import Connection, Row
+from pydantic import BaseModel, Field
+from sqlalchemy import Row
 
-from sottovoce.protocol.manifest import Manifest
-from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import moment
+from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
 from sottovoce.server.etags import tagged
-from sottovoce.server.exports import MEDIA_TYPES, Format, claims_table, encode_table
+from sottovoce.server.exports import MEDIA_TYPES, Format
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server
-from sottovoce.server.storage.campaigns import campaign_of, published_campaign
-from sottovoce.server.storage.claims import labels_of, load_readings
+from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.results import list_versions, newest_results, results_version
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["results"])
@@ -36,6 +32,9 @@ class TaskResult(BaseModel):
     low: float | None
     high: float | None
     claims: int
+    mean: Annotated[float | None, Field(description="the plain mean, for comparison")] = None
+    median: Annotated[float | None, Field(description="the plain median, for comparison")] = None
+    effective_users: Annotated[float | None, Field(description="as if so many had equal weights")] = None
 
 
 class Promised(BaseModel):
@@ -49,6 +48,18 @@ class Promised(BaseModel):
     epsilon: float | None
     delta: float
     pure_epsilon: float | None
+
+
+class Weights(BaseModel):
+    """How many participants have which weight, against the mean of all. The last edge is open."""
+
+    edges: list[float | None]
+    counts: list[int]
+
+
+class Doubt(BaseModel):
+    code: Literal["few_claims", "few_decide", "suspicious_crowd", "not_converged"]
+    text: str
 
 
 class Results(BaseModel):
@@ -65,6 +76,9 @@ class Results(BaseModel):
     participants: int
     least_claims: int
     guarantee: Promised
+    effective_users: float | None = None
+    weights: Weights | None = None
+    warnings: list[Doubt] = []
     results: list[TaskResult]
 
 
@@ -137,23 +151,7 @@ async def results_file(
     campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], request: Request, server: Server
 ) -> Response:
     """The newest results as a table: task, truth, low, high, claims."""
-    row = await _newest(campaign, server)
-    table = pa.Table.from_pylist(json.loads(row.content)["results"], _TABLE)
-    return tagged(
-        request,
-        encode_table(table, format),
-        f"{campaign}-{row.version}-{format}",
-        MEDIA_TYPES[format],
-        filename=f"results-{campaign}-{row.version}.{format}",
-    )
-
-
-_TABLE = pa.schema(
-    [
-        ("task", pa.string()), ("title", pa.string()), ("unit", pa.string()), ("truth", pa.float64()),
-        ("low", pa.float64()), ("high", pa.float64()), ("claims", pa.int64()),
-    ]
-)  # fmt: skip
+    return results_file_of(request, await _newest(campaign, server), campaign, format)
 
 
 @router.get(
@@ -169,16 +167,5 @@ async def claims_file(
 ) -> Response:
     """All claims (user, object, value, noise_law), as `sottovoce discover` reads them. Users are random names."""
 
-    def load(connection: Connection) -> bytes:
-        row = campaign_of(connection, operator.key, campaign)
-        if row.erased_at is not None:
-            raise Problem("erased", f"campaign {campaign!r}: its readings were erased on {moment(row.erased_at)}")
-        labels = labels_of(connection, row.key)
-        table = claims_table(Manifest.parse(row.manifest), load_readings(connection, row.key), labels)
-        return encode_table(table, format)
-
-    return Response(
-        await server.read(load),
-        media_type=MEDIA_TYPES[format],
-        headers={"Content-Disposition": f'attachment; filename="claims-{campaign}.{format}"'},
-    )
+    content = await server.read(lambda connection: claims_content(connection, operator.key, campaign, format))
+    return claims_file_of(content, campaign, format)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table
 
-_ROWS_PER_STATEMENT = 1000
+_MOST_ROWS = 1024
 
 
 def insert_rows(connection: Connection, table: Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
@@ -20,10 +20,13 @@ def insert_rows(connection: Connection, table: Table, names: tuple[str, ...], ro
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_unnest(table, names), tuple(list(column) for column in zip(*rows, strict=True)))
         return
-    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
-        part = rows[start : start + _ROWS_PER_STATEMENT]
-        flat = tuple(entry for row in part for entry in row)
-        connection.exec_driver_sql(_values(table, names, len(part)), flat)
+    start = 0
+    while start < len(rows):
+        # Powers of two, so that there are few statements, which the driver then keeps prepared.
+        count = min(_MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
+        flat = tuple(entry for row in rows[start : start + count] for entry in row)
+        connection.exec_driver_sql(_values(table, names, count), flat)
+        start += count
 
 
 @cache
@@ -35,6 +38,7 @@ def _unnest(table: Table, names: tuple[str, ...]) -> str:
     return f"INSERT INTO {table.name} ({', '.join(names)}) SELECT * FROM unnest({columns})"
 
 
+@cache
 def _values(table: Table, names: tuple[str, ...], count: int) -> str:
     row = f"({', '.join('?' * len(names))})"
     return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {', '.join([row] * count)}"

@@ -37,13 +37,20 @@ def unknown_campaign(id: str) -> Problem:
     return Problem("not_found", f"campaign {id!r}: there is no such campaign")
 
 
-def list_campaigns(connection: Connection, operator_key: int) -> list[Row[Any]]:
-    """An operator's campaigns, the newest first."""
-    return list(
-        connection.execute(
-            select(campaigns).where(campaigns.c.operator_key == operator_key).order_by(campaigns.c.key.desc())
-        )
-    )
+def list_campaigns(
+    connection: Connection, operator_key: int, first: int = 0, most: int | None = None
+) -> list[Row[Any]]:
+    """An operator's campaigns, the newest first; all of them, or so many after the first few."""
+    found = select(campaigns).where(campaigns.c.operator_key == operator_key).order_by(campaigns.c.key.desc())
+    return list(connection.execute(found.offset(first).limit(most) if most is not None else found))
+
+
+def count_campaigns(connection: Connection, operator_key: int) -> int:
+    return connection.scalar(select(func.count()).where(campaigns.c.operator_key == operator_key)) or 0
+
+
+def any_campaign(connection: Connection) -> bool:
+    return connection.scalar(select(campaigns.c.key).limit(1)) is not None
 
 
 def quotas_of(connection: Connection, campaign_key: int) -> dict[str, int]:

@@ -1,15 +1,19 @@
 """From the readings table straight into arrays."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Engine, select
 
+from sottovoce.claims.streaming import Chunk
 from sottovoce.protocol.manifest import Manifest
+from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.tables import participants, readings
 
 _ROWS_AT_ONCE = 20_000
@@ -53,12 +57,34 @@ def load_readings(connection: Connection, campaign_key: int) -> Readings:
         .where(readings.c.campaign_key == campaign_key)
         .order_by(readings.c.participant_key, readings.c.place)
     )
-    parts = [
-        np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3)
-        for rows in connection.execute(found).partitions(_ROWS_AT_ONCE)
-    ]
-    table = np.concatenate(parts) if parts else np.empty((0, 3), np.int64)
-    return Readings(table[:, 0], table[:, 1], table[:, 2])
+    parts = [_columns(rows) for rows in connection.execute(found).partitions(_ROWS_AT_ONCE)]
+    return Readings(*np.concatenate(parts, axis=1)) if parts else NO_READINGS
+
+
+def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
+    """The claims of a campaign as they are exported, in the order of participants, so many at once."""
+    with database.connect() as connection:
+        campaign = published_campaign(connection, campaign_id)
+        manifest, labels = Manifest.parse(campaign.manifest), labels_of(connection, campaign.key)
+        tasks = pa.array([task.id for task in manifest.tasks], pa.string())
+        found = (
+            select(readings.c.participant_key, readings.c.place, readings.c.value)
+            .where(readings.c.campaign_key == campaign.key)
+            .order_by(readings.c.participant_key, readings.c.place)
+            .execution_options(yield_per=_ROWS_AT_ONCE)
+        )
+        done = 0
+        for rows in connection.execute(found).partitions():
+            part = Readings(*_columns(rows))
+            keys, ids = np.unique(part.participants, return_inverse=True)
+            users = pa.array([labels[key] for key in keys.tolist()], pa.string()).take(pa.array(ids))
+            numbers = np.arange(done, done + len(part)) + 1
+            yield Chunk(users, tasks.take(pa.array(part.places)), part.values(manifest), numbers, noise=manifest.noise)
+            done += len(part)
+
+
+def _columns(rows: Sequence[Iterable[int]]) -> NDArray[np.int64]:
+    return np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
 
 
 def _copy(connection: Connection, campaign_key: int) -> Readings:

@@ -36,6 +36,12 @@ def list_invitations(connection: Connection, campaign_key: int) -> list[Row[Any]
     )
 
 
+def newest_invitations(connection: Connection, campaign_key: int, first: int, most: int) -> list[Row[Any]]:
+    """So many invitations after the first few, the newest first."""
+    found = select(invitations).where(invitations.c.campaign_key == campaign_key).order_by(invitations.c.key.desc())
+    return list(connection.execute(found.offset(first).limit(most)))
+
+
 def revoke_invitation(connection: Connection, campaign_key: int, key: int, now: int) -> None:
     """Take an invitation back. One that is spent cannot be: nothing tells which participant it became."""
     found = _unspent(connection, campaign_key, key)

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, same_hash, token_hash
-from sottovoce.server.storage.tables import operators
+from sottovoce.server.storage.tables import operators, sessions
 
 
 def operator_with(connection: Connection, token: str) -> Row[Any]:
@@ -52,6 +52,7 @@ def revoke_operator(connection: Connection, key: int, now: int) -> None:
     connection.execute(
         update(operators).where(operators.c.key == key, operators.c.revoked_at.is_(None)).values(revoked_at=now)
     )
+    _end_sessions(connection, key)
 
 
 def rotate_operator(connection: Connection, key: int) -> str:
@@ -61,7 +62,13 @@ def rotate_operator(connection: Connection, key: int) -> str:
     connection.execute(
         update(operators).where(operators.c.key == key).values(token_hash=token_hash(token), revoked_at=None)
     )
+    _end_sessions(connection, key)
     return token
+
+
+def _end_sessions(connection: Connection, key: int) -> None:
+    """Whoever has the old token shall be out of the console too."""
+    connection.execute(delete(sessions).where(sessions.c.operator_key == key))
 
 
 def _operator(connection: Connection, key: int) -> Row[Any]:

@@ -140,7 +140,7 @@ class _Batch:
         self._refuse_if_closed(campaign)
         terms = self._store.terms(self._connection, campaign)
         try:
-            places = [terms.place_of[task] for task, _ in report.readings]
+            places = [terms.place_of[task] for task in report.tasks]
         except KeyError:
             places = []
         if not places or report.manifest_sha256 != terms.manifest.sha256 or len(places) > terms.manifest.readings:
@@ -150,7 +150,7 @@ class _Batch:
         if answered and terms.manifest.readings_come_at_once:
             raise Problem("task_already_reported", "a second report: under this noise law all readings come in one")
         if not answered.isdisjoint(places):
-            task = next(task for task, _ in report.readings if terms.place_of[task] in answered)
+            task = next(task for task in report.tasks if terms.place_of[task] in answered)
             raise Problem("task_already_reported", f"task {task!r}: this participant has reported it in another report")
         if len(answered) + len(places) > terms.manifest.readings:
             raise Problem(
@@ -160,12 +160,12 @@ class _Batch:
             )
         full = self._full(campaign.key, terms, places)
         if len(full) == len(places):
-            raise Problem("quota_reached", f"task {report.readings[0][0]!r}: it has as many readings as it needs")
+            raise Problem("quota_reached", f"task {report.tasks[0]!r}: it has as many readings as it needs")
 
         campaign_key, participant_key = campaign.key, participant.key
         added = [
             (campaign_key, participant_key, place, value)
-            for place, (_, value) in zip(places, report.readings, strict=True)
+            for place, value in zip(places, report.values, strict=True)
             if place not in full
         ]
         self._readings += added

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.storage.tables import campaigns, results
@@ -26,17 +26,26 @@ def results_version(connection: Connection, campaign_key: int, version: int) -> 
 
 def list_versions(connection: Connection, campaign_key: int) -> list[Row[Any]]:
     """All versions without their content, the newest first."""
+    return list(connection.execute(_versions(campaign_key)))
+
+
+def newest_versions(connection: Connection, campaign_key: int, first: int, most: int) -> list[Row[Any]]:
+    """So many versions after the first few, the newest first, without their content."""
+    return list(connection.execute(_versions(campaign_key).offset(first).limit(most)))
+
+
+def _versions(campaign_key: int) -> Select[Any]:
     columns = (results.c.version, results.c.method, results.c.reports, results.c.as_of)
-    return list(
-        connection.execute(
-            select(*columns).where(results.c.campaign_key == campaign_key).order_by(results.c.version.desc())
-        )
-    )
+    return select(*columns).where(results.c.campaign_key == campaign_key).order_by(results.c.version.desc())
+
+
+def newest_version(connection: Connection, campaign_key: int) -> int:
+    """The number of the newest version; 0 before there is any."""
+    return connection.scalar(select(func.max(results.c.version)).where(results.c.campaign_key == campaign_key)) or 0
 
 
 def next_version(connection: Connection, campaign_key: int) -> int:
-    newest = connection.scalar(select(func.max(results.c.version)).where(results.c.campaign_key == campaign_key))
-    return (newest or 0) + 1
+    return newest_version(connection, campaign_key) + 1
 
 
 def add_results(

@@ -45,6 +45,16 @@ operators = Table(
     Column("revoked_at", BigInteger, comment="when the token ceased to be valid; null while it is"),
 )
 
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token_hash", String(64), primary_key=True, comment="SHA-256 of the secret in the browser's cookie"),
+    Column("operator_key", Key, ForeignKey("operators.key"), nullable=False, comment="who signed in"),
+    Column("created_at", BigInteger, nullable=False, comment="when the operator signed in"),
+    Column("expires_at", BigInteger, nullable=False, comment="when the session ends by itself"),
+    Index(None, "operator_key"),
+)
+
 campaigns = Table(
     "campaigns",
     metadata,

@@ -37,7 +37,7 @@ class _Report:
 
     @property
     def rows(self) -> int:
-        return 1 + len(self.submission.report.readings)
+        return 1 + len(self.submission.report.tasks)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,347 @@
+"""Packs: claims on disk, cut into blocks of whole objects, for more claims than memory.
+
+A pack is a folder:
+
+``manifest.json``
+    what is in it: counts, the noise law, and for every file its size and SHA-256; it is replaced last, in one move
+``users-*.arrow``, ``objects-*.arrow``
+    one row a label, in the order of their numbers, with the number of claims and, for objects, the last round
+``block-*.arrow``
+    one row an object: the list of its claims, each a user's number and a value
+
+All are Arrow files without compression, so a block is mapped into memory and used as it lies there.
+Every file carries the pack's id, so that a block of another pack is not taken for one of this.
+"""
+
+import hashlib
+import json
+import mmap
+import os
+import secrets
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sottovoce.claims.labels import to_numpy
+from sottovoce.claims.table import Claims
+from sottovoce.claims.writing import arrow_file, whole_file
+from sottovoce.errors import UnreadableFile
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+# Large enough that opening a file costs nothing beside reading it, small enough that a few of them fit everywhere.
+CLAIMS_PER_BLOCK = 1 << 21
+_CLAIM = pa.struct([pa.field("user", pa.int32(), nullable=False), pa.field("value", pa.float64(), nullable=False)])
+_PACK_ID = b"sottovoce.pack"
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file of a pack, as the manifest knows it."""
+
+    file: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class BlockEntry(FileEntry):
+    """A block: the numbers of its first object and first claim, and how many of each it holds."""
+
+    first_object: int
+    objects: int
+    first_claim: int
+    claims: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a pack says of itself."""
+
+    pack: str
+    round: int  # 1 for a new pack, one more with each appending
+    claims: int
+    users: int
+    objects: int
+    noise: str | None
+    skipped: int  # bad rows that were left out on request
+    user_table: FileEntry
+    object_table: FileEntry
+    blocks: tuple[BlockEntry, ...] = field(repr=False)
+
+    def write(self, folder: Path) -> None:
+        with whole_file(folder / MANIFEST) as temporary:
+            temporary.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        path = folder / MANIFEST
+        if not path.is_file():
+            raise UnreadableFile(
+                f"{folder}: there is no {MANIFEST}: a pack is a folder that `sottovoce claims pack` has written; "
+                "check the name, or pack the claims first"
+            )
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            version = content.pop("format")
+            if version == FORMAT:
+                content |= {name: FileEntry(**content[name]) for name in ("user_table", "object_table")}
+                content["blocks"] = tuple(BlockEntry(**entry) for entry in content["blocks"])
+                found = cls(**content)
+                found._check(path)
+                return found
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UnreadableFile(
+                f"{path}: it is not a manifest ({error}); the file is damaged: pack the claims again"
+            ) from error
+        raise UnreadableFile(
+            f"{path}: format {version!r}: this version reads format {FORMAT}; pack the claims again, or update"
+        )
+
+    def _check(self, path: Path) -> None:
+        """Blocks follow one another without a gap: or a block that is left out would go unnoticed."""
+        objects = claims = 0
+        for block in self.blocks:
+            if (block.first_object, block.first_claim) != (objects, claims):
+                raise ValueError(f"{block.file} does not begin where the block before it ends")
+            objects, claims = objects + block.objects, claims + block.claims
+        if (objects, claims) != (self.objects, self.claims):
+            raise ValueError(f"its blocks hold {claims:,} claims about {objects:,} objects, not as many as it says")
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Claims of some objects in a row, mapped from a file."""
+
+    first_object: int
+    first_claim: int
+    offsets: NDArray[np.int64]
+    users: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    @property
+    def n_objects(self) -> int:
+        return len(self.offsets) - 1
+
+
+class Pack:
+    """A pack of claims, opened for reading. It can be pickled: another process opens the same folder.
+
+    Every file is checked against its SHA-256 when it is first read; then only its size is, for that costs nothing.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.manifest = Manifest.read(self.folder)
+        self._checked: set[str] = set()
+
+    def __len__(self) -> int:
+        return self.manifest.claims
+
+    @property
+    def noise(self) -> str | None:
+        return self.manifest.noise
+
+    @cached_property
+    def user_table(self) -> pa.Table:
+        """Columns ``label`` and ``claims``."""
+        return self._table(self.manifest.user_table)
+
+    @cached_property
+    def object_table(self) -> pa.Table:
+        """Columns ``label``, ``claims`` and ``round``, the last one in which the object was claimed."""
+        return self._table(self.manifest.object_table)
+
+    @cached_property
+    def user_labels(self) -> NDArray[Any]:
+        return to_numpy(self.user_table["label"].combine_chunks())
+
+    @cached_property
+    def object_labels(self) -> NDArray[Any]:
+        return to_numpy(self.object_table["label"].combine_chunks())
+
+    @cached_property
+    def claims_per_user(self) -> NDArray[np.int64]:
+        return np.asarray(self.user_table["claims"].to_numpy())
+
+    @cached_property
+    def claims_per_object(self) -> NDArray[np.int64]:
+        return np.asarray(self.object_table["claims"].to_numpy())
+
+    @cached_property
+    def object_ages(self) -> NDArray[np.int64]:
+        """Rounds since each object was last claimed."""
+        return np.asarray(self.manifest.round - self.object_table["round"].to_numpy())
+
+    def block(self, number: int) -> Block:
+        """Map a block into memory; it is let go with the last of its arrays."""
+        entry = self.manifest.blocks[number]
+        batch, content = self._open(entry)
+        _, offsets, _, _, users, _, values = batch.column(0).buffers()
+        base = pa.py_buffer(content).address
+
+        def array(buffer: pa.Buffer, kind: Any, count: int) -> NDArray[Any]:
+            # Straight from the mapping, which is private and may be written to: Arrow's own arrays may not, and
+            # every kernel would be compiled a second time for that.
+            return np.frombuffer(content, kind, count, buffer.address - base)
+
+        block = Block(entry.first_object, entry.first_claim, array(offsets, np.int64, entry.objects + 1),
+                      array(users, np.int32, entry.claims), array(values, np.float64, entry.claims))  # fmt: skip
+        if block.offsets[-1] != entry.claims:
+            raise self._damaged(entry, "its lists do not hold the claims that the manifest counts")
+        return block
+
+    def read_ahead(self, number: int) -> None:
+        """Ask the system to bring a block into its cache while something else is computed."""
+        if number >= len(self.manifest.blocks) or not hasattr(os, "posix_fadvise"):
+            return
+        try:
+            descriptor = os.open(self.folder / self.manifest.blocks[number].file, os.O_RDONLY)
+        except FileNotFoundError:
+            return  # told when the block is wanted
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_WILLNEED)
+        finally:
+            os.close(descriptor)
+
+    def claims(self) -> Claims:
+        """All claims in memory."""
+        users, values = np.empty(len(self), np.int32), np.empty(len(self))
+        for number, entry in enumerate(self.manifest.blocks):
+            self.read_ahead(number + 1)
+            block, place = self.block(number), slice(entry.first_claim, entry.first_claim + entry.claims)
+            users[place], values[place] = block.users, block.values
+        offsets = np.concatenate(([0], self.claims_per_object.cumsum()))
+        user_labels, object_labels = (table["label"].combine_chunks() for table in (self.user_table, self.object_table))
+        return Claims(offsets, users, values, user_labels, object_labels, self.manifest.skipped, self.noise)
+
+    def _table(self, entry: FileEntry) -> pa.Table:
+        batch, _ = self._open(entry)
+        return pa.Table.from_batches([batch])
+
+    def _open(self, entry: FileEntry) -> tuple[pa.RecordBatch, mmap.mmap]:
+        path = self.folder / entry.file
+        try:
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size != entry.bytes:  # looked at each time: reading a mapping beyond its file's end would be fatal
+                    raise self._damaged(entry, f"it has {size} bytes, not {entry.bytes}")
+                content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except FileNotFoundError as error:
+            raise UnreadableFile(
+                f"{path}: the file is missing: a pack needs every file that its manifest names; "
+                "bring it back from a copy, or pack the claims again"
+            ) from error
+        if entry.file not in self._checked:
+            if hashlib.sha256(content).hexdigest() != entry.sha256:
+                raise self._damaged(entry, "its SHA-256 is not the one in the manifest")
+            self._checked.add(entry.file)
+        return pa.ipc.open_file(pa.py_buffer(content)).get_batch(0), content
+
+    def _damaged(self, entry: FileEntry, what: str) -> UnreadableFile:
+        path = self.folder / entry.file
+        try:
+            with pa.ipc.open_file(str(path)) as file:
+                owner = (file.schema.metadata or {}).get(_PACK_ID, b"").decode()
+        except (pa.ArrowInvalid, OSError):
+            owner = ""
+        if owner and owner != self.manifest.pack:
+            return UnreadableFile(
+                f"{path}: it belongs to another pack ({owner}, this one is {self.manifest.pack}): blocks cannot be "
+                "moved between packs; bring back the right file, or pack the claims again"
+            )
+        return UnreadableFile(
+            f"{path}: {what}: the file is damaged; bring it back from a copy, or pack the claims again"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"folder": self.folder, "manifest": self.manifest, "_checked": set()}
+
+
+def is_pack(path: str | Path) -> bool:
+    return (Path(path) / MANIFEST).is_file()
+
+
+def new_pack_id() -> str:
+    return secrets.token_hex(8)
+
+
+class PackWriter:
+    """Writes the files of a pack, object after object, and gives their entries for the manifest."""
+
+    def __init__(self, folder: Path, pack: str, round: int, claims_per_block: int = CLAIMS_PER_BLOCK) -> None:
+        self.folder, self.pack, self.round = folder, pack, round
+        self.claims_per_block = claims_per_block
+        self.blocks: list[BlockEntry] = []
+        self._objects = self._claims = self._written = 0
+        self._waiting: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]] = []
+        self._rows = 0
+
+    def add(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[np.float64]) -> None:
+        """More claims, sorted by object and user; the last object may go on in the next call."""
+        if len(objects):
+            self._waiting.append((objects, users, values))
+            self._rows += len(objects)
+        if self._rows >= self.claims_per_block:
+            self._cut(last=False)
+
+    def keep(self, entry: BlockEntry) -> None:
+        """Take over a block that lies in the folder already."""
+        self.flush()
+        self.blocks.append(
+            BlockEntry(entry.file, entry.bytes, entry.sha256, self._objects, entry.objects, self._claims, entry.claims)
+        )
+        self._objects, self._claims = self._objects + entry.objects, self._claims + entry.claims
+
+    def flush(self) -> None:
+        """Write what waits; the next object begins a new block."""
+        if self._rows:
+            self._cut(last=True)
+
+    def table(self, name: str, columns: dict[str, Any]) -> FileEntry:
+        """Write a table of labels."""
+        return self._write(f"{name}-{self.round:03d}.arrow", pa.record_batch(columns))
+
+    def _cut(self, last: bool) -> None:
+        objects, users, values = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
+        self._waiting = []
+        begins = np.concatenate(([0], np.flatnonzero(np.diff(objects)) + 1, [len(objects)]))
+        done = 0  # object by object
+        while True:
+            # As many whole objects as a block takes, but at least one; the last may not be complete yet.
+            size = int(np.searchsorted(begins, begins[done] + self.claims_per_block, "right")) - 1
+            until = max(size, done + 1)
+            if until >= len(begins) - 1 and not last:
+                break
+            until = min(until, len(begins) - 1)
+            rows = slice(begins[done], begins[until])
+            self._block(begins[done : until + 1] - begins[done], users[rows], values[rows])
+            done = until
+            if done == len(begins) - 1:
+                break
+        rest = slice(begins[done], None)
+        self._rows = len(objects[rest])
+        if self._rows:
+            self._waiting = [(objects[rest], users[rest], values[rest])]
+
+    def _block(self, offsets: NDArray[np.int64], users: NDArray[np.int32], values: NDArray[np.float64]) -> None:
+        claims = pa.StructArray.from_arrays([pa.array(users), pa.array(values)], fields=list(_CLAIM))
+        lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), claims)
+        entry = self._write(f"block-{self.round:03d}-{self._written:05d}.arrow", pa.record_batch({"claims": lists}))
+        self._written += 1
+        self.blocks.append(
+            BlockEntry(**asdict(entry), first_object=self._objects, objects=len(offsets) - 1,
+                       first_claim=self._claims, claims=len(users))
+        )  # fmt: skip
+        self._objects, self._claims = self._objects + len(offsets) - 1, self._claims + len(users)
+
+    def _write(self, name: str, batch: pa.RecordBatch) -> FileEntry:
+        batch = batch.replace_schema_metadata({_PACK_ID: self.pack.encode()})
+        content = arrow_file(batch)
+        (self.folder / name).write_bytes(content)
+        return FileEntry(name, content.size, hashlib.sha256(content).hexdigest())

@@ -1,0 +1,228 @@
+"""Packing: any amount of claims, sorted into the blocks of a pack in bounded memory.
+
+DuckDB numbers the labels and sorts the claims, on disk where memory does not suffice; a NumPy pass cuts what comes out
+into blocks. Adding a round to a pack merges the new claims into the blocks of the objects that they are about, which
+are written anew, and puts new objects into blocks of their own at the end: so every object stays in one block, and
+labels keep their numbers.
+"""
+
+import glob
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, MANIFEST, Manifest, Pack, PackWriter, new_pack_id
+from sottovoce.claims.labels import label_column
+from sottovoce.claims.sorting import Rows, Sorter, Source, sorting
+from sottovoce.claims.streaming import read_chunks
+from sottovoce.claims.table import Claims, Duplicates
+from sottovoce.claims.writing import alone, room_on_disk, whole_folder
+from sottovoce.errors import BadParameter, DuplicateClaim, UnreadableFile
+
+Progress = Callable[[str, float], None]  # what is being done, and how much of it is
+
+_OBJECTS_AT_ONCE = 10_000
+
+
+def files(
+    patterns: Sequence[str | Path], *, user: str = "user", object: str = "object", value: str = "value",
+    skip_bad: bool = False, progress: Progress | None = None,
+) -> Iterator[Source]:  # fmt: skip
+    """The claims of files, by names or patterns such as ``claims-*.csv``."""
+    paths: list[str] = []
+    for pattern in map(str, patterns):
+        found = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
+        if not found:
+            raise UnreadableFile(f"{pattern}: no file has such a name; check the pattern and the folder")
+        paths += found
+    sizes = [Path(path).stat().st_size if Path(path).is_file() else 0 for path in paths]
+    for number, path in enumerate(paths):
+
+        def report(share: float, number: int = number) -> None:
+            if progress:
+                progress("reading", (sum(sizes[:number]) + share * sizes[number]) / max(sum(sizes), 1))
+
+        yield Source(path, read_chunks(path, user, object, value, skip_bad, report))
+
+
+def pack(
+    sources: Iterable[Source],
+    out: str | Path,
+    *,
+    append: bool = False,
+    duplicates: Duplicates = "error",
+    memory: str = "1GB",
+    claims_per_block: int = CLAIMS_PER_BLOCK,
+    progress: Progress | None = None,
+) -> Pack:
+    """Sort claims into a new pack, or add them as one more round to a pack that is there.
+
+    Parameters
+    ----------
+    sources
+        The claims: `files`, or any chunks of them.
+    out
+        Folder of the pack.
+    duplicates
+        What happens when a user claims an object twice, in whatever round: "error", "mean" or "last". A claim of an
+        earlier round counts as one, however many it was made of.
+    memory
+        How much memory sorting may take, such as "500MB"; more goes to the disk, beside the pack.
+    progress
+        Called with what is being done and how much of it is.
+    """
+    out = Path(out)
+    if duplicates not in ("error", "mean", "last"):
+        raise BadParameter(f"duplicates={duplicates!r}: it must be 'error', 'mean' or 'last'; choose one of them")
+    with ExitStack() as stack:
+        stack.enter_context(room_on_disk(out))
+        if append:
+            earlier = Pack(out)
+            stack.enter_context(alone(out / MANIFEST))
+            folder = out
+        else:
+            earlier = None
+            folder = stack.enter_context(whole_folder(out))
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(dir=out.parent, prefix=".packing-"))
+        sorter = stack.enter_context(sorting(Path(scratch), memory))
+        for source in sources:
+            sorter.load(source)
+        if progress:
+            progress("sorting", 0.0)
+        sorter.number_labels(earlier)
+        name, rounds = (earlier.manifest.pack, earlier.manifest.round) if earlier else (new_pack_id(), 0)
+        writer = PackWriter(folder, name, rounds + 1, claims_per_block)
+        try:
+            manifest = _write(writer, sorter, earlier, duplicates, progress)
+            manifest.write(folder)
+        except BaseException:
+            if earlier:
+                _sweep_out(folder, earlier.manifest)
+            raise
+        if earlier:
+            _sweep_out(folder, manifest)
+    return Pack(out)
+
+
+def pack_claims(claims: Claims, out: str | Path, *, claims_per_block: int = CLAIMS_PER_BLOCK) -> Pack:
+    """Write claims that are in memory as a pack."""
+    with room_on_disk(out), whole_folder(out) as folder:
+        writer = PackWriter(folder, new_pack_id(), 1, claims_per_block)
+        for first in range(0, claims.n_objects, _OBJECTS_AT_ONCE):
+            last = min(first + _OBJECTS_AT_ONCE, claims.n_objects)
+            rows = slice(claims.offsets[first], claims.offsets[last])
+            objects = np.repeat(np.arange(first, last, dtype=np.int32), claims.claims_per_object[first:last])
+            writer.add(objects, claims.users[rows], claims.values[rows])
+        writer.flush()
+        labels = label_column(claims.user_labels), label_column(claims.object_labels)
+        rounds = np.ones(claims.n_objects, np.int64)
+        counts = claims.claims_per_user, claims.claims_per_object
+        _manifest(writer, labels, *counts, rounds, claims.noise, claims.skipped).write(folder)
+    return Pack(out)
+
+
+def _manifest(
+    writer: PackWriter, labels: tuple[pa.Array, pa.Array], per_user: NDArray[np.int64], per_object: NDArray[np.int64],
+    rounds: NDArray[np.int64], noise: str | None, skipped: int,
+) -> Manifest:  # fmt: skip
+    users, objects = labels
+    return Manifest(
+        writer.pack, writer.round, int(per_object.sum()), len(per_user), len(per_object), noise, skipped,
+        writer.table("users", {"label": users, "claims": per_user}),
+        writer.table("objects", {"label": objects, "claims": per_object, "round": rounds}),
+        tuple(writer.blocks),
+    )  # fmt: skip
+
+
+def _sweep_out(folder: Path, manifest: Manifest) -> None:
+    """Remove blocks and tables that the manifest does not name: those of an earlier round, or of one that failed."""
+    named = {entry.file for entry in (*manifest.blocks, manifest.user_table, manifest.object_table)}
+    for kind in ("block", "users", "objects"):
+        for path in folder.glob(f"{kind}-*.arrow"):
+            if path.name not in named:
+                path.unlink()
+
+
+class _Taken:
+    """A stream of sorted claims that is taken object range by object range."""
+
+    def __init__(self, stream: Iterator[Rows]) -> None:
+        self._stream = stream
+        self._waiting = next(stream)
+
+    def before(self, object: int) -> Rows:
+        """All claims that are left about objects with smaller numbers."""
+        taken, self._waiting = self._waiting.cut(object << 32)
+        while not len(self._waiting):
+            more = next(self._stream, None)
+            if more is None:
+                break
+            part, self._waiting = more.cut(object << 32)
+            taken = taken.and_then(part)
+        return taken
+
+    def rest(self) -> Iterator[Rows]:
+        yield self._waiting
+        yield from self._stream
+
+
+def _write(
+    writer: PackWriter, sorter: Sorter, earlier: Pack | None, duplicates: Duplicates, progress: Progress | None
+) -> Manifest:
+    labels = sorter.labels("user"), sorter.labels("object")
+    per_user, per_object, rounds = (np.zeros(len(labels[place]), np.int64) for place in (0, 1, 1))
+    done = 0
+
+    def add(rows: Rows, new: Rows) -> None:
+        nonlocal done
+        rows = _one_claim_each(rows, duplicates, sorter)
+        objects, users = (rows.keys >> 32).astype(np.int32), (rows.keys & 0xFFFFFFFF).astype(np.int32)
+        np.add(per_user, np.bincount(users, minlength=len(per_user)), out=per_user)
+        np.add(per_object, np.bincount(objects, minlength=len(per_object)), out=per_object)
+        rounds[np.unique(new.keys >> 32)] = writer.round
+        writer.add(objects, users, rows.values)
+        done += len(new)
+        if progress:
+            progress("writing", done / sorter.loaded)
+
+    taken = _Taken(sorter.sorted())
+    if earlier:
+        per_user[: earlier.manifest.users] = earlier.claims_per_user
+        rounds[: earlier.manifest.objects] = earlier.object_table["round"].to_numpy()
+        for number, entry in enumerate(earlier.manifest.blocks):
+            after = entry.first_object + entry.objects
+            new = taken.before(after)
+            # The last block, if small, takes up new objects: or many rounds would leave many small blocks.
+            growing = number == len(earlier.manifest.blocks) - 1 and entry.claims < writer.claims_per_block // 2
+            if len(new) or growing:
+                block = earlier.block(number)
+                per_user -= np.bincount(block.users, minlength=len(per_user))
+                add(Rows.of(block).merged_with(new), new)
+            else:
+                per_object[entry.first_object : after] = earlier.claims_per_object[entry.first_object : after]
+                writer.keep(entry)
+    for rows in taken.rest():
+        add(rows, rows)
+    writer.flush()
+    skipped = sorter.skipped + (earlier.manifest.skipped if earlier else 0)
+    return _manifest(writer, labels, per_user, per_object, rounds, sorter.noise, skipped)
+
+
+def _one_claim_each(rows: Rows, duplicates: Duplicates, sorter: Sorter) -> Rows:
+    """One claim per user and object."""
+    begins = np.flatnonzero(np.diff(rows.keys, prepend=-1))
+    if len(begins) == len(rows):
+        return rows
+    ends = np.append(begins[1:], len(rows))
+    if duplicates == "error":
+        first = int(begins[np.argmax(ends - begins > 1)])
+        raise DuplicateClaim(sorter.repeat(rows.at(slice(first, first + 2))))
+    if duplicates == "last":
+        return rows.at(ends - 1)
+    means = np.add.reduceat(rows.values, begins) / (ends - begins)
+    return Rows(rows.keys[begins], means, rows.numbers[begins])

@@ -1,0 +1,194 @@
+"""Reading tables of claims of any size, chunk by chunk, by the rules of `reading`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from sottovoce.claims.labels import missing, plain_integers
+from sottovoce.claims.reading import (
+    BLOCK_BYTES,
+    NOISE_COLUMN,
+    Columns,
+    Source,
+    all_finite,
+    csv_form,
+    good_rows,
+    has_bare_nulls,
+    jsonl_by_lines,
+    pick,
+    require,
+)
+from sottovoce.errors import UnreadableFile
+
+Progress = Callable[[float], None]  # share of a file that has been read
+
+_ROWS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some claims in a row: labels are whole numbers or text, values finite."""
+
+    users: pa.Array
+    objects: pa.Array
+    values: NDArray[np.float64]
+    rows: NDArray[np.int64]  # numbers in their source
+    skipped: int = 0
+    noise: str | None = None
+
+
+def read_chunks(
+    path: str | Path, user: str, object: str, value: str, skip_bad: bool, progress: Progress | None = None
+) -> Iterator[Chunk]:
+    """Claims of a file, by suffix: CSV, Parquet, Arrow or JSON Lines."""
+    source, labels = Source.of(path), (user, object)
+    if source.format == "csv":
+        pieces = _csv(source, labels, value, skip_bad, progress)
+    elif source.format == "jsonl":
+        pieces = _jsonl(source, labels, value, progress)
+    else:
+        pieces = _typed(source, labels, value, progress)
+    before = 0
+    try:
+        for columns in pieces:
+            arrays = [_labels(column, columns.numerals) for column in columns.labels]
+            names = (*labels, value)
+            good = good_rows(columns, [missing(array) for array in arrays], names, source.name, skip_bad, before)
+            rows = before + np.arange(1, len(good.values) + 1) if good.rows is None else good.rows
+            before += len(good.values) + len(columns.ragged)
+            values = good.values
+            if good.keep is not None:
+                values, rows = values[good.keep], rows[good.keep]
+                arrays = [array.filter(pa.array(good.keep)) for array in arrays]
+            yield Chunk(arrays[0], arrays[1], values, rows, good.skipped, columns.noise)
+    except pa.ArrowInvalid as error:
+        raise UnreadableFile(
+            f"{source.name}: it could not be read as {source.format} ({error}); "
+            "check that the suffix fits the content and that the file is whole"
+        ) from error
+
+
+def _labels(column: Any, numerals: bool) -> pa.Array:
+    """Whole numbers as such; all else as text, which every source has in common."""
+    array = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(map(_text, column), pa.string())
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_integer(array.type) and array.type != pa.uint64():
+        return array.cast(pa.int64())
+    if pa.types.is_floating(array.type):
+        array = pa.array(np.where(missing(array), None, array.to_numpy(zero_copy_only=False).astype(object)))
+    array = array.cast(pa.string())
+    return plain_integers(array) if numerals else array
+
+
+def _text(label: Any) -> str | None:
+    return None if label is None else str(label)
+
+
+def _csv(
+    source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress | None
+) -> Iterator[Columns]:
+    parse, taken = csv_form(source, labels, value)
+    done = 0
+    try:
+        for table in _csv_tables(source, parse, {**dict.fromkeys(taken, pa.string()), value: pa.float64()}, progress):
+            columns = replace(pick(table, labels, value, source.name), numerals=True)
+            if not (skip_bad or all_finite(columns.values)):
+                break
+            yield columns
+            done += table.num_rows
+        else:
+            return
+    except pa.ArrowInvalid:
+        pass
+    # Something is not a number, or not a row: from here on everything as text, to say what is written where.
+    ragged: dict[int, str] = {}
+
+    def note(row: Any) -> str:
+        ragged[row.number - 1] = row.text  # Arrow counts the header as row 1
+        return "skip"
+
+    parse.invalid_row_handler = note
+    skip = before = done
+    for table in _csv_tables(source, parse, dict.fromkeys(taken, pa.string()), progress):
+        given = min(skip, table.num_rows)  # already, the fast way
+        skip, table = skip - given, table.slice(given)
+        mine: dict[int, str] = {}
+        last = before + table.num_rows
+        for number in sorted(ragged):  # Arrow may have parsed ahead of this chunk
+            if number > last + 1:
+                break
+            mine[number] = ragged.pop(number)
+            last += 1
+        before = last
+        yield replace(pick(table, labels, value, source.name), texts=table[value], ragged=mine, numerals=True)
+    if ragged:
+        yield Columns([pa.array([], pa.string()) for _ in labels], pa.array([], pa.float64()), ragged=ragged)
+
+
+def _csv_tables(
+    source: Source, parse: pa.csv.ParseOptions, types: dict[str, pa.DataType], progress: Progress | None
+) -> Iterator[pa.Table]:
+    report = (lambda done, size: progress(done / max(size, 1))) if progress else None
+    with source.stream(report) as stream:
+        reader = pa.csv.open_csv(
+            stream,
+            # Only a single thread knows the numbers of rows that cannot be split.
+            read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=parse.invalid_row_handler is None),
+            parse_options=parse,
+            convert_options=pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),
+        )
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
+
+
+def _jsonl(source: Source, labels: Sequence[str], value: str, progress: Progress | None) -> Iterator[Columns]:
+    report = (lambda done, size: progress(done / max(size, 1))) if progress else None
+    done = 0
+    if not has_bare_nulls(source):
+        try:
+            with source.stream(report) as stream:
+                for batch in pa.json.open_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES)):
+                    yield pick(pa.Table.from_batches([batch]), labels, value, source.name)
+                    done += batch.num_rows
+            return
+        except pa.ArrowInvalid:
+            pass
+    yield from jsonl_by_lines(source, labels, value, _ROWS_AT_ONCE, done)
+
+
+def _typed(source: Source, labels: Sequence[str], value: str, progress: Progress | None) -> Iterator[Columns]:
+    wanted = (*labels, value, NOISE_COLUMN)
+    if source.format == "parquet":
+        with pa.parquet.ParquetFile(source.path) as file:
+            require((*labels, value), file.schema_arrow.names, source.name)
+            taken = [name for name in file.schema_arrow.names if name in wanted]
+            total, batches = file.metadata.num_rows, file.iter_batches(_ROWS_AT_ONCE, columns=taken)
+            yield from _picked(batches, total, labels, value, source.name, progress)
+    else:
+        with pa.memory_map(str(source.path)) as mapped, pa.ipc.open_file(mapped) as file:
+            batches = (file.get_batch(number) for number in range(file.num_record_batches))
+            yield from _picked(batches, 0, labels, value, source.name, progress)
+
+
+def _picked(
+    batches: Iterator[pa.RecordBatch], total: int, labels: Sequence[str], value: str, name: str,
+    progress: Progress | None,
+) -> Iterator[Columns]:  # fmt: skip
+    done = 0
+    for batch in batches:
+        for first in range(0, batch.num_rows, _ROWS_AT_ONCE):
+            yield pick(pa.Table.from_batches([batch.slice(first, _ROWS_AT_ONCE)]), labels, value, name)
+        done += batch.num_rows
+        if progress and total:
+            progress(done / total)

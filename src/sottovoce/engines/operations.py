@@ -1,0 +1,147 @@
+"""What can be done with one block of claims, by the kernels that the memory engine uses too.
+
+Every operation is a function of this module, so that it can be sent to another process by name. It takes a block and
+what is `Given` with it, and gives arrays (mostly one entry an object) and the largest move of a truth.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.claims.blocks import Block
+from sottovoce.engines import aware, kernels
+from sottovoce.engines.base import Floats
+
+Arrays = tuple[NDArray[Any], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What an operation needs besides a block."""
+
+    by_object: Arrays  # entries of the block's objects only
+    by_user: Arrays
+    constants: tuple[Any, ...]
+    sums: Arrays  # by user: the operation adds to them
+
+
+Operation = Callable[[Block, Given], tuple[Arrays, float]]
+
+
+def plain(block: Block, given: Given) -> tuple[Arrays, float]:
+    """Means, medians and spreads."""
+    means, medians, spreads = _new(block, 3)
+    kernels.means(*_numbers(block), means)
+    kernels.medians(*_numbers(block), medians)
+    kernels.spreads(*_numbers(block), means, spreads)
+    return (means, medians, spreads), 0.0
+
+
+def deviations(block: Block, given: Given) -> tuple[Arrays, float]:
+    (center,), (out,) = given.by_object, _new(block, 1)
+    kernels.deviations(*_numbers(block), center, out)
+    return (out,), 0.0
+
+
+def score(block: Block, given: Given) -> tuple[Arrays, float]:
+    center, unit, scaled = given.by_object
+    (absolute,), (losses,) = given.constants, given.sums
+    kernels.score_objects(*_rows(block), center, unit, absolute, scaled, losses)
+    return (), 0.0
+
+
+def sweep_means(block: Block, given: Given) -> tuple[Arrays, float]:
+    center, unit, spread, old = given.by_object
+    prior_weight, prior_mean = given.constants
+    (weights,), (losses,), (new,) = given.by_user, given.sums, _new(block, 1)
+    move = kernels.sweep_means(
+        *_rows(block), weights, center, unit, spread, prior_weight, prior_mean, old, new, losses
+    )  # fmt: skip
+    return (new,), move
+
+
+def sweep_medians(block: Block, given: Given) -> tuple[Arrays, float]:
+    center, unit, spread, old = given.by_object
+    (weights,), (losses,), (new, scaled) = given.by_user, given.sums, _new(block, 2)
+    order = np.empty(len(block.values), np.int32)
+    kernels.order_by_value(*_numbers(block), order)
+    move = kernels.weighted_medians(*_rows(block), order, weights, center, unit, spread, old, new, scaled)
+    kernels.score_objects(*_rows(block), center, unit, True, scaled, losses)
+    return (new,), move
+
+
+def sweep_normal(block: Block, given: Given) -> tuple[Arrays, float]:
+    center, unit, spread, known, old = given.by_object
+    (weights,), (tail,), (squares, counts) = given.by_user, given.constants, given.sums
+    new, precision, misfit = _new(block, 3)
+    move = aware.sweep_normal(
+        *_rows(block), weights, center, unit, spread, known, tail, old, new, precision, misfit, squares, counts
+    )
+    return (new, precision, misfit), move
+
+
+def sweep_fresh(block: Block, given: Given) -> tuple[Arrays, float]:
+    center, spread, known, old = given.by_object
+    cells, places, information = given.by_user
+    (table, inliers, step), (squares, counts) = given.constants, given.sums
+    new, precision = _new(block, 2)
+    move = aware.sweep_fresh(
+        *_rows(block), cells, places, information, table, inliers, step, center, spread, known, old, new, precision,
+        squares, counts,
+    )  # fmt: skip
+    return (new, precision), move
+
+
+def precision(block: Block, given: Given) -> tuple[Arrays, float]:
+    (truths,), (weights,), (effective, variance) = given.by_object, given.by_user, _new(block, 2)
+    kernels.precision(*_rows(block), weights, truths, effective, variance)
+    return (effective, variance), 0.0
+
+
+def weighted_squares(block: Block, given: Given) -> tuple[Arrays, float]:
+    (truths,), (factor,), (out,) = given.by_object, given.by_user, _new(block, 1)
+    aware.weighted_squares(*_rows(block), truths, factor, out)
+    return (out,), 0.0
+
+
+def object_sums(block: Block, given: Given) -> tuple[Arrays, float]:
+    (factor,), (out,) = given.by_user, _new(block, 1)
+    kernels.object_sums(0, block.n_objects, block.offsets, block.users, factor, out)
+    return (out,), 0.0
+
+
+def user_sums(block: Block, given: Given) -> tuple[Arrays, float]:
+    (factor,), (sums,) = given.by_object, given.sums
+    kernels.user_sums(0, block.n_objects, block.offsets, block.users, factor, sums)
+    return (), 0.0
+
+
+def weighted_means(block: Block, given: Given) -> tuple[Arrays, float]:
+    (center,), (weights,), (new, scaled) = given.by_object, given.by_user, _new(block, 2)
+    ones = np.ones(block.n_objects)
+    kernels.weighted_means(*_rows(block), weights, center, ones, ones, 0.0, 0.0, center, new, scaled)
+    return (new,), 0.0
+
+
+def sample(block: Block, given: Given) -> tuple[Arrays, float]:
+    """Every so many-th of all claims: object, user, residual."""
+    (truths,), (stride,) = given.by_object, given.constants
+    places = np.arange(-block.first_claim % stride, len(block.values), stride)
+    objects = np.searchsorted(block.offsets, places, "right") - 1
+    return (objects + block.first_object, block.users[places], block.values[places] - truths[objects]), 0.0
+
+
+def _rows(block: Block) -> tuple[int, int, NDArray[np.int64], NDArray[np.int32], Floats]:
+    """How kernels see a whole block."""
+    return 0, block.n_objects, block.offsets, block.users, block.values
+
+
+def _numbers(block: Block) -> tuple[int, int, NDArray[np.int64], Floats]:
+    return 0, block.n_objects, block.offsets, block.values
+
+
+def _new(block: Block, count: int) -> Arrays:
+    return tuple(np.empty(block.n_objects) for _ in range(count))

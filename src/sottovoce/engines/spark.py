@@ -1,0 +1,187 @@
+"""The Spark engine: one task per block, on any cluster whose machines see the folder of the pack.
+
+Workers map blocks into memory themselves. Only arrays by user and by object go through Spark: those that a pass needs
+by user are broadcast, those by object go with the task of their block, and what a block gives comes back as its `Part`.
+A task reads and returns, and does nothing else; parts are added up in the order of their blocks. So a task that is run
+again, or twice, and a worker that is lost change not a bit of the result.
+"""
+
+import gc
+import socket
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from sottovoce.claims.blocks import Pack, is_pack
+from sottovoce.engines import spark_session
+from sottovoce.engines.blockwise import BlockwiseEngine, Part, Work, compute
+from sottovoce.engines.operations import Arrays, Operation
+from sottovoce.errors import BadParameter, ClusterError, SottovoceError, UnreadableFile
+
+if TYPE_CHECKING:
+    from pyspark import RDD, Broadcast, SparkContext
+
+# Parts are added up on the cluster, so many at a time, until those left have few enough bytes of sums for the driver.
+_FAN = 8
+_DRIVER_BYTES = 1 << 26
+# Spark moves what a task gives in one piece, whose length is a signed 32-bit number; no pass has more than two sums.
+_PIECE_BYTES = 1 << 31
+_MOST_SUMS = 2
+
+Source = tuple[str, str, int]  # folder, pack id, round
+# An error that a worker tells is a result like any other: raised, it would be tried again and buried in Java's stack.
+Outcome = Part | SottovoceError
+Numbered = tuple[int, Outcome]
+
+
+class SparkEngine(BlockwiseEngine):
+    """Passes over the blocks of a pack on a Spark cluster.
+
+    ``master`` is any that Spark knows: ``local[4]``, ``spark://host:7077``, ``yarn``, … A session is started at the
+    first pass and stopped by `close`, or at the end of a ``with`` block; one that the process has already is used and
+    left running.
+    """
+
+    def __init__(self, pack: Pack, master: str = "local[*]") -> None:
+        super().__init__(pack)
+        if 8 * _MOST_SUMS * self.n_users >= _PIECE_BYTES:
+            raise BadParameter(
+                f"{self.n_users:,} users: the Spark engine moves the sums of all users in one piece of at most 2 GiB, "
+                f"which is enough for {_PIECE_BYTES // (8 * _MOST_SUMS):,}; use the disk engine"
+            )
+        self.master = master
+        self._own: SparkContext | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the session, if it is the engine's own."""
+        if self._own is not None:
+            spark_session.stop(self._own)
+            self._own = None
+
+    @cached_property
+    def runs(self) -> list[range]:
+        return [range(number, number + 1) for number in range(len(self.pack.manifest.blocks))]
+
+    def map(self, work: Work) -> Iterator[Part]:
+        context = self._session()
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+        try:
+            found = self._outcomes(context, work)
+        except Py4JError as error:
+            raise _explained(error) from error
+        for outcome in found:
+            if isinstance(outcome, SottovoceError):
+                raise outcome
+            yield outcome
+
+    def _outcomes(self, context: "SparkContext", work: Work) -> list[Outcome]:
+        """Of blocks, or of groups of blocks in a row."""
+        manifest = self.pack.manifest
+        source = str(self.pack.folder.resolve()), manifest.pack, manifest.round
+        given = [(run[0], work.part(*self.objects_of(run)).by_object) for run in self.runs]
+        shared = context.broadcast((source, replace(work, by_object=())))
+        try:
+            parts = context.parallelize(given, len(given)).map(partial(_of_block, shared))
+            left = len(given)
+            while left > 1 and 8 * work.sums * self.n_users * left > _DRIVER_BYTES:
+                left = -(-left // _FAN)
+                parts = _added_up(parts, left, _FAN)
+            return [outcome for _, outcome in parts.collect()]
+        finally:
+            shared.destroy()
+
+    def _session(self) -> "SparkContext":
+        running = spark_session.running()
+        if running is not None:
+            return spark_session.join(running, self.master)
+        self._own = spark_session.start(self.master, self._heap())
+        return self._own
+
+    def _heap(self) -> int:
+        """Bytes that Java may need at the driver: arrays that go out and come in, each there in a few copies."""
+        return (1 << 29) + 4 * (max(_DRIVER_BYTES, 8 * _MOST_SUMS * self.n_users) + 40 * self.n_objects)
+
+
+def _added_up(parts: "RDD[Numbered]", groups: int, fan: int) -> "RDD[Numbered]":
+    """Parts of groups of ``fan`` in a row. Spark's own tree would add them in the order in which they arrive."""
+    return parts.map(partial(_with_group, fan)).partitionBy(groups, int).mapPartitions(_sum_of_group)
+
+
+def _with_group(fan: int, part: Numbered) -> tuple[int, Numbered]:
+    return part[0] // fan, part
+
+
+def _sum_of_group(keyed: Iterable[tuple[int, Numbered]]) -> Iterator[Numbered]:
+    together = sorted(keyed, key=lambda entry: entry[1][0])
+    yield together[0][0], _sum([outcome for _, (_, outcome) in together])
+
+
+def _sum(outcomes: list[Outcome]) -> Outcome:
+    parts: list[Part] = []
+    for outcome in outcomes:
+        if isinstance(outcome, SottovoceError):
+            return outcome
+        parts.append(outcome)
+    sums = tuple(column.copy() for column in parts[0].sums)
+    for part in parts[1:]:
+        for total, more in zip(sums, part.sums, strict=True):
+            total += more
+    arrays = tuple(np.concatenate(found) for found in zip(*(part.arrays for part in parts), strict=True))
+    return Part(arrays, sums, max(part.move for part in parts))
+
+
+def _of_block(shared: "Broadcast[tuple[Source, Work]]", given: tuple[int, Arrays]) -> Numbered:
+    """The task: what a worker does."""
+    number, by_object = given
+    source, work = shared.value
+    try:
+        part = compute([_opened(*source).block(number)], replace(work, by_object=by_object))
+    except SottovoceError as error:
+        return number, error
+    _settle(work.operation)
+    return number, part
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: str, name: str, round: int) -> Pack:
+    """A worker keeps its pack from task to task: so it checks each block that it meets once, not in each pass."""
+    if not is_pack(folder):
+        raise UnreadableFile(
+            f"{folder}: the worker {socket.gethostname()} does not see this pack: workers read the blocks themselves; "
+            "put it on storage that all machines have under the same name"
+        )
+    pack = Pack(folder)
+    if (pack.manifest.pack, pack.manifest.round) != (name, round):
+        raise UnreadableFile(
+            f"{folder}: the worker {socket.gethostname()} sees pack {pack.manifest.pack}, round {pack.manifest.round}, "
+            f"not {name}, round {round}: it must not change under a run; open it anew"
+        )
+    return pack
+
+
+@cache
+def _settle(operation: Operation) -> None:
+    """After an operation's first block. PySpark collects garbage after each task, and would each time look through all
+    that a compiler has loaded, which takes longer than the task; what has been loaded stays, and is set aside."""
+    gc.collect()
+    gc.freeze()
+
+
+def _explained(error: Exception) -> ClusterError:
+    told = spark_session.reason(error)
+    if "No module named 'sottovoce'" in told:
+        return ClusterError(
+            f"{told}: workers run the kernels themselves; install sottovoce on every machine, in the Python that "
+            "PYSPARK_PYTHON names"
+        )
+    return ClusterError(f"the work failed on the cluster, also when tried again: {told}; Spark's logs there say more")

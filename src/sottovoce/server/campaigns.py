@@ -1,0 +1,162 @@
+"""What an operator can do with campaigns, whether by the API or on the console."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from sqlalchemy import Connection, Row
+
+from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.bodies import RequestBody
+from sottovoce.server.results import Computation, encode, guarantee_of
+from sottovoce.server.state import State
+from sottovoce.server.storage import campaigns as stored
+from sottovoce.server.storage.claims import NO_READINGS
+from sottovoce.server.storage.results import add_results
+
+Method = Literal["noise-aware", "crh", "gtm", "catd", "lfcn", "mean", "median"]
+Number = Annotated[
+    Decimal | int | str,
+    Field(json_schema_extra={"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"}]}),
+]
+
+
+class TaskDraft(RequestBody):
+    """A task; numbers may be written as numbers or as text."""
+
+    id: Annotated[str, Field(min_length=1, max_length=100)]
+    title: Annotated[str, Field(max_length=200)] = ""
+    unit: Annotated[str, Field(max_length=40)] = ""
+    low: Number
+    high: Number
+    grid: Number
+    quota: Annotated[int, Field(ge=1, le=10**12)] | None = None
+
+
+class CampaignChange(RequestBody):
+    """What to change. Everything but the method can be changed in drafts only."""
+
+    title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    asked_by: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    purpose: Annotated[str, Field(max_length=2000)] | None = None
+    tasks: Annotated[list[TaskDraft], Field(min_length=1, max_length=10_000)] | None = None
+    noise: Annotated[str, Field(max_length=100)] | None = None
+    distance: Number | None = None
+    unit: Literal["reading", "participant"] | None = None
+    readings: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    deadline: Annotated[str, Field(max_length=40)] | None = None
+    method: Method | None = None
+
+
+class CampaignDraft(CampaignChange):
+    """A new campaign. By default the operator asks, and a participant may answer all tasks."""
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    tasks: Annotated[list[TaskDraft], Field(min_length=1, max_length=10_000)]
+    noise: Annotated[str, Field(max_length=100)]
+    distance: Number
+
+
+def create(connection: Connection, operator: Row[Any], draft: CampaignDraft, now: int) -> Row[Any]:
+    """Make a draft."""
+    # Devices know campaigns by their id for ever, so no two may share one, on whatever server.
+    base = {"campaign": secrets.token_hex(12), "asked_by": operator.name, "readings": len(draft.tasks)}
+    return stored.create_campaign(
+        connection, operator.key, _changed(base, draft), _quotas(draft) or {}, draft.method, None, now
+    )
+
+
+def change(connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange, now: int) -> Row[Any]:
+    """Change a draft; or pin the method of any campaign."""
+    row = stored.campaign_of(connection, operator_key, campaign)
+    if wanted.model_fields_set - {"method"}:
+        quotas = _quotas(wanted)
+        stored.change_draft(
+            connection,
+            row,
+            _changed(Manifest.parse(row.manifest).model_dump(), wanted),
+            stored.quotas_of(connection, row.key) if quotas is None else quotas,
+        )
+    if "method" in wanted.model_fields_set and wanted.method != row.method:
+        if row.erased_at is not None:
+            raise Problem("erased", f"campaign {campaign!r}: its readings are erased, so its results stay as they are")
+        stored.pin_method(connection, row.key, wanted.method, now)
+    return stored.campaign_of(connection, operator_key, campaign)
+
+
+def new_version(connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange, now: int) -> Row[Any]:
+    """A draft that begins where an open or closed campaign stands."""
+    row = stored.campaign_of(connection, operator_key, campaign)
+    if row.state == "draft":
+        raise Problem("wrong_state", f"campaign {campaign!r}: it is a draft, and can be changed itself")
+    base = Manifest.parse(row.manifest).model_dump()
+    base |= {"campaign": secrets.token_hex(12), "version": base["version"] + 1}
+    quotas = _quotas(wanted)
+    return stored.create_campaign(
+        connection,
+        operator_key,
+        _changed(base, wanted),
+        stored.quotas_of(connection, row.key) if quotas is None else quotas,
+        wanted.method if "method" in wanted.model_fields_set else row.method,
+        row.key,
+        now,
+    )
+
+
+async def opening(server: State, operator_key: int, campaign: str) -> Callable[[Connection], Row[Any]]:
+    """What opens a draft: from then on its manifest is fixed and has a hash."""
+    row = await server.read(lambda connection: stored.campaign_of(connection, operator_key, campaign))
+    manifest = Manifest.parse(row.manifest)
+    # The exact figures of a guarantee may take a moment, during which nothing else shall wait.
+    guarantee = await asyncio.to_thread(guarantee_of, manifest)
+
+    def open_it(connection: Connection) -> Row[Any]:
+        now = server.clock()
+        row = stored.campaign_of(connection, operator_key, campaign)
+        stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
+        _first_results(connection, row, manifest, guarantee, server, now)
+        return stored.campaign_of(connection, operator_key, campaign)
+
+    return open_it
+
+
+def close(connection: Connection, operator_key: int, campaign: str, now: int) -> Row[Any]:
+    """Close an open campaign: it takes no more reports."""
+    stored.close_campaign(connection, stored.campaign_of(connection, operator_key, campaign), now)
+    return stored.campaign_of(connection, operator_key, campaign)
+
+
+def delete(connection: Connection, operator_key: int, campaign: str) -> None:
+    """Delete a draft. What has been open stays, as participants were promised."""
+    stored.delete_draft(connection, stored.campaign_of(connection, operator_key, campaign))
+
+
+def _first_results(
+    connection: Connection, row: Row[Any], manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
+) -> None:
+    """Results exist from the opening on, and say that nothing is known yet."""
+    empty = Computation(manifest, guarantee, row.method, NO_READINGS, 0, server.settings.least_claims)
+    content = encode(empty.results(None, version=1, as_of=now))
+    add_results(connection, row.key, 1, empty.method_name, 0, now, content)
+
+
+def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
+    """A manifest with what was sent in place of what was there."""
+    given = change.model_dump(exclude_unset=True, exclude={"method"})
+    for task in given.get("tasks") or ():
+        task.pop("quota", None)
+    missing = [name for name, entry in given.items() if entry is None and name != "deadline"]
+    if missing:
+        raise Problem("bad_request", f"{missing[0]} null: only the deadline and the method can be taken away")
+    return Manifest.of(base | given)
+
+
+def _quotas(change: CampaignChange) -> dict[str, int] | None:
+    if change.tasks is None:
+        return None
+    return {task.id: task.quota for task in change.tasks if task.quota is not None}

@@ -1,0 +1,276 @@
+"""The analyst's question and its answer: what ``sottovoce discover`` does, for a file that came with a form.
+
+Everything happens in memory; when the answer is given, nothing of the question is left.
+"""
+
+import json
+import shlex
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from sottovoce.claims import Claims
+from sottovoce.claims.reading import NOISE_COLUMN
+from sottovoce.discovery import METHODS, Comparison, NoiseAware, TruthDiscovery
+from sottovoce.engines import MemoryEngine
+from sottovoce.errors import BadParameter, BadRow, ConvergenceWarning, NoClaims, SottovoceError, UnreadableFile
+from sottovoce.server.console.uploads import Upload
+from sottovoce.server.exports import encode_table
+from sottovoce.server.results import LEVEL, Findings
+
+Duplicates = Literal["error", "mean", "last"]
+CHOICES = tuple(name for name in METHODS if name not in ("mean", "median"))  # the plain ones are always there
+MOST_CLAIMS = 1_000_000
+MOST_SECONDS = 20.0
+_MOST_UNPACKED = 256 << 20  # bytes: Parquet can hold much in little
+_ROWS_SHOWN = 500
+_ROWS_SAVED = 20_000
+
+
+class TooMuch(SottovoceError):
+    """A file that a server should not be kept busy with."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The form, as it was filled in."""
+
+    claims: Upload
+    methods: tuple[str, ...]  # the first is drawn with its interval and named in the table
+    user: str = "user"
+    object: str = "object"
+    value: str = "value"
+    duplicates: Duplicates = "error"
+    skip_bad: bool = False
+    noise: str = ""
+    truth: Upload | None = None
+
+    def __post_init__(self) -> None:
+        if not self.methods:
+            raise BadParameter("no method: at least one is compared with the plain averages; tick one")
+        unknown = [name for name in self.methods if name not in CHOICES]
+        if unknown:
+            raise BadParameter(f"method {unknown[0][:60]!r}: it must be one of {', '.join(CHOICES)}; tick one of them")
+        if self.duplicates not in get_args(Duplicates):
+            raise BadParameter(f"duplicates={self.duplicates[:60]!r}: it must be 'error', 'mean' or 'last'; choose one")
+
+    def commands(self) -> list[list[str]]:
+        """The same by command, one a method, in words that a shell takes as they are."""
+        options: list[str] = []
+        for name in ("user", "object", "value"):
+            if getattr(self, name) != name:
+                options += [f"--{name}", getattr(self, name)]
+        if self.duplicates != "error":
+            options += ["--duplicates", self.duplicates]
+        if self.skip_bad:
+            options.append("--skip-bad")
+        if self.truth is not None:
+            options += ["--truth", self.truth.name]
+        found = []
+        for method in self.methods:
+            noise = ["--noise", self.noise] if self.noise and method == NoiseAware.name else []
+            out = "truths.csv" if len(self.methods) == 1 else f"truths-{method}.csv"
+            words = ["sottovoce", "discover", self.claims.name, "--method", method, *noise, *options, "--out", out]
+            found.append([shlex.quote(word) for word in words])
+        return found
+
+    def answer(self) -> "Answer":
+        """Read, fit and compare. Whatever is wrong with the file or the form is raised as the library tells it."""
+        end = time.monotonic() + MOST_SECONDS
+
+        def in_time(done: int, move: float) -> None:
+            if time.monotonic() > end:
+                raise TooMuch(
+                    f"{self.claims}: after {MOST_SECONDS:g} s it was still being computed: here others wait; "
+                    "run the command instead, which takes its time"
+                )
+
+        claims = self._read()
+        law = self.noise or claims.noise
+        compared = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said beside the method instead
+            for name in self.methods:
+                in_time(0, 0.0)
+                options: dict[str, Any] = {"noise": law} if name == NoiseAware.name else {}
+                compared.append(Comparison.of(METHODS[name](**options), claims, progress=in_time))
+        scores = [self._scores(comparison) for comparison in compared] if self.truth is not None else None
+        return Answer.of(self, claims, law, compared, scores)
+
+    def _read(self) -> Claims:
+        columns: dict[str, Any] = {name: getattr(self, name) for name in ("user", "object", "value")}
+        columns |= {"duplicates": self.duplicates, "skip_bad": self.skip_bad}
+        kind = PurePath(self.claims.name).suffix.lower()
+        if kind in (".parquet", ".pq", ".jsonl", ".ndjson"):
+            table = self._parquet() if kind in (".parquet", ".pq") else self._lines()
+            try:
+                claims = Claims.from_frame(table, **columns)
+            except SottovoceError as error:
+                raise type(error)(str(error).replace("the frame", self.claims.name)) from None
+        else:
+            claims = Claims.read(self.claims, **columns)
+        if len(claims) > MOST_CLAIMS:
+            raise self._too_many(len(claims))
+        return claims
+
+    def _too_many(self, claims: int) -> TooMuch:
+        return TooMuch(
+            f"{self.claims}: {claims:,} claims: at most {MOST_CLAIMS:,} are taken here; "
+            "run the command instead, which takes any number"
+        )
+
+    def _parquet(self) -> pa.Table:
+        try:
+            file = pa.parquet.ParquetFile(self.claims)
+            about = file.metadata
+            if about.num_rows > MOST_CLAIMS:
+                raise self._too_many(about.num_rows)
+            unpacked = sum(about.row_group(place).total_byte_size for place in range(about.num_row_groups))
+            if unpacked > _MOST_UNPACKED:
+                raise TooMuch(
+                    f"{self.claims}: {unpacked:,} bytes when unpacked: at most {_MOST_UNPACKED:,} are taken here; "
+                    "run the command instead"
+                )
+            table = file.read()
+            table.validate(full=True)  # such as text that is not UTF-8
+            return table
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise UnreadableFile(
+                f"{self.claims}: it could not be read as Parquet ({error}); check that its name ends as its content "
+                "does and that the file is whole"
+            ) from None
+
+    def _lines(self) -> pa.Table:
+        """JSON Lines, read by Python: Arrow's reader is faster, but some broken files end its whole process."""
+        wanted = [self.user, self.object, self.value, NOISE_COLUMN]
+        rows: list[dict[str, Any]] = []
+        for number, line in enumerate(self.claims.getvalue().split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
+            except (ValueError, RecursionError):
+                record = None
+            if isinstance(record, dict):
+                rows.append(record)
+            elif self.skip_bad:
+                rows.append({})  # dropped and counted with the rows that lack something
+            else:
+                raise BadRow(
+                    f"{self.claims}, row {number}: {line[:60].decode(errors='replace')!r}: a line must be a JSON "
+                    "object; correct it, or leave such rows out (--skip-bad)"
+                )
+        if not rows:
+            raise NoClaims(f"{self.claims}: the file is empty; it needs at least one line")
+        present = [*rows[0], *(name for name in wanted if name not in rows[0] and any(name in row for row in rows))]
+        columns = {name: pa.nulls(len(rows)) for name in present}
+        for name in set(wanted) & set(present):
+            columns[name] = pa.array([_text(row.get(name)) for row in rows], pa.string())
+        return pa.table(columns)
+
+    def _scores(self, comparison: Comparison) -> dict[str, Any]:
+        assert self.truth is not None
+        self.truth.seek(0)
+        # A stream is read as well as a path.
+        return comparison.scores(self.truth, object=self.object, value=self.value)  # type: ignore[arg-type]
+
+
+def _text(entry: Any) -> str | None:
+    """A cell as it would stand in a CSV file."""
+    return entry if entry is None or isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method in the table of methods, compared with the first."""
+
+    name: str
+    iterations: int | None
+    settled: bool
+    effective_users: float | None
+    apart: float  # from the first method, on the average
+    furthest: float
+    furthest_at: str
+    scores: dict[str, float] | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the page shows."""
+
+    question: Question
+    claims: int
+    users: int
+    objects: int
+    skipped: int
+    noise: str | None
+    reason: str | None
+    lines: list[Line]
+    rows: list[dict[str, Any]]  # the first of them, as in the results of a campaign, and what `others` found
+    weights: dict[str, list[Any]]
+    warnings: list[dict[str, str]]
+    known: int | None  # objects whose truth is known
+    saved: str | None  # all rows as CSV; None if they are too many for a page
+
+    @property
+    def level(self) -> float:
+        return LEVEL
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        claims: Claims,
+        law: str | None,
+        compared: list[Comparison],
+        scores: list[dict[str, Any]] | None,
+    ) -> "Answer":
+        first, spreads = compared[0], MemoryEngine(claims).spreads()
+        table = _table(compared)
+        found = [Findings(one.fit, one.means, one.medians, spreads) for one in compared]
+        tables = [list(one.rows().items()) for one in found]
+        rows = [
+            {
+                "task": str(label), "title": "", "unit": "", **figures,
+                "others": [others[place][1] for others in tables[1:]],
+            }
+            for place, (label, figures) in enumerate(tables[0][:_ROWS_SHOWN])
+        ]  # fmt: skip
+        told: list[dict[str, Any] | None] = [None] * len(compared) if scores is None else list(scores)
+        lines = [
+            _line(one.fit.name, one.fit, one.fit.truths_, first, told[place], found[place].effective_users)
+            for place, one in enumerate(compared)
+        ]
+        for name, truths in (("mean", first.means), ("median", first.medians)):
+            lines.append(_line(name, None, truths, first, told[0] and told[0][name], None))
+        return cls(
+            question, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason(LEVEL), lines,
+            rows, found[0].weights, found[0].warnings(claims.n_objects, 1), told[0]["objects"] if told[0] else None,
+            encode_table(table, "csv").decode() if len(table) <= _ROWS_SAVED else None,
+        )  # fmt: skip
+
+
+def _line(
+    name: str, fit: TruthDiscovery | None, truths: Any, first: Comparison, scores: Any, effective_users: float | None
+) -> Line:
+    apart = np.abs(truths - first.fit.truths_)
+    furthest = int(apart.argmax())
+    return Line(
+        name, fit.n_iter_ if fit else None, fit.converged_ if fit else True, effective_users,
+        float(apart.mean()), float(apart[furthest]), str(first.fit.objects_[furthest]), scores,
+    )  # fmt: skip
+
+
+def _table(compared: list[Comparison]) -> pa.Table:
+    """What the command writes with ``--out``, and the truths of the other methods beside it."""
+    first = compared[0]
+    table = first.fit.to_arrow(LEVEL).append_column("mean", [first.means]).append_column("median", [first.medians])
+    for other in compared[1:]:
+        table = table.append_column(other.fit.name, [other.fit.truths_])
+    return table

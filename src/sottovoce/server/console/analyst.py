@@ -1,0 +1,106 @@
+"""The analyst's corner: upload claims, see what they say. Nothing is kept.
+
+Computing costs; so it is for operators who have signed in, one at a time, and within limits.
+"""
+
+import hmac
+from threading import Lock
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from sottovoce.errors import BadParameter, SottovoceError
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.console.analysis import CHOICES, MOST_CLAIMS, Answer, Question
+from sottovoce.server.console.pages import PageRoute, render
+from sottovoce.server.console.session import Session, refuse_foreign
+from sottovoce.server.console.uploads import UploadForm, upload_form
+from sottovoce.server.state import Server, State
+
+router = APIRouter(prefix="/analyst", route_class=PageRoute, include_in_schema=False)
+_turn = Lock()  # one computation at a time, whoever asks: results of campaigns need the processor too
+_BESIDE_FILES = 16_384  # bytes of a form that are not its files
+_LONGEST_TOLD = 700  # characters of a mistake: it may quote a row as long as the file
+_PLOTTED = 30
+_EMPTY = {
+    "user": "user", "object": "object", "value": "value", "noise": "", "duplicates": "error", "skip_bad": False,
+    "methods": ("noise-aware",),
+}  # fmt: skip
+
+
+@router.get("")
+async def ask(request: Request, _: Session, server: Server) -> Response:
+    return _page(request, server)
+
+
+@router.post("")
+async def answer(request: Request, session: Session, server: Server) -> Response:
+    """The answer; or the library's own word on what is wrong, with the form as it was."""
+    refuse_foreign(request)
+    try:
+        form = await upload_form(request)
+    except Problem as problem:
+        if problem.code != "too_large":
+            raise
+        return _page(request, server, status=413, trouble=("The file is too large", str(problem)))
+    if not hmac.compare_digest(form.text("form_token").encode(), session.form_token.encode()):
+        raise Problem("stale_page", "the form: it does not belong to this session")
+    filled = _filled(form)
+    try:
+        found = await run_in_threadpool(_answer, form, filled)
+    except Problem as problem:
+        if problem.code != "unavailable":
+            raise
+        return _page(request, server, filled, status=503, trouble=("One moment", str(problem)))
+    except BadParameter as mistake:
+        return _page(request, server, filled, status=422, trouble=("The form needs another look", mistake))
+    except SottovoceError as mistake:
+        return _page(request, server, filled, status=422, trouble=("The file needs another look", mistake))
+    return _page(request, server, filled, answer=found)
+
+
+def _filled(form: UploadForm) -> dict[str, Any]:
+    texts = {name: form.text(name) or _EMPTY[name] for name in ("user", "object", "value", "noise", "duplicates")}
+    return {**texts, "skip_bad": bool(form.text("skip_bad")), "methods": tuple(form.fields.get("method", ()))}
+
+
+def _answer(form: UploadForm, filled: dict[str, Any]) -> Answer:
+    if "claims" not in form.files:
+        raise BadParameter("no file: claims come in a CSV, Parquet or JSON Lines file; choose one")
+    question = Question(form.files["claims"], truth=form.files.get("truth"), **filled)
+    if not _turn.acquire(blocking=False):
+        raise Problem("unavailable", "the analyst's corner: it is computing for somebody else")
+    try:
+        return question.answer()
+    finally:
+        _turn.release()
+
+
+def _page(
+    request: Request,
+    server: State,
+    filled: dict[str, Any] | None = None,
+    *,
+    status: int = 200,
+    answer: Answer | None = None,
+    trouble: tuple[str, object] | None = None,
+) -> Response:
+    most = server.settings.operator_body_limit - _BESIDE_FILES
+    title, told = trouble or ("", "")
+    text = str(told)
+    return render(
+        request,
+        "analyst.html",
+        status=status,
+        filled=filled or _EMPTY,
+        choices=CHOICES,
+        most_bytes=most,
+        most_megabytes=f"{most / 1e6:.1f}",
+        most_claims=MOST_CLAIMS,
+        plotted=_PLOTTED,
+        answer=answer,
+        trouble=title,
+        told=text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}…",
+    )

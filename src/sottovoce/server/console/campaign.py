@@ -1,0 +1,185 @@
+"""A campaign's own pages: how it is going, what came out, and what can be done with it."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import RedirectResponse, Response
+from sqlalchemy import Connection, Row
+from starlette.concurrency import run_in_threadpool
+
+from sottovoce.discovery import METHODS
+from sottovoce.protocol.manifest import Manifest, Task, told_as
+from sottovoce.server import campaigns as actions
+from sottovoce.server.campaigns import CampaignChange
+from sottovoce.server.console.listing import Turn, results_page
+from sottovoce.server.console.pages import PageRoute, render
+from sottovoce.server.console.session import Form, Session
+from sottovoce.server.console.stored import parsed
+from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
+from sottovoce.server.results import guarantee_of
+from sottovoce.server.routes.campaigns import CampaignId
+from sottovoce.server.routes.results import VersionNumber
+from sottovoce.server.state import Server
+from sottovoce.server.storage import campaigns as stored
+from sottovoce.server.storage.results import newest_results, newest_version, newest_versions, results_version
+
+router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, include_in_schema=False)
+Step = Annotated[Literal["open", "close", "delete"], Path()]
+_TASKS_SHOWN = 10  # on the page of a draft
+
+
+@router.get("")
+async def page(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
+    """A draft to check; or how an open or closed campaign stands."""
+    row = await server.read(lambda connection: stored.campaign_of(connection, session.key, campaign))
+    if row.state == "draft":
+        return await run_in_threadpool(_draft, request, row)
+
+    def show(connection: Connection) -> Response:
+        results = parsed(newest_results(connection, row.key).content)
+        return render(
+            request,
+            "campaign.html",
+            row=row,
+            manifest=parsed(row.manifest),
+            counts=stored.counts_of(connection, row.key),
+            results=results,
+            listing=results_page(results["results"], request.query_params, f"/campaigns/{campaign}"),
+            methods=sorted(METHODS),
+        )
+
+    return await server.read(show)
+
+
+def _draft(request: Request, row: Row[Any]) -> Response:
+    manifest = parsed(row.manifest)
+    # It was checked when it was stored: to read ten thousand tasks again would take longer than the page. A promise
+    # depends on the tasks' grids and their number alone.
+    examples = {task["grid"]: task for task in manifest["tasks"]}
+    on_grid = {grid: Task.model_construct(**task) for grid, task in examples.items()}
+    known = Manifest.model_construct(**manifest | {"tasks": [on_grid[task["grid"]] for task in manifest["tasks"]]})
+    return render(request, "draft.html", row=row, manifest=manifest, promise=guarantee_of(known), shown=_TASKS_SHOWN)
+
+
+@router.get("/progress")
+async def progress(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
+    """The figures at the top, again."""
+
+    def show(connection: Connection) -> Response:
+        row = stored.campaign_of(connection, session.key, campaign)
+        return render(request, "_progress.html", row=row, counts=stored.counts_of(connection, row.key))
+
+    return await server.read(show)
+
+
+@router.get("/findings")
+async def findings(
+    campaign: CampaignId, request: Request, session: Session, server: Server, version: int = 0
+) -> Response:
+    """The results again, if there are newer ones than those that the page shows."""
+
+    def show(connection: Connection) -> Response:
+        row = stored.campaign_of(connection, session.key, campaign)
+        if newest_version(connection, row.key) == version:
+            return Response(status_code=204)
+        results = parsed(newest_results(connection, row.key).content)
+        query = {name: text for name, text in request.query_params.items() if name != "version"}
+        listing = results_page(results["results"], query, f"/campaigns/{campaign}")
+        return render(request, "_findings.html", row=row, results=results, listing=listing)
+
+    return await server.read(show)
+
+
+@router.get("/history")
+async def history(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
+    """All versions of the results."""
+
+    def load(connection: Connection) -> tuple[Row[Any], Turn, list[Row[Any]]]:
+        row = stored.campaign_of(connection, session.key, campaign)
+        turn = Turn.of(request, newest_version(connection, row.key))
+        return row, turn, newest_versions(connection, row.key, turn.first, turn.length)
+
+    row, turn, versions = await server.read(load)
+    manifest = parsed(row.manifest)
+    return render(request, "history.html", row=row, manifest=manifest, turn=turn, versions=versions)
+
+
+@router.get("/history/{version}")
+async def earlier(
+    campaign: CampaignId, version: VersionNumber, request: Request, session: Session, server: Server
+) -> Response:
+    """Results as they were."""
+
+    def show(connection: Connection) -> Response:
+        row = stored.campaign_of(connection, session.key, campaign)
+        results = parsed(results_version(connection, row.key, version).content)
+        listing = results_page(results["results"], request.query_params, request.url.path)
+        return render(request, "version.html", row=row, manifest=parsed(row.manifest), results=results, listing=listing)
+
+    return await server.read(show)
+
+
+@router.get("/files/results.{format}")
+async def results_file(
+    campaign: CampaignId,
+    format: Literal["csv", "parquet", "jsonl"],
+    request: Request,
+    session: Session,
+    server: Server,
+) -> Response:
+    def load(connection: Connection) -> Row[Any]:
+        return newest_results(connection, stored.campaign_of(connection, session.key, campaign).key)
+
+    return await run_in_threadpool(results_file_of, request, await server.read(load), campaign, format)
+
+
+@router.get("/files/claims.{format}")
+async def claims_file(
+    campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], session: Session, server: Server
+) -> Response:
+    content = await server.read(lambda connection: claims_content(connection, session.key, campaign, format))
+    return claims_file_of(content, campaign, format)
+
+
+@router.get("/{step}/confirm")
+async def confirm(campaign: CampaignId, step: Step, request: Request, session: Session, server: Server) -> Response:
+    """What cannot be undone is asked about once more."""
+    row = await server.read(lambda connection: stored.campaign_of(connection, session.key, campaign))
+    return render(request, "confirm.html", row=row, manifest=parsed(row.manifest), step=step)
+
+
+@router.post("/open")
+async def open_draft(campaign: CampaignId, session: Session, _: Form, server: Server) -> Response:
+    await server.write(await actions.opening(server, session.key, campaign))
+    return RedirectResponse(f"/campaigns/{campaign}", 303)
+
+
+@router.post("/close")
+async def close(campaign: CampaignId, session: Session, _: Form, server: Server) -> Response:
+    now = server.clock()
+    await server.write(lambda connection: actions.close(connection, session.key, campaign, now))
+    return RedirectResponse(f"/campaigns/{campaign}", 303)
+
+
+@router.post("/delete")
+async def delete(campaign: CampaignId, session: Session, _: Form, server: Server) -> Response:
+    await server.write(lambda connection: actions.delete(connection, session.key, campaign))
+    return RedirectResponse("/", 303)
+
+
+@router.post("/versions")
+async def new_version(campaign: CampaignId, session: Session, _: Form, server: Server) -> Response:
+    """A draft that begins where this campaign stands."""
+    now, unchanged = server.clock(), CampaignChange()
+    made = await server.write(lambda connection: actions.new_version(connection, session.key, campaign, unchanged, now))
+    return RedirectResponse(f"/campaigns/{made.id}/tasks", 303)
+
+
+@router.post("/method")
+async def method(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
+    """Results by another method."""
+    now = server.clock()
+    with told_as("bad_request"):
+        wanted = CampaignChange.model_validate({"method": form.get("method") or None})
+    await server.write(lambda connection: actions.change(connection, session.key, campaign, wanted, now))
+    return RedirectResponse(f"/campaigns/{campaign}", 303)

@@ -1,0 +1,272 @@
+"""Charts made on the server: SVG that needs no script, stretches to its page, prints, and can be read aloud.
+
+Across, everything is in per cent of the width; down, in pixels. So a chart fills a phone and a wall alike while its
+letters keep their size. Colours are the stylesheet's (results.css): pages allow no style attributes.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from markupsafe import Markup
+
+Row = Mapping[str, Any]  # a task as in the results; `others` may hold what further methods found
+
+_MIDDLE, _LINE = 15, 13  # where in a row its first interval lies, and how far below each further one
+_MARGIN = 0.04  # of the range, left free on both sides
+_SMALL = 0.08  # of the range of the truths: intervals narrower than this would be hidden by their own dots
+_BARS = 120  # pixels
+
+# One shape a method, so that colour alone says nothing.
+_SHAPES = (
+    '<circle r="4.5"/>',
+    '<path d="M-4.5-4.5h9v9h-9z"/>',
+    '<path d="M0-6 6 0 0 6-6 0z"/>',
+    '<path d="M0-6 5.5 4h-11z"/>',
+    '<path d="M0 6-5.5-4h11z"/>',
+)
+_MEAN = Markup('<path class="mean" d="M0-8V8"/>')
+_MEDIAN = Markup('<path class="median" d="M-4-8h8L0-3z"/>')
+
+
+def measured(number: float | None, row: Row | None = None) -> str:
+    """A number with so many decimals that the last two digits lie within the uncertainty of its row.
+
+    >>> measured(41.66317, {"low": 41.2, "high": 42.1}), measured(-0.5), measured(None)
+    ('41.66', '−0.5000', '–')
+    """
+    if number is None or not math.isfinite(number):
+        return "–"
+    low, high = (row.get("low"), row.get("high")) if row else (None, None)
+    half = (high - low) / 2 if low is not None and high is not None else 0.0
+    if not (0 < half < math.inf):
+        half = abs(number) / 100 or 1.0
+    decimals = max(0, min(12, 1 - math.floor(math.log10(half))))
+    text = f"{number:,.{decimals}f}" if abs(number) < 1e15 else f"{number:.6g}"
+    return text.replace("-", "−")
+
+
+def forest_plot(rows: Iterable[Row], *, methods: Sequence[str] = ("truth",), level: float = 0.95) -> Markup:
+    """Truths with their intervals, one under the other, the plain mean and median as faint marks.
+
+    A list with a strip of SVG in each line: names wrap, lines stay together in print, and what is drawn is told where
+    it stands. Tasks in different units get scales of their own. Where truths lie so far apart that intervals would
+    shrink to dots, each task is drawn around its own truth. Tasks without a truth are left to the table.
+    """
+    units: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.get("truth") is not None:
+            units.setdefault(row.get("unit") or "", []).append(row)
+    if not units:
+        return Markup("")
+    plots = Markup("").join(_forest(members, unit) for unit, members in units.items())
+    return Markup('<figure class="chart">{}{}</figure>').format(_legend(methods, level), plots)
+
+
+def weights_chart(histogram: Mapping[str, Sequence[Any]]) -> Markup:
+    """How many participants have which weight, relative to the mean weight; the last bar is open to the right."""
+    edges, counts = histogram["edges"], histogram["counts"]
+    total, most, width = sum(counts), max(counts, default=0) or 1, 100 / max(len(counts), 1)
+    bars = Markup("")
+    for place, count in enumerate(counts):
+        height = max(2.0, round(_BARS * count / most, 1)) if count else 0.0  # one among thousands is still seen
+        inside = {"x": _percent(place * width + 0.6), "middle": _percent((place + 0.5) * width)}
+        bars += Markup(
+            '<g><title>{told}</title><rect x="{x}" y="{y}" width="{w}" height="{height}" rx="2"/>'
+            '<text x="{middle}" y="{above}">{count}</text></g>'
+        ).format(
+            told=f"{weight_range(edges, place)} the mean: {count:,} of {total:,}",
+            y=20 + _BARS - height,
+            w=_percent(width - 1.2),
+            height=height,
+            above=14 + _BARS - height,
+            count=f"{count:,}" if count else "",
+            **inside,
+        )
+        if place:
+            bars += Markup('<text class="tick" x="{}" y="{}">{}</text>').format(
+                _percent(place * width), _BARS + 36, f"{edges[place]:g}"
+            )
+    typical = max(range(len(counts)), key=lambda place: counts[place]) if total else 0
+    told = (
+        f"Number of participants by weight, where 1 is the mean weight. The largest group, {counts[typical]:,} of "
+        f"{total:,}, has {weight_range(edges, typical)} the mean weight."
+    )
+    return Markup(
+        '<figure class="chart"><svg class="bars" role="img" width="100%" height="{height}">'
+        "<title>How the weight is spread</title><desc>{told}</desc>"
+        '<line class="axis" x2="100%" y1="{base}" y2="{base}"/>{bars}</svg></figure>'
+    ).format(height=_BARS + 46, told=told, base=_BARS + 20, bars=bars)
+
+
+def weight_range(edges: Sequence[float | None], place: int) -> str:
+    """A bar of the histogram in words.
+
+    >>> weight_range([0, 0.5, 1, None], 1), weight_range([0, 0.5, 1, None], 2)
+    ('0.5 to 1 times', 'over 1 times')
+    """
+    low, high = edges[place], edges[place + 1]
+    return f"over {low:g} times" if high is None else f"{low:g} to {high:g} times"
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """From numbers to per cent of the width."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, rows: Sequence[Row]) -> "_Scale":
+        """Holds every truth and interval. A stray mean must not squeeze them: it may at most double the scale."""
+        inside = [entry[end] for row in rows for entry in _estimates(row) for end in ("truth", "low", "high")]
+        known = [number for number in inside if number is not None and math.isfinite(number)]
+        low, high = min(known), max(known)
+        reach = (high - low) / 2
+        beside = [row[name] for row in rows for name in ("mean", "median") if row.get(name) is not None]
+        low = max(low - reach, min([low, *beside]))
+        high = min(high + reach, max([high, *beside]))
+        margin = _MARGIN * (high - low) or abs(low) * _MARGIN or 1.0
+        return cls(low - margin, high + margin)
+
+    def __call__(self, number: float) -> str:
+        share = (number - self.low) / (self.high - self.low)
+        return _percent(100 * min(max(share, 0.0), 1.0))
+
+    def holds(self, number: float) -> bool:
+        return self.low <= number <= self.high
+
+    def ticks(self) -> list[float]:
+        """Round numbers inside: few enough for a phone."""
+        raw = (self.high - self.low) / 6
+        power = 10.0 ** math.floor(math.log10(raw))
+        step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw)
+        first, last = math.ceil(self.low / step), math.floor(self.high / step)
+        return [number * step for number in range(first, last + 1)]
+
+
+def _percent(share: float) -> str:
+    return f"{share:.2f}%"
+
+
+def _estimates(row: Row) -> list[Row]:
+    return [row, *row.get("others", ())]
+
+
+def _far_apart(rows: Sequence[Row]) -> bool:
+    truths = [row["truth"] for row in rows]
+    widths = [row["high"] - row["low"] for row in rows if row["low"] is not None and row["high"] is not None]
+    return bool(widths) and median(widths) < _SMALL * (max(truths) - min(truths))
+
+
+def _moved(row: Row, by: float) -> dict[str, Any]:
+    """What is drawn of a row, at another place."""
+    names = ("truth", "low", "high", "mean", "median")
+    placed: dict[str, Any] = {name: None if row.get(name) is None else row[name] + by for name in names}
+    return placed | {"others": [_moved(other, by) for other in row.get("others", ())]}
+
+
+def _forest(rows: Sequence[Row], unit: str) -> Markup:
+    apart = _far_apart(rows)
+    drawn = [_moved(row, -row["truth"] if apart else 0.0) for row in rows]
+    scale = _Scale.around(drawn)
+    ticks = scale.ticks()
+    grid = Markup("").join(
+        Markup('<line class="grid" x1="{x}" x2="{x}" y2="100%"/>').format(x=scale(at)) for at in ticks
+    )
+    lines = Markup("").join(
+        Markup(
+            '<li><span>{label}</span><svg role="img" width="100%" height="{height}"><title>{told}</title>{grid}{marks}'
+            '</svg><span class="figures"><b>{truth}</b> <span>n {claims:,}</span></span></li>'
+        ).format(
+            label=str(row.get("title") or row["task"]),
+            height=2 * _MIDDLE + _LINE * len(placed["others"]),
+            told=_told(row, unit),
+            grid=grid,
+            marks=_marks(placed, scale),
+            truth=f"{measured(row['truth'], row)} {unit}".rstrip(),
+            claims=row["claims"],
+        )
+        for row, placed in zip(rows, drawn, strict=True)
+    )
+    note = Markup('<p class="quiet">Each around its own truth:</p>') if apart else Markup("")
+    return Markup('{}<ol class="forest">{}</ol>{}').format(note, lines, _axis(scale, ticks, unit, signed=apart))
+
+
+def _marks(row: Row, scale: _Scale) -> Markup:
+    marks = Markup("")
+    for name, shape in (("mean", _MEAN), ("median", _MEDIAN)):
+        if row[name] is None:
+            continue
+        if scale.holds(row[name]):
+            marks += _at(scale(row[name]), _MIDDLE, shape)
+        else:  # off the scale: an arrow says where
+            at, arrow = ("0%", "‹") if row[name] < scale.low else ("100%", "›")
+            marks += Markup('<text class="beyond" x="{}" y="{}">{}</text>').format(at, _MIDDLE + 5, arrow)
+    for number, estimate in enumerate(_estimates(row)):
+        marks += _interval(estimate, _MIDDLE + number * _LINE, number, scale)
+    return marks
+
+
+def _interval(estimate: Row, y: int, number: int, scale: _Scale) -> Markup:
+    if estimate["truth"] is None:
+        return Markup("")
+    low, high = estimate["low"], estimate["high"]
+    if low is None or high is None:
+        line = Markup('<line class="interval endless" x2="100%" y1="{y}" y2="{y}"/>').format(y=y)
+    else:
+        line = Markup(
+            '<line class="interval" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
+            '<line class="interval" x1="{low}" x2="{low}" y1="{up}" y2="{down}"/>'
+            '<line class="interval" x1="{high}" x2="{high}" y1="{up}" y2="{down}"/>'
+        ).format(low=scale(low), high=scale(high), y=y, up=y - 4, down=y + 4)
+    point = _at(scale(estimate["truth"]), y, Markup(_SHAPES[number]))
+    return Markup('<g class="found-{}">{}{}</g>').format(number, line, point)
+
+
+def _at(x: str, y: int, shape: Markup) -> Markup:
+    return Markup('<svg x="{}" y="{}" overflow="visible">{}</svg>').format(x, y, shape)
+
+
+def _axis(scale: _Scale, ticks: Sequence[float], unit: str, signed: bool) -> Markup:
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else abs(ticks[0]) or 1.0
+    decimals = next((n for n in range(12) if math.isclose(step * 10**n, round(step * 10**n), rel_tol=1e-6)), 12)
+    drawn = Markup("")
+    for at in ticks:
+        text = f"{at:,.{decimals}f}" if abs(at) < 1e9 else f"{at:.4g}"
+        text = ("+" if signed and at > step / 2 else "") + text.replace("-", "−")
+        drawn += Markup('<text x="{}" y="14">{}</text>').format(
+            scale(at), f"{text} {unit}" if unit and at == ticks[-1] else text
+        )
+    return Markup('<div class="forest-axis" aria-hidden="true"><svg width="100%" height="20">{}</svg></div>').format(
+        drawn
+    )
+
+
+def _legend(methods: Sequence[str], level: float) -> Markup:
+    found = Markup('<g class="found-{}"><path class="interval" d="M-14 0H14"/>{}</g>')
+    keys = [
+        Markup('<svg class="key" viewBox="-15 -9 30 18" width="30" height="18" aria-hidden="true">{}</svg>{}').format(
+            found.format(number, Markup(shape)), name
+        )
+        for number, (name, shape) in enumerate(zip(methods, _SHAPES, strict=False))
+    ]  # fmt: skip
+    if len(keys) == 1:
+        keys[0] += f", {level * 100:g} % interval"
+    else:
+        keys.append(Markup("lines: {:g} % intervals").format(level * 100))
+    beside = Markup('<svg class="key" viewBox="{}" width="12" height="18" aria-hidden="true">{}</svg>{}')
+    keys += [beside.format("-6 -9 12 18", _MEAN, "plain mean"), beside.format("-6 -14 12 18", _MEDIAN, "plain median")]
+    listed = Markup("").join(Markup("<li>{}</li>").format(key) for key in [*keys, "n: number of claims"])
+    return Markup('<figcaption><ul class="legend">{}</ul></figcaption>').format(listed)
+
+
+def _told(row: Row, unit: str) -> str:
+    """A row of the plot in words."""
+    found = f"{measured(row['truth'], row)} {unit}".rstrip()
+    if row["low"] is not None and row["high"] is not None:
+        found += f" ({measured(row['low'], row)} to {measured(row['high'], row)})"
+    beside = [f"{name} {measured(row[name], row)}" for name in ("mean", "median") if row.get(name) is not None]
+    return ", ".join([found, *beside])

@@ -1,0 +1,226 @@
+"""The three steps to a campaign: question and tasks, privacy, check and open. A draft is kept after each of them."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from sqlalchemy import Connection, Row
+from starlette.concurrency import run_in_threadpool
+
+from sottovoce.errors import SottovoceError
+from sottovoce.protocol.manifest import told_as
+from sottovoce.protocol.problems import Problem
+from sottovoce.server import campaigns as actions
+from sottovoce.server.campaigns import CampaignChange, CampaignDraft
+from sottovoce.server.console.pages import PageRoute, render
+from sottovoce.server.console.planner import EPSILONS, Wanted, first_noise
+from sottovoce.server.console.session import Form, Session, SignedIn
+from sottovoce.server.console.stored import parsed
+from sottovoce.server.routes.campaigns import CampaignId
+from sottovoce.server.state import Server, State
+from sottovoce.server.storage.campaigns import campaign_of, quotas_of
+from sottovoce.server.task_tables import read_tasks, write_tasks
+
+router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
+MOST_TYPED = 20  # tasks in fields of their own; more come as a table
+_EMPTY_ROWS = 3
+Action = Callable[[Connection], Row[Any]]
+_FIELDS = ("id", "title", "unit", "low", "high", "grid", "quota")
+_ABOUT = ("title", "asked_by", "purpose", "deadline")
+
+
+@router.get("/new")
+async def new(request: Request, session: Session) -> Response:
+    about = {"title": "", "asked_by": session.operator.name, "purpose": "", "deadline": ""}
+    return _question(request, None, about, [], "")
+
+
+@router.post("/new")
+async def create(request: Request, session: Session, form: Form, server: Server) -> Response:
+    now = server.clock()
+
+    def prepare(tasks: list[dict[str, Any]]) -> Action:
+        with told_as("bad_request"):
+            draft = CampaignDraft.model_validate({**_about(form), "tasks": tasks, **first_noise(tasks)})
+        return lambda connection: actions.create(connection, session.operator, draft, now)
+
+    return await _keep(request, server, None, form, prepare)
+
+
+@router.get("/{campaign}/tasks")
+async def question(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
+    def load(connection: Connection) -> tuple[Row[Any], dict[str, int]]:
+        row = _draft(connection, session, campaign)
+        return row, quotas_of(connection, row.key)
+
+    row, quotas = await server.read(load)
+    manifest = parsed(row.manifest)
+    tasks = [{**task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
+    about = {name: manifest[name] or "" for name in _ABOUT}
+    about["deadline"] = about["deadline"].removesuffix(":00Z").removesuffix("Z")
+    many = len(tasks) > MOST_TYPED
+    return _question(request, row, about, [] if many else tasks, write_tasks(tasks) if many else "")
+
+
+@router.post("/{campaign}/tasks")
+async def change(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
+    now = server.clock()
+    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    before = parsed(row.manifest)
+
+    def prepare(tasks: list[dict[str, Any]]) -> Action:
+        wanted: dict[str, Any] = {**_about(form), "deadline": _about(form).get("deadline"), "tasks": tasks}
+        if before["readings"] == len(before["tasks"]):  # all of them, as before
+            wanted["readings"] = len(tasks)
+        with told_as("bad_request"):
+            asked = CampaignChange.model_validate(wanted)
+        return lambda connection: actions.change(connection, session.key, campaign, asked, now)
+
+    return await _keep(request, server, row, form, prepare)
+
+
+@router.get("/{campaign}/privacy")
+async def privacy(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
+    """The planner. Its figures come a moment later, or when they are asked for where there are no scripts."""
+    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    wanted = Wanted.of(request.query_params, parsed(row.manifest))
+    offers, sentence = await run_in_threadpool(_plan, wanted) if request.query_params else (None, None)
+    return render(request, "privacy.html", row=row, wanted=wanted, offers=offers, sentence=sentence, mistake=None)
+
+
+@router.get("/{campaign}/privacy/plan")
+async def plan(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
+    """The laws that keep the promise, and the promise in words."""
+    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    try:
+        wanted = Wanted.of(request.query_params, parsed(row.manifest))
+        offers, sentence = await run_in_threadpool(_plan, wanted)
+    except SottovoceError as mistake:
+        return render(request, "_plan.html", wanted=None, offers=None, sentence=None, mistake=_words(mistake))
+    return render(request, "_plan.html", wanted=wanted, offers=offers, sentence=sentence, mistake=None)
+
+
+@router.get("/{campaign}/privacy/line/{law}")
+async def line(campaign: CampaignId, law: str, request: Request, session: Session, server: Server) -> Response:
+    """One line of the chart: the error to expect with one participant, at every promise."""
+    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    wanted = Wanted.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
+    if law not in wanted.laws:
+        raise Problem("not_found", f"law {law[:20]!r}: it cannot be used here")
+    return JSONResponse({"epsilons": EPSILONS, "errors": await run_in_threadpool(wanted.line, law)})
+
+
+@router.post("/{campaign}/privacy")
+async def promise(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
+    now = server.clock()
+    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    manifest = parsed(row.manifest)
+    try:
+        wanted = Wanted.of(form, manifest)
+        given = await run_in_threadpool(wanted.change)
+        asked = CampaignChange.model_validate(given)
+        await server.write(lambda connection: actions.change(connection, session.key, campaign, asked, now))
+    except SottovoceError as mistake:
+        before = Wanted.of({}, manifest)
+        return render(
+            request, "privacy.html", status=422,
+            row=row, wanted=before, offers=None, sentence=None, mistake=_words(mistake),
+        )  # fmt: skip
+    return RedirectResponse(f"/campaigns/{campaign}", 303)
+
+
+def _plan(wanted: Wanted) -> tuple[list[dict[str, Any]], str | None]:
+    return wanted.offers(), wanted.sentence() if wanted.law in wanted.laws else None
+
+
+def _draft(connection: Connection, session: SignedIn, campaign: str) -> Row[Any]:
+    row = campaign_of(connection, session.key, campaign)
+    if row.state != "draft":
+        raise Problem("frozen", f"campaign {campaign!r}: it is {row.state}")
+    return row
+
+
+async def _keep(
+    request: Request,
+    server: State,
+    row: Row[Any] | None,
+    form: Mapping[str, str],
+    prepare: Callable[[list[dict[str, Any]]], Action],
+) -> Response:
+    """Keep what a form says; or show it again with what is wrong about it, or with room for more."""
+    typed = _typed_rows(form)
+    if "more" not in form:
+        try:
+            tasks = read_tasks("the table", form["table"]) if form.get("table") else _typed_tasks(typed)
+            if not tasks:
+                raise Problem("bad_request", "tasks: there is none; say at least one thing to measure")
+            kept = await server.write(prepare(tasks))
+            return RedirectResponse(f"/campaigns/{kept.id}/privacy", 303)
+        except SottovoceError as found:
+            mistake = _words(found)
+    else:
+        mistake = None
+    about = {name: form.get(name, "") for name in _ABOUT}
+    return _question(request, row, about, typed, form.get("table", ""), mistake, more="more" in form)
+
+
+def _question(
+    request: Request,
+    row: Row[Any] | None,
+    about: Mapping[str, str],
+    tasks: list[dict[str, Any]],
+    table: str,
+    mistake: str | None = None,
+    more: bool = False,
+) -> Response:
+    empty = [dict.fromkeys(_FIELDS, "")] * (_EMPTY_ROWS if more or not tasks else 1)
+    rows = [*tasks, *empty][:MOST_TYPED]
+    status = 200 if mistake is None else 422
+    return render(
+        request, "question.html", status=status, row=row, about=about, tasks=rows, table=table, mistake=mistake
+    )
+
+
+def _about(form: Mapping[str, str]) -> dict[str, str]:
+    found = {name: form[name] for name in _ABOUT if form.get(name)}
+    if "deadline" in found and re.fullmatch(r"[\d-]+[T ][\d:]+", found["deadline"]):
+        found["deadline"] += "Z"  # the field asks for UTC
+    return found
+
+
+def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The rows in which somebody wrote something."""
+    rows = [{name: form.get(f"{name}-{place}", "") for name in _FIELDS} for place in range(MOST_TYPED)]
+    return [row for row in rows if any(entry for name, entry in row.items() if name != "id")]
+
+
+def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tasks from typed rows: those without a name of their own get one from their title."""
+    used = {row["id"] for row in rows if row["id"]}
+    tasks = []
+    for place, row in enumerate(rows, start=1):
+        task = {
+            name: entry.replace(",", ".") if name in ("low", "high", "grid") else entry for name, entry in row.items()
+        }
+        for name in ("low", "high", "grid"):
+            if not task[name]:
+                raise Problem("bad_request", f"task {place}: its {_CALLED[name]} is missing")
+        if not task["id"]:
+            plain = re.sub(r"[^a-z0-9]+", "-", task["title"].lower()).strip("-")[:60] or f"task-{place}"
+            task["id"] = next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 99))) if name not in used)
+            used.add(task["id"])
+        if task["quota"] and not task["quota"].isdecimal():
+            raise Problem("bad_request", f"quota {task['quota'][:20]!r} of task {place}: it must be a whole number")
+        task["quota"] = int(task["quota"]) if task["quota"] else None
+        tasks.append(task)
+    return tasks
+
+
+_CALLED = {"low": "lowest value", "high": "highest value", "grid": "step"}
+
+
+def _words(mistake: SottovoceError) -> str:
+    told = mistake.detail if isinstance(mistake, Problem) else str(mistake)
+    return f"{re.sub(r'^tasks[.][0-9]+: ', '', told)}."

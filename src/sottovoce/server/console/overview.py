@@ -1,0 +1,30 @@
+"""The first page: an operator's campaigns."""
+
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from sqlalchemy import Connection
+
+from sottovoce.server.console.listing import Turn
+from sottovoce.server.console.pages import PageRoute, render
+from sottovoce.server.console.session import Session
+from sottovoce.server.state import Server
+from sottovoce.server.storage.campaigns import count_campaigns, list_campaigns
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+_CAMPAIGNS = 20
+
+
+@router.get("/")
+async def overview(request: Request, session: Session, server: Server) -> Response:
+    """One's own campaigns, the newest first."""
+
+    def load(connection: Connection) -> tuple[Turn, list[dict[str, Any]]]:
+        turn = Turn.of(request, count_campaigns(connection, session.key), _CAMPAIGNS)
+        rows = list_campaigns(connection, session.key, turn.first, _CAMPAIGNS)
+        return turn, [{"row": row, "manifest": json.loads(row.manifest)} for row in rows]
+
+    turn, campaigns = await server.read(load)
+    return render(request, "overview.html", campaigns=campaigns, turn=turn)

@@ -1,0 +1,107 @@
+"""Pages: templates to HTML, and problems as pages instead of documents."""
+
+import logging
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.routing import APIRoute
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from sqlalchemy.exc import SQLAlchemyError
+
+from sottovoce import __version__
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.clock import moment
+from sottovoce.server.console import charts
+from sottovoce.server.storage.writer import as_problem
+
+log = logging.getLogger("sottovoce.server")
+_NOTHING = "–"
+
+
+def figure(number: float | None, digits: int = 4) -> str:
+    """A number for people.
+
+    >>> figure(-12.34567), figure(1200000.0), figure(None)
+    ('−12.35', '1,200,000', '–')
+    """
+    if number is None:
+        return _NOTHING
+    text = f"{number:,.{digits}g}"
+    return (f"{number:,.0f}" if "e+" in text and abs(number) < 1e12 else text).replace("-", "−")
+
+
+def when(given: int | str | None) -> Markup | str:
+    """A moment for people, with the exact one beside it for programs.
+
+    >>> str(when(0))
+    '<time datetime="1970-01-01T00:00:00.000Z">1 Jan 1970, 00:00 UTC</time>'
+    """
+    if given is None:
+        return _NOTHING
+    exact = moment(given) if isinstance(given, int) else given
+    found = datetime.fromisoformat(exact).astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(exact, f"{found.day} {found:%b %Y, %H:%M} UTC")
+
+
+_templates = Environment(
+    loader=PackageLoader("sottovoce.server.console"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.filters.update(figure=figure, when=when)
+_templates.globals.update(
+    program=f"Sottovoce {__version__}",
+    forest_plot=charts.forest_plot,
+    measured=charts.measured,
+    weight_range=charts.weight_range,
+    weights_chart=charts.weights_chart,
+)
+
+
+def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    """A template as an answer. Templates know the request and, on the console's pages, who is signed in."""
+    signed_in = getattr(request.state, "signed_in", None)
+    content = _templates.get_template(template).render(request=request, signed_in=signed_in, **context)
+    return HTMLResponse(content, status)
+
+
+class PageRoute(APIRoute):
+    """A route for people: whatever goes wrong is told on a page."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        answer = super().get_route_handler()
+
+        async def told_on_a_page(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except Problem as problem:
+                if problem.code == "unauthorised":
+                    return _sign_in_first(request)
+                return problem_page(request, problem)
+            except SQLAlchemyError as failure:
+                log.error("database failed", extra={"kind": type(failure).__name__})
+                return problem_page(request, as_problem(failure) or Problem("internal"))
+            except RequestValidationError:
+                return problem_page(request, Problem("not_found", "the address: there is no such page"))
+
+        return told_on_a_page
+
+
+def _sign_in_first(request: Request) -> Response:
+    """Lead to the sign-in page, and from there back to where somebody wanted to go."""
+    if "hx-request" in request.headers:  # a part of a page that is open: the whole of it has to go
+        return Response(headers={"HX-Redirect": "/sign-in"})
+    back = f"?{urlencode({'next': request.url.path})}" if request.method == "GET" and request.url.path != "/" else ""
+    return RedirectResponse(f"/sign-in{back}", 303)
+
+
+def problem_page(request: Request, problem: Problem) -> Response:
+    return render(request, "problem.html", status=problem.status, problem=problem)

@@ -1,0 +1,90 @@
+"""Who is at the console, and whether it is he who pressed the button.
+
+The cookie holds a secret of which the database has the hash. It is out of reach for scripts, goes to this server alone
+and never along with what another site starts. On top, every form carries a second secret that follows from the first:
+a page of another site can make a browser send a form, but cannot read what to put into it.
+"""
+
+import hmac
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.responses import Response
+from sqlalchemy import Row
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.console.forms import form_of
+from sottovoce.server.state import Server
+from sottovoce.server.storage.sessions import operator_in
+
+LASTS_SECONDS = 12 * 3600
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """An operator at the console."""
+
+    operator: Row[Any]
+    token: str
+
+    @property
+    def key(self) -> int:
+        found: int = self.operator.key
+        return found
+
+    @property
+    def form_token(self) -> str:
+        """What every form must carry."""
+        return sha256(f"sottovoce form\n{self.token}".encode()).hexdigest()
+
+
+async def _signed_in(request: Request, server: Server) -> SignedIn:
+    token = request.cookies.get(_name(request), "")
+    operator = await server.read(lambda connection: operator_in(connection, token, server.clock()))
+    request.state.signed_in = SignedIn(operator, token)
+    found: SignedIn = request.state.signed_in
+    return found
+
+
+Session = Annotated[SignedIn, Depends(_signed_in)]
+
+
+async def _checked_form(request: Request, session: Session) -> dict[str, str]:
+    refuse_foreign(request)
+    form = await form_of(request)
+    if not hmac.compare_digest(form.pop("form_token", "").encode(), session.form_token.encode()):
+        raise Problem("stale_page", "the form: it does not belong to this session")
+    return form
+
+
+Form = Annotated[dict[str, str], Depends(_checked_form)]
+
+
+def refuse_foreign(request: Request) -> None:
+    """Browsers say when a page of another site made them send something."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise Problem("stale_page", "the form: it was sent from another site")
+
+
+def _name(request: Request) -> str:
+    """Browsers take a cookie of the first name only over TLS, and for no other host."""
+    return "__Host-session" if request.url.scheme == "https" else "session"
+
+
+def give_cookie(request: Request, response: Response, token: str) -> None:
+    response.set_cookie(
+        _name(request),
+        token,
+        max_age=LASTS_SECONDS,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def take_cookie(request: Request, response: Response) -> None:
+    secure = request.url.scheme == "https"
+    response.delete_cookie(_name(request), path="/", secure=secure, httponly=True, samesite="strict")

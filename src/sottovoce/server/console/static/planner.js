@@ -1,0 +1,190 @@
+/** The planner's chart: promise across, error to expect upwards, a line for each kind of noise. The server does the sums. */
+const form = document.querySelector("#planner");
+const holder = document.querySelector("#plot");
+const waits = document.querySelector("#plot-waits");
+const laws = form.dataset.laws.split(" ").filter(Boolean);
+const field = (name) => form.elements[name];
+const number = (name) => Number(String(field(name).value).replace(",", "."));
+let epsilons = [];
+let errors = {}; // by law, for one participant
+let plot = null;
+let asked = "";
+
+/** Sliders beside the fields: even steps on a logarithmic scale. */
+for (const slider of form.querySelectorAll("input[type=range]")) {
+  const low = Math.log(slider.dataset.low);
+  const high = Math.log(slider.dataset.high);
+  const target = field(slider.dataset.for);
+  const follow = () => (slider.value = (100 * (Math.log(number(target.name) || 1) - low)) / (high - low));
+  slider.hidden = false;
+  slider.addEventListener("input", () => {
+    const found = Math.exp(low + (slider.value / 100) * (high - low));
+    target.value = "whole" in slider.dataset ? Math.round(found) : Number(found.toPrecision(2));
+    target.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  target.addEventListener("input", follow);
+  follow();
+}
+
+/** The words wait until somebody stops typing; the chart follows the crowd at once. */
+let pause = 0;
+form.addEventListener("input", () => {
+  draw();
+  clearTimeout(pause);
+  pause = setTimeout(() => {
+    form.dispatchEvent(new Event("plan"));
+    load();
+  }, 250);
+});
+document.body.addEventListener("htmx:afterSwap", () => draw());
+
+const chosenLaw = () => form.querySelector("input[name=law]:checked")?.value;
+
+async function load() {
+  const query = new URLSearchParams();
+  for (const name of ["distance", "unit", "readings", "error", "delta"]) query.set(name, field(name).value);
+  if (asked === String(query)) return;
+  asked = String(query);
+  errors = {};
+  waits.hidden = false;
+  waits.textContent = "Drawing …";
+  const wanted = asked;
+  let failed = false;
+  await Promise.all(
+    laws.map(async (law) => {
+      const answer = await fetch(`${form.dataset.address}/line/${law}?${query}`);
+      if (wanted !== asked) return;
+      if (!answer.ok || !answer.headers.get("content-type").includes("json")) {
+        failed = true;
+        return;
+      }
+      const line = await answer.json();
+      epsilons = line.epsilons;
+      errors[law] = line.errors;
+      draw();
+    }),
+  );
+  if (wanted !== asked) return;
+  waits.hidden = !failed;
+  if (failed) waits.textContent = "Not every line can be drawn for these figures.";
+}
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const found = (name) => style.getPropertyValue(name).trim();
+  return {
+    ink: found("--ink"), quiet: found("--quiet"), line: found("--line"), sheet: found("--sheet"),
+    fresh: found("--voice"), gaussian: found("--spark"), floored: found("--quiet"), shared: found("--wrong"),
+  };
+}
+
+const DASHES = { fresh: [], gaussian: [8, 4], floored: [2, 4], shared: [10, 4, 2, 4] };
+
+function data() {
+  const crowd = Math.sqrt(Math.max(1, number("participants") || 1));
+  return [epsilons, ...laws.map((law) => errors[law]?.map((error) => error / crowd) ?? epsilons.map(() => null))];
+}
+
+/** Height on a line at a promise between two that were computed; both scales are logarithmic. */
+function errorAt(law, epsilon) {
+  const line = data()[laws.indexOf(law) + 1];
+  if (!line || line[0] === null || !(epsilon > 0)) return null;
+  const x = epsilons.map(Math.log);
+  const at = Math.min(Math.max(Math.log(epsilon), x[0]), x.at(-1));
+  const next = Math.max(1, x.findIndex((entry) => entry >= at));
+  const share = (at - x[next - 1]) / (x[next] - x[next - 1]);
+  return Math.exp(Math.log(line[next - 1]) * (1 - share) + Math.log(line[next]) * share);
+}
+
+function mark(chart) {
+  const law = chosenLaw();
+  const error = law && errorAt(law, number("epsilon"));
+  if (!error) return;
+  const shown = colours();
+  const epsilon = Math.min(Math.max(number("epsilon"), epsilons[0]), epsilons.at(-1));
+  const [x, y] = [chart.valToPos(epsilon, "x", true), chart.valToPos(error, "y", true)];
+  const pen = chart.ctx;
+  pen.save();
+  pen.strokeStyle = shown.quiet;
+  pen.setLineDash([4, 4]);
+  pen.beginPath();
+  pen.moveTo(x, y);
+  pen.lineTo(x, chart.bbox.top + chart.bbox.height);
+  pen.moveTo(x, y);
+  pen.lineTo(chart.bbox.left, y);
+  pen.stroke();
+  pen.setLineDash([]);
+  pen.fillStyle = shown[law];
+  pen.strokeStyle = shown.sheet;
+  pen.lineWidth = 3 * devicePixelRatio;
+  pen.beginPath();
+  pen.arc(x, y, 7 * devicePixelRatio, 0, 7);
+  pen.fill();
+  pen.stroke();
+  pen.restore();
+}
+
+const short = (value) => String(Number(value.toPrecision(2)));
+
+function make() {
+  const shown = colours();
+  const font = `13px ${getComputedStyle(document.body).fontFamily}`;
+  const axis = { stroke: shown.quiet, font, grid: { stroke: shown.line, width: 1 }, ticks: { stroke: shown.line } };
+  const few = (chart, splits) => splits.map((value) => (value !== null && /^[125]/.test(value.toExponential()) ? short(value) : ""));
+  const options = {
+    width: holder.clientWidth,
+    height: 300,
+    scales: { x: { time: false, distr: 3 }, y: { distr: 3 } },
+    axes: [
+      { ...axis, label: holder.clientWidth < 480 ? "strength of the promise (ε)" : "strength of the promise (ε): the smaller, the more it hides", labelFont: font, labelSize: 26, values: few },
+      { ...axis, label: "error to expect", labelFont: font, labelSize: 26, size: 56, values: few },
+    ],
+    series: [
+      {},
+      ...laws.map((law) => ({
+        stroke: shown[law],
+        width: 2,
+        dash: DASHES[law],
+        points: { show: false },
+        paths: uPlot.paths.spline(),
+      })),
+    ],
+    cursor: { drag: { x: false, y: false }, points: { size: 6 } },
+    legend: { show: false },
+    hooks: { draw: [mark], ready: [listen] },
+  };
+  plot = new uPlot(options, data(), holder);
+}
+
+/** A click chooses the promise under it, and the line that is nearest. */
+function listen(chart) {
+  chart.over.addEventListener("click", (event) => {
+    const epsilon = Number(chart.posToVal(event.offsetX, "x").toPrecision(2));
+    const distance = (law) => {
+      const error = errorAt(law, epsilon);
+      return error ? Math.abs(chart.valToPos(error, "y") - event.offsetY) : Infinity;
+    };
+    const law = laws.reduce((best, other) => (distance(other) < distance(best) ? other : best));
+    field("epsilon").value = epsilon;
+    const choice = form.querySelector(`input[name=law][value=${law}]`);
+    if (choice) choice.checked = true;
+    field("epsilon").dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+function draw() {
+  if (!epsilons.length) return;
+  if (!plot) make();
+  else plot.setData(data());
+}
+
+function again() {
+  plot?.destroy();
+  plot = null;
+  draw();
+}
+
+form.querySelector(".plot").hidden = false;
+new ResizeObserver(() => plot?.setSize({ width: holder.clientWidth, height: 300 })).observe(holder);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+load();

@@ -1,0 +1,36 @@
+/** More rows for tasks without asking the server, and a table from a file. Without this script both work by other ways. */
+const typed = document.querySelector(".typed");
+const more = document.querySelector("button[name=more]");
+const MOST = 20;
+
+function addRow() {
+  const last = typed.lastElementChild;
+  const row = last.cloneNode(true);
+  const place = Number(last.dataset.place) + 1;
+  row.dataset.place = place;
+  for (const part of row.querySelectorAll("[id], [name], [for]")) {
+    for (const name of ["id", "name", "for"]) {
+      if (part.hasAttribute(name)) part.setAttribute(name, part.getAttribute(name).replace(/-\d+$/, `-${place}`));
+    }
+    if (part.matches("input")) {
+      // Most tasks of a campaign are alike: their unit, range and step go on.
+      if (!/^(unit|low|high|grid)-/.test(part.name)) part.value = "";
+      part.placeholder = "";
+    }
+  }
+  row.querySelector(".what label").textContent = `Task ${place + 1}`;
+  typed.append(row);
+  more.hidden = typed.children.length >= MOST;
+  row.querySelector(".what input").focus();
+}
+
+more.addEventListener("click", (event) => {
+  event.preventDefault();
+  addRow();
+});
+
+const file = document.querySelector("#file");
+file.closest("[data-file]").hidden = false;
+file.addEventListener("change", async () => {
+  if (file.files.length) document.querySelector("#table").value = await file.files[0].text();
+});

@@ -1,0 +1,34 @@
+"""Invitations as people see them: links, QR codes, states."""
+
+from typing import Any, Literal
+
+from fastapi import Request
+from sqlalchemy import Row
+
+from sottovoce.protocol.links import InvitationLink, server_address
+from sottovoce.server.state import State
+
+
+def address_of(server: State, request: Request) -> str:
+    """The address of the server as participants see it."""
+    return server_address(server.settings.public_url or str(request.base_url))
+
+
+def invitation_url(base: str, token: str, campaign: Row[Any]) -> str:
+    """The link, which names the manifest that it leads to."""
+    return str(InvitationLink(base, token, campaign.manifest_sha256))
+
+
+def qr_code(url: str, *, stretches: bool = False) -> str:
+    """The link as a picture (SVG): of a size of its own, or of the size of its place."""
+    import segno
+
+    # To try which of eight masks gives the smoothest picture takes most of the time. Links are random text, which is
+    # smooth enough under any of them.
+    return segno.make(url, error="m", micro=False, mask=3).svg_inline(scale=4, border=4, omitsize=stretches)
+
+
+def state_of(invitation: Row[Any]) -> Literal["unspent", "spent", "revoked"]:
+    if invitation.spent_by:
+        return "spent"
+    return "unspent" if invitation.revoked_at is None else "revoked"

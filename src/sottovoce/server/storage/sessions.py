@@ -1,0 +1,44 @@
+"""Sessions: operators who signed in to the console. Of the secret in a browser's cookie only the hash is kept."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select
+
+from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.tokens import new_token, same_hash, token_hash
+from sottovoce.server.storage.operators import operator_with
+from sottovoce.server.storage.tables import operators, sessions
+
+
+def start_session(connection: Connection, operator_token: str, now: int, milliseconds: int) -> str:
+    """The secret of a new session, for whoever has an operator's token. Sessions that are over go at this occasion."""
+    operator = operator_with(connection, operator_token)
+    connection.execute(delete(sessions).where(sessions.c.expires_at <= now))
+    token = new_token()
+    connection.execute(
+        insert(sessions).values(
+            token_hash=token_hash(token), operator_key=operator.key, created_at=now, expires_at=now + milliseconds
+        )
+    )
+    return token
+
+
+def operator_in(connection: Connection, token: str, now: int) -> Row[Any]:
+    """The operator of a session."""
+    wanted = token_hash(token)
+    found = connection.execute(
+        select(operators, sessions.c.token_hash.label("session_hash"))
+        .join(sessions, sessions.c.operator_key == operators.c.key)
+        .where(sessions.c.token_hash == wanted, sessions.c.expires_at > now, operators.c.revoked_at.is_(None))
+    ).one_or_none()
+    if found is None or not same_hash(found.session_hash, wanted):
+        raise Problem("unauthorised", "the session: it is over, or there was none")
+    return found
+
+
+def end_session(connection: Connection, token: str) -> None:
+    connection.execute(delete(sessions).where(sessions.c.token_hash == token_hash(token)))
+
+
+def any_session(connection: Connection) -> bool:
+    return connection.scalar(select(sessions.c.operator_key).limit(1)) is not None

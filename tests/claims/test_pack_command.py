@@ -1,0 +1,178 @@
+"""``sottovoce claims`` and ``sottovoce discover`` on packs, run as a user runs them."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from command import rows_of, run
+from server_under_test import clock, postgres, server, server_database, start_local  # noqa: F401
+from sottovoce.claims.blocks import Pack
+from sottovoce.claims.packing import pack_claims
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("crowd")
+    assert run("simulate", folder, "--participants", 40, "--objects", 25, "--fill", 0.5, "--seed", 3).returncode == 0
+    assert run("claims", "pack", folder / "claims.csv", folder / "pack").returncode == 0
+    return folder
+
+
+def halves(crowd, folder):
+    """The claims in two files; the second has objects and users of its own."""
+    header, *rows = (crowd / "claims.csv").read_text().splitlines()
+    for name, mine in (("first", rows[: len(rows) // 2]), ("second", rows[len(rows) // 2 :])):
+        (folder / f"{name}.csv").write_text("\n".join([header, *mine]) + "\n")
+
+
+def test_what_is_in_a_pack_is_told(crowd):
+    told = run("claims", "info", crowd / "pack")
+    assert told.returncode == 0, told.stderr
+    claims = sv.Claims.read(crowd / "claims.csv")
+    assert f"{len(claims)} claims by 40 users about 25 objects; 1 round, 1 block" in told.stdout
+    said = json.loads(run("claims", "info", crowd / "pack", "--json").stdout)
+    assert (said["claims"], said["users"], said["objects"], said["rounds"]) == (len(claims), 40, 25, 1)
+
+
+def test_info_finds_damage(crowd, tmp_path):
+    packed = pack_claims(sv.Claims.read(crowd / "claims.csv"), tmp_path / "pack", claims_per_block=100)
+    path = tmp_path / "pack" / packed.manifest.blocks[-1].file
+    path.write_bytes(path.read_bytes()[:-9])
+    told = run("claims", "info", tmp_path / "pack")
+    assert told.returncode == 2
+    assert "damaged" in told.stderr
+
+
+@pytest.mark.parametrize("engine", ["auto", "memory", "disk"])
+@pytest.mark.parametrize("method", ["crh", "noise-aware"])
+def test_a_pack_gives_the_truths_of_the_file(crowd, tmp_path, engine, method):
+    ran = run("discover", crowd / "pack", "--engine", engine, "--method", method, "--out", tmp_path / "t.csv",
+              "--weights", tmp_path / "w.csv", "--truth", crowd / "truth.csv", "--json")  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    from_file = json.loads(
+        run("discover", crowd / "claims.csv", "--method", method, "--truth", crowd / "truth.csv", "--json").stdout
+    )
+    found = json.loads(ran.stdout)
+    assert list(found["truths"]) == list(from_file["truths"])
+    for label, entry in found["truths"].items():
+        assert entry == pytest.approx(from_file["truths"][label], rel=1e-9)
+    assert found["scores"]["mae"] == pytest.approx(from_file["scores"]["mae"], rel=1e-9)
+    assert [float(row["truth"]) for row in rows_of(tmp_path / "t.csv")] == [
+        entry["truth"] for entry in found["truths"].values()
+    ]
+    assert len(rows_of(tmp_path / "w.csv")) == 40
+    assert ("engine memory: " in ran.stderr) == (engine == "auto")  # and why
+
+
+@pytest.mark.slow
+def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_path):
+    halves(crowd, tmp_path)
+    assert run("claims", "pack", "first.csv", "pack", cwd=tmp_path).returncode == 0
+    assert run("discover", "pack", "--method", "crh", cwd=tmp_path).returncode == 0
+    again = run("claims", "pack", "second.csv", "pack", "--append", "--json", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["rounds"] == 2
+    warm = run("discover", "pack", "--method", "crh", "--resume", "--json", "--engine", "disk", cwd=tmp_path)
+    assert "going on from iteration" in warm.stderr
+    cold = json.loads(run("discover", crowd / "claims.csv", "--method", "crh", "--json").stdout)["truths"]
+    found = json.loads(warm.stdout)["truths"]
+    assert sorted(found) == sorted(cold)
+    assert all(entry["truth"] == pytest.approx(cold[label]["truth"], abs=1e-4) for label, entry in found.items())
+    decayed = run("discover", "pack", "--method", "crh", "--decay", "0.3", "--json", cwd=tmp_path)
+    assert decayed.returncode == 0, decayed.stderr
+    fit = sv.CRH(decay=0.3).fit(sv.engines.DiskEngine(Pack(tmp_path / "pack")))
+    truths = [entry["truth"] for entry in json.loads(decayed.stdout)["truths"].values()]
+    assert truths == pytest.approx(fit.truths_.tolist())
+    assert np.abs(np.array([found[str(label)]["truth"] for label in fit.objects_]) - fit.truths_).max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["claims", "pack", "none.csv", "new"], ["none.csv", "no such file"]),
+        (["claims", "pack", "claims.csv", "pack"], ["exists already"]),
+        (["claims", "pack", "claims.csv", "new", "--append"], ["manifest.json"]),
+        (["claims", "pack", "claims.csv", "pack", "--append"], ["a second time", "earlier round", "--duplicates"]),
+        (["claims", "pack", "claims.csv", "new", "--campaign", "x"], ["only a database"]),
+        (["claims", "pack", "sqlite:///x.db", "new"], ["--campaign"]),
+        (["claims", "pack", "claims.csv", "new", "--memory", "much"], ["500MB"]),
+        (["claims", "info", "nowhere"], ["manifest.json"]),
+        (["discover", "claims.csv", "--engine", "disk"], ["claims pack"]),
+        (["discover", "claims.csv", "--resume"], ["--checkpoint"]),
+        (["discover", "claims.csv", "--method", "crh", "--decay", "0.5"], ["only packs know rounds"]),
+        (["discover", "pack", "--decay", "0.5"], ["--method crh"]),
+        (["discover", "pack", "--method", "crh", "--decay", "2"], ["decay=2"]),
+        (["discover", "pack", "--method", "gtm", "--resume"], ["no checkpoint"]),
+        (["discover", "pack", "--method", "gtm", "--resume", "--checkpoint", "crh.arrow"], ["is of crh"]),
+    ],
+)
+def test_mistakes_are_told(crowd, tmp_path, arguments, words):
+    (tmp_path / "claims.csv").symlink_to(crowd / "claims.csv")
+    (tmp_path / "pack").symlink_to(crowd / "pack")
+    if "crh.arrow" in arguments:
+        assert run("discover", "pack", "--method", "crh", "--checkpoint", "crh.arrow", cwd=tmp_path).returncode == 0
+    ran = run(*arguments, cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    said = " ".join(ran.stderr.split())
+    for word in words:
+        assert word in said
+    assert not (tmp_path / "new").exists()
+
+
+def start_endless_run(pack):
+    """An endless discovery, with its first checkpoint written."""
+    command = ["discover", str(pack), "--engine", "disk", "--method", "crh", "--tol", "0", "--max-iter", "100000000"]
+    running = subprocess.Popen([sys.executable, "-m", "sottovoce", *command], stderr=subprocess.PIPE, text=True)
+    checkpoint = pack / "checkpoint-crh.arrow"
+    deadline = time.monotonic() + 100
+    while not checkpoint.exists():
+        assert running.poll() is None, running.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_broken_off_can_go_on(crowd, tmp_path, end):
+    pack_claims(sv.Claims.read(crowd / "claims.csv"), tmp_path / "pack", claims_per_block=100)
+    with start_endless_run(tmp_path / "pack") as running:
+        running.send_signal(end)
+        said = running.stderr.read()
+        code = running.wait(timeout=60)
+    if end == signal.SIGINT:
+        assert code == 130
+        assert "--resume goes on from it" in " ".join(said.split())
+        assert "Traceback" not in said
+    resumed = run("discover", tmp_path / "pack", "--method", "crh", "--resume", "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    found = json.loads(resumed.stdout)
+    cold = json.loads(run("discover", crowd / "claims.csv", "--method", "crh", "--tol", "1e-9", "--json").stdout)
+    for label, entry in found["truths"].items():
+        assert entry["truth"] == pytest.approx(cold["truths"][label]["truth"], abs=1e-5)
+    assert not [
+        path for path in (tmp_path / "pack").iterdir() if path.name.startswith(".check") and end == signal.SIGINT
+    ]
+
+
+def test_the_claims_of_a_campaign_are_packed_from_its_database(server, server_database, tmp_path):  # noqa: F811
+    campaign = server.opened()
+    server.crowd(campaign, 9)
+    exported = server.client.get(f"/api/campaigns/{campaign}/claims.parquet", headers=server.operator)
+    (tmp_path / "claims.parquet").write_bytes(exported.content)
+    ran = run("claims", "pack", server_database, tmp_path / "pack", "--campaign", campaign)
+    assert ran.returncode == 0, ran.stderr
+    packed, claims = Pack(tmp_path / "pack").claims(), sv.Claims.read(tmp_path / "claims.parquet")
+    assert set(packed) == set(claims)
+    assert len(packed) == 27
+    assert packed.noise == claims.noise == "fresh:0.5"
+    unknown = run("claims", "pack", server_database, tmp_path / "other", "--campaign", "elsewhere")
+    assert unknown.returncode == 2
+    assert "elsewhere" in unknown.stderr

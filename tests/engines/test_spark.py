@@ -1,0 +1,305 @@
+"""The Spark engine: as exact as any other, whatever happens to its workers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import sottovoce as sv
+import unsteady
+from command import run
+from conformance import METHODS, assert_same_fit, cells, claims_of
+from conftest import random_matrix
+from sottovoce.claims.packing import pack_claims
+from sottovoce.engines import DiskEngine, SparkEngine, operations, spark, spark_session
+from sottovoce.engines.blockwise import Work
+from sottovoce.errors import BadParameter, ClusterError, MissingExtra, UnreadableFile
+from spark_cluster import children, cluster, free_port, until
+
+MASTER = "local[2, 4]"  # a task is tried four times
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="session")
+def session():
+    context = spark_session.start(MASTER, 0)
+    context.addPyFile(unsteady.__file__)
+    yield context
+    spark_session.stop(context)
+
+
+@pytest.fixture(params=["sums to the driver", "sums added up by workers"])
+def tree(request, monkeypatch):
+    if request.param == "sums added up by workers":
+        monkeypatch.setattr(spark, "_DRIVER_BYTES", 0)
+        monkeypatch.setattr(spark, "_FAN", 2)
+
+
+def packed(claims, folder, blocks):
+    return pack_claims(claims, folder / "pack", claims_per_block=max(1, len(claims) // blocks))
+
+
+@pytest.fixture
+def crowd(tmp_path):
+    claims = sv.worlds.synthetic(80, 60, fill=0.4, seed=3).claims
+    return packed(claims, tmp_path, 9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_on_random_claims(session, method, tmp_path):
+    claims = sv.Claims.from_matrix(random_matrix(np.random.default_rng(5), 40, 30, 0.5))
+    engine = SparkEngine(packed(claims, tmp_path, 3), MASTER)
+    assert_same_fit(METHODS[method], lambda _: engine, claims, 2 if method in ("catd", "lfcn") else 4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(found=cells)
+def test_every_method_on_made_up_claims(session, method, tmp_path_factory, found):
+    engine = lambda claims: SparkEngine(packed(claims, tmp_path_factory.mktemp("made-up"), 2), MASTER)  # noqa: E731
+    assert_same_fit(METHODS[method], engine, claims_of(found), 2)
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize("method", ["crh", "noise-aware, fresh"])
+def test_same_truths_however_sums_are_added_up(session, method, crowd):
+    found = METHODS[method](max_iter=3, tol=0).fit(SparkEngine(crowd, MASTER))
+    wanted = METHODS[method](max_iter=3, tol=0).fit(DiskEngine(crowd))
+    np.testing.assert_allclose(found.truths_, wanted.truths_, rtol=1e-12)
+    np.testing.assert_allclose(found.weights_, wanted.weights_, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("tree")
+def test_a_task_that_is_tried_again_gives_the_same_sums(session, crowd):
+    engine = SparkEngine(crowd, MASTER)
+    factor = np.random.default_rng(0).random(engine.n_objects)
+    _, (undisturbed,), _ = engine._pass(operations.user_sums, (factor,), sums=1)
+    _, (tried_again,), _ = engine._pass(unsteady.user_sums, (factor,), sums=1)
+    assert tried_again.tobytes() == undisturbed.tobytes()
+    np.testing.assert_allclose(tried_again, DiskEngine(crowd).user_sums(factor), rtol=1e-12)
+
+
+def test_work_that_fails_each_time_is_told_in_one_line(session, crowd):
+    with pytest.raises(ClusterError, match=r"RuntimeError: this block cannot be done") as caught:
+        list(SparkEngine(crowd, MASTER).map(Work(unsteady.always_fails, crowd.manifest.users)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize("harm", ["missing", "damaged", "truncated"])
+def test_a_block_that_cannot_be_used_is_named(session, crowd, harm):
+    path = crowd.folder / crowd.manifest.blocks[4].file
+    if harm == "missing":
+        path.unlink()
+    else:
+        content = bytearray(path.read_bytes())
+        content[-200] ^= 1
+        path.write_bytes(content[:-100] if harm == "truncated" else content)
+    with pytest.raises(UnreadableFile, match=path.name) as caught:
+        sv.CRH().fit(SparkEngine(crowd, MASTER))
+    assert "missing" in str(caught.value) or "damaged" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_workers_do_not_see(session, crowd):
+    engine = SparkEngine(crowd, MASTER)
+    crowd.folder.rename(crowd.folder.with_name("elsewhere"))
+    with pytest.raises(UnreadableFile, match=r"does not see this pack.*put it on storage that all machines have"):
+        engine.means()
+
+
+def test_a_pack_that_changes_under_a_run(session, crowd, tmp_path):
+    engine = SparkEngine(crowd, MASTER)
+    crowd.folder.rename(tmp_path / "old")
+    other = packed(sv.worlds.synthetic(30, 20, seed=1).claims, tmp_path, 2)
+    with pytest.raises(UnreadableFile, match=f"sees pack {other.manifest.pack}.*must not change"):
+        engine.means()
+
+
+def test_a_process_has_one_session(session, crowd):
+    with pytest.raises(BadParameter, match="can have only one"):
+        SparkEngine(crowd, "local[3]").means()
+
+
+def test_a_session_of_another_is_left_running(session, crowd):
+    with SparkEngine(crowd, MASTER) as engine:
+        engine.means()
+    assert spark_session.running() is session
+
+
+def test_more_users_than_one_piece_holds(crowd, monkeypatch):
+    monkeypatch.setattr(spark, "_PIECE_BYTES", 16 * crowd.manifest.users)
+    with pytest.raises(BadParameter, match=r"80 users: .* at most 2 GiB.* use the disk engine"):
+        SparkEngine(crowd)
+
+
+def test_a_master_that_does_not_answer():
+    master = f"spark://127.0.0.1:{free_port()}"
+    with pytest.raises(ClusterError, match=f"{master}.*does not answer.*check the address"):
+        spark_session.start(master, 0)
+
+
+def test_an_address_that_is_none():
+    with pytest.raises(BadParameter, match="spark://host:7077"):
+        spark_session.start("spark://somewhere", 0)
+
+
+def test_without_pyspark(monkeypatch, crowd):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'sottovoce\[spark\]'"):
+        SparkEngine(crowd).means()
+
+
+def without_java(**java):
+    return {name: entry for name, entry in os.environ.items() if name not in ("PATH", "JAVA_HOME")} | java
+
+
+def test_without_java(crowd, tmp_path):
+    ran = run("discover", crowd.folder, "--engine", "spark", env=without_java(PATH=""))
+    assert ran.returncode == 2
+    assert "there is no java on the PATH" in ran.stderr
+    assert "Java 17" in ran.stderr
+    ran = run("discover", crowd.folder, "--engine", "spark", env=without_java(PATH="", JAVA_HOME=str(tmp_path)))
+    assert ran.returncode == 2
+    assert "has no bin/java" in ran.stderr.replace("\n", " ")
+
+
+def test_java_that_ends_at_once(crowd, tmp_path):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho this Java is too old >&2\nexit 1\n")
+    java.chmod(0o755)
+    ran = run("discover", crowd.folder, "--engine", "spark", env=os.environ | {"JAVA_HOME": str(tmp_path)})
+    assert ran.returncode == 2
+    assert "this Java is too old" in ran.stderr.replace("\n", " ")
+    assert "Traceback" not in ran.stderr
+
+
+def test_the_command(crowd):
+    options = ("--method", "crh", "--tol", "0.01", "--json")
+    found = run("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
+    wanted = run("discover", crowd.folder, "--engine", "memory", *options)
+    assert found.returncode == 0, found.stderr
+    assert found.stderr == ""  # nothing of what Spark and Java have to say
+    truths = [[entry["truth"] for entry in json.loads(ran.stdout)["truths"].values()] for ran in (found, wanted)]
+    np.testing.assert_allclose(*truths, rtol=1e-9)
+
+
+def test_a_file_must_be_packed_first(tmp_path):
+    (tmp_path / "claims.csv").write_text("user,object,value\na,b,1\n")
+    ran = run("discover", tmp_path / "claims.csv", "--engine", "spark")
+    assert ran.returncode == 2
+    assert "is not a pack; make one with" in ran.stderr.replace("\n", " ")
+
+
+def test_a_master_without_spark(crowd):
+    ran = run("discover", crowd.folder, "--spark-master", "local[2]")
+    assert ran.returncode == 2
+    assert "add --engine spark" in ran.stderr.replace("\n", " ")
+
+
+def test_engines_come_without_spark():
+    code = "import sys, sottovoce.engines; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_session_of_its_own_ends_with_the_engine(crowd):
+    code = (
+        "import subprocess, sys, numpy as np\n"
+        "from sottovoce.claims.blocks import Pack\n"
+        "from sottovoce.engines import DiskEngine, SparkEngine, spark_session\n"
+        "pack = Pack(sys.argv[1])\n"
+        "for _ in range(2):\n"
+        "    with SparkEngine(pack, 'local[1]') as engine:\n"
+        "        assert np.array_equal(engine.means(), DiskEngine(pack).means())\n"
+        "        from pyspark import SparkContext\n"
+        "        java = SparkContext._gateway.proc\n"
+        "    assert spark_session.running() is None\n"
+        "    assert java.returncode is not None\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, crowd.folder], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_cluster_without_workers(crowd, tmp_path):
+    code = (
+        "import sys\n"
+        "from sottovoce.claims.blocks import Pack\n"
+        "from sottovoce.engines import SparkEngine, spark_session\n"
+        "spark_session._EXECUTOR_SECONDS = 2\n"
+        "SparkEngine(Pack(sys.argv[1]), sys.argv[2]).means()\n"
+    )
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    with cluster(tmp_path, workers=0) as machines:
+        ran = subprocess.run(
+            [sys.executable, "-c", code, crowd.folder, machines.master],
+            capture_output=True, text=True, env=environment, check=False,
+        )  # fmt: skip
+    assert "ClusterError" in ran.stderr
+    assert "the cluster has given no worker in 2 s; start workers" in ran.stderr
+
+
+# Two fits on a cluster: one in peace; during the other it says when a pass is half done, and goes on.
+DRIVER = """
+import sys, threading, time
+import numpy as np
+import sottovoce as sv
+from sottovoce.claims.blocks import Pack
+from sottovoce.engines import SparkEngine, spark, spark_session
+
+spark._DRIVER_BYTES = 0  # sums are added up by workers: those that a lost one had added are lost with it
+folder, master = sys.argv[1:]
+
+def tell():
+    tracker = spark_session.running().statusTracker()
+    while True:
+        for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()):
+            if stage and stage.numActiveTasks == 2 and 3 <= stage.numCompletedTasks <= 10:
+                return print("half done", flush=True)
+        time.sleep(0.01)
+
+with SparkEngine(Pack(folder), master) as engine:
+    for name in ("in peace", "disturbed"):
+        fit = sv.CRH(max_iter=2, tol=0).fit(engine)
+        np.save(f"{folder}/{name}.npy", np.concatenate((fit.truths_, fit.weights_)))
+        threading.Thread(target=tell, daemon=True).start()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the worker's processes in /proc")
+def test_a_worker_that_is_killed_during_an_iteration(tmp_path):
+    claims = sv.worlds.synthetic(400, 320, fill=0.5, seed=8).claims
+    pack, events = packed(claims, tmp_path, 19), tmp_path / "events"
+    events.mkdir()
+    settings_folder = tmp_path / "conf"
+    settings_folder.mkdir()
+    (settings_folder / "spark-defaults.conf").write_text(
+        f"spark.eventLog.enabled true\nspark.eventLog.dir file://{events}\nspark.eventLog.compress false\n"
+        "spark.eventLog.rolling.enabled false\n"
+    )
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(settings_folder)}
+    with cluster(tmp_path) as machines:
+        command = [sys.executable, "-W", "error", "-c", DRIVER, str(pack.folder), machines.master]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as driver:
+            assert driver.stdout.readline() == "half done\n"
+            worker = machines.workers[0]
+            (executor,) = until(lambda: children(worker.pid), "executor")
+            os.kill(executor, signal.SIGKILL)
+            worker.kill()
+            assert driver.wait(120) == 0
+    lost = [
+        event for log in events.iterdir() for event in map(json.loads, log.read_text().splitlines())
+        if event["Event"] == "SparkListenerTaskEnd" and event["Task End Reason"]["Reason"] == "ExecutorLostFailure"
+    ]  # fmt: skip
+    assert lost, "no task was running on the worker when it was killed"
+    disturbed = np.load(pack.folder / "disturbed.npy")
+    assert disturbed.tobytes() == np.load(pack.folder / "in peace.npy").tobytes()
+    wanted = sv.CRH(max_iter=2, tol=0).fit(claims)
+    np.testing.assert_allclose(disturbed, np.concatenate((wanted.truths_, wanted.weights_)), rtol=1e-9)

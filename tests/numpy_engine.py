@@ -1,0 +1,115 @@
+"""An engine in plain NumPy on a users × objects matrix: what every other engine is held to.
+
+Written from the definitions in `sottovoce.engines.base`, one line after the other, without a thought for speed.
+"""
+
+import numpy as np
+
+from reference import weighted_median
+from sottovoce.engines import AwareSweep
+
+
+class NumpyEngine:
+    def __init__(self, claims, ages=None):
+        self.matrix = np.full((claims.n_users, claims.n_objects), np.nan)
+        self.matrix[claims.users, claims.objects] = claims.values
+        self.present = ~np.isnan(self.matrix)
+        self.n_claims, self.n_users, self.n_objects = int(self.present.sum()), claims.n_users, claims.n_objects
+        self.user_labels, self.object_labels = claims.user_labels, claims.object_labels
+        self.claims_per_user, self.claims_per_object = self.present.sum(axis=1), self.present.sum(axis=0)
+        self.object_ages = np.zeros(self.n_objects, int) if ages is None else ages
+
+    def means(self):
+        return np.nanmean(self.matrix, axis=0)
+
+    def medians(self):
+        return np.nanmedian(self.matrix, axis=0)
+
+    def spreads(self):
+        return np.nanstd(self.matrix, axis=0)
+
+    def deviations(self):
+        return np.nanmedian(np.abs(self.matrix - self.medians()), axis=0)
+
+    def comparable(self):
+        return self.present[:, self.claims_per_object > 1].sum(axis=1)
+
+    def score(self, step, truths):
+        residuals = (self.matrix - truths) * step.unit
+        return np.nansum(np.abs(residuals) if step.average == "median" else residuals**2, axis=1)
+
+    def sweep(self, step, weights, truths):
+        if step.average == "median":
+            moved = weighted_median(self.matrix, weights)
+        else:
+            scaled = (self.matrix - step.center) * step.unit
+            total = step.prior_weight * step.prior_mean + np.nansum(weights[:, None] * scaled, axis=0)
+            moved = step.center + total / (step.prior_weight + self.object_sums(weights)) / step.unit
+        return moved, self.score(step, moved), float(np.max(np.abs(moved - truths) / step.spread))
+
+    def precision(self, truths, weights):
+        weights = weights / weights.max()
+        total = self.object_sums(weights)
+        squares = np.nansum((weights[:, None] * (self.matrix - truths)) ** 2, axis=0)
+        return total**2 / self.object_sums(weights**2), squares / total**2
+
+    def weighted_squares(self, truths, factor):
+        return np.nansum(factor[:, None] * (self.matrix - truths) ** 2, axis=0)
+
+    def object_sums(self, factor):
+        return (factor[:, None] * self.present).sum(axis=0)
+
+    def user_sums(self, factor):
+        return (factor * self.present).sum(axis=1)
+
+    def weighted_means(self, weights):
+        return np.nansum(weights[:, None] * self.matrix, axis=0) / self.object_sums(weights)
+
+    def sample(self, truths, most):
+        objects, users = np.nonzero(self.present.T)
+        places = slice(None, None, max(1, self.n_claims // most))
+        return objects[places], users[places], (self.matrix - truths)[users[places], objects[places]]
+
+    def sweep_aware(self, step, quality, truths):
+        return self._normal(step, quality, truths) if step.lookup is None else self._fresh(step, quality, truths)
+
+    def _normal(self, step, weights, truths):
+        """Student's t about the old truth; far readings lose their weight, and tell less of their user."""
+        far = weights[:, None] * ((self.matrix - truths) * step.unit) ** 2
+        kept = np.where(far > 16, np.maximum((64 - far) / (64 - 16), 1e-9) ** 2, 1.0)
+        kept *= (1 + step.tail) / (1 + step.tail * far)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slip = (4 + (1600 - 4) * np.maximum((40_000 - far) / (40_000 - 1600), 0)) / far
+        told = np.where(far > 1600, slip, 1.0)
+        each = np.where(self.present, weights[:, None] * kept, 0.0)
+        moved = np.where(step.known, truths, np.nansum(each * self.matrix, axis=0) / each.sum(axis=0))
+        uncertain = np.where(step.known, 0.0, 1 / each.sum(axis=0))
+        losses = told * ((self.matrix - moved) * step.unit) ** 2 + uncertain
+        misfit = np.nansum(weights[:, None] * losses, axis=0) / self.claims_per_object
+        return AwareSweep(
+            moved, each.sum(axis=0) * step.unit**2, misfit, np.nansum(losses, axis=1),
+            self.claims_per_user.astype(float), float(np.max(np.abs(moved - truths) / step.spread)),
+        )  # fmt: skip
+
+    def _fresh(self, step, quality, truths):
+        """Weights and shares by bilinear interpolation; beyond the table they fall with the square of the size."""
+        cells, places, information = quality
+        sizes = np.where(self.present, np.abs(self.matrix - truths), 0.0) / step.lookup.step
+        last = step.lookup.table.shape[1] - 2
+        beyond = np.where(sizes > last, (last / np.maximum(sizes, last)) ** 2, 1.0)
+        columns = np.minimum(sizes, last).astype(int)
+        f, g, rows = np.minimum(sizes, last) - columns, places[:, None], cells[:, None]
+
+        def look(table):
+            low = table[rows, columns] * (1 - f) + table[rows, columns + 1] * f
+            high = table[rows + 1, columns] * (1 - f) + table[rows + 1, columns + 1] * f
+            return np.where(self.present, (low * (1 - g) + high * g) * beyond, 0.0)
+
+        weights, shares = look(step.lookup.table), look(step.lookup.inliers)
+        told = self.object_sums(information)
+        pull = np.nansum(weights * (self.matrix - truths), axis=0)
+        moved = np.where(step.known, truths, truths + 2 * pull / (weights.sum(axis=0) + told))
+        uncertain = np.where(step.known, 0.0, 1 / told)
+        squares = np.nansum(shares * ((self.matrix - moved) ** 2 + uncertain), axis=1)
+        move = float(np.max(np.abs(moved - truths) / step.spread))
+        return AwareSweep(moved, told, np.ones(self.n_objects), squares, shares.sum(axis=1), move)

@@ -1,0 +1,406 @@
+"""The analyst's corner: the same answer as the command's, for a file of which nothing stays behind."""
+
+import contextlib
+import csv
+import io
+import json
+import logging
+import re
+import shlex
+import sys
+import tempfile
+from html import unescape
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from command import rows_of, run
+from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.app import create_app
+from sottovoce.server.console import analysis, analyst
+from sottovoce.server.console.uploads import parse_parts
+from sottovoce.server.settings import Settings
+from sottovoce.server.storage.tables import metadata
+
+HALLS = """who,where,metres
+ann,north hall,24.1
+ann,south hall,18.6
+ann,stairs,6.2
+bob,north hall,23.8
+bob,south hall,18.9
+bob,library,31.0
+cleo,north hall,29.5
+cleo,stairs,8.4
+cleo,library,38.2
+dan,south hall,18.7
+dan,library,30.6
+eve,north hall,24.0
+eve,south hall,18.8
+eve,stairs,6.1
+eve,library,30.8
+"""
+TRUTHS = "where,metres\nnorth hall,24.0\nlibrary,30.9\n"
+COLUMNS = {"user": "who", "object": "where", "value": "metres"}
+
+
+class Corner:
+    """An operator at the analyst's corner."""
+
+    def __init__(self, server):
+        self.server, self.client = server, server.client
+        answer = self.client.post("/sign-in", data={"token": OPERATOR_TOKEN}, follow_redirects=False)
+        assert answer.status_code == 303, answer.text
+        self.token = re.search(r'name="form_token" value="([0-9a-f]+)"', self.client.get("/analyst").text)[1]
+
+    def ask(self, claims=HALLS, name="halls.csv", *, truth=None, methods=("noise-aware",), token=None, **fields):
+        content = claims if isinstance(claims, bytes) else claims.encode()
+        files = {"claims": (name, content)} | ({"truth": ("measured.csv", truth.encode())} if truth else {})
+        data = {"form_token": token or self.token, **COLUMNS, "method": list(methods), **fields}
+        return self.client.post("/analyst", data=data, files=files)
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    return tmp_path_factory.mktemp("analyst") / "campaigns.db"
+
+
+@pytest.fixture(scope="module")
+def corner(database):
+    settings = Settings(database=f"sqlite:///{database}", operator_token=OPERATOR_TOKEN, operator_body_limit=300_000)
+    clock = SetClock()
+    with TestClient(create_app(settings, clock=clock, background=False), raise_server_exceptions=False) as client:
+        yield Corner(LocalServer(client, clock))
+
+
+def saved(answer):
+    """The table that the page can save."""
+    text = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", answer.text, re.DOTALL)[1]
+    return list(csv.DictReader(io.StringIO(unescape(text))))
+
+
+def test_only_operators_get_in(corner):
+    stranger = TestClient(corner.client.app)
+    asked = stranger.get("/analyst", follow_redirects=False)
+    assert (asked.status_code, asked.headers["location"]) == (303, "/sign-in?next=%2Fanalyst")
+    sent = stranger.post("/analyst", files={"claims": ("halls.csv", HALLS)}, follow_redirects=False)
+    assert sent.status_code == 303
+    assert "library" not in sent.text
+
+
+def test_a_form_of_another_site_is_refused(corner):
+    assert corner.ask(token="0" * 64).status_code == 403
+    foreign = corner.client.post(
+        "/analyst", files={"claims": ("a.csv", HALLS)}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert foreign.status_code == 403
+
+
+@pytest.mark.slow
+def test_the_answer_is_the_commands(corner, tmp_path):
+    """All that the page offers to copy, run as it stands, writes what the page offers to save."""
+    answer = corner.ask(methods=["noise-aware", "crh"], truth=TRUTHS)
+    assert answer.status_code == 200
+    (tmp_path / "halls.csv").write_text(HALLS)
+    (tmp_path / "measured.csv").write_text(TRUTHS)
+    command = re.search(r"<pre[^>]*>(.*?)</pre>", answer.text, re.DOTALL)[1]
+    told = unescape(re.sub(r"<[^>]+>", "", command)).splitlines()
+    assert len(told) == 2
+    scores = {}
+    for line in told:
+        words = shlex.split(line)
+        assert words[0] == "sottovoce"
+        ran = run(*words[1:], "--json", cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr
+        scores[json.loads(ran.stdout)["method"]] = json.loads(ran.stdout)["scores"]
+    first, second = rows_of(tmp_path / "truths-noise-aware.csv"), rows_of(tmp_path / "truths-crh.csv")
+    table = saved(answer)
+    assert [{name: entry[name] for name in first[0]} for entry in table] == first
+    assert [entry["crh"] for entry in table] == [entry["truth"] for entry in second]
+    for name, entry in (("noise-aware", scores["noise-aware"]), ("crh", scores["crh"])):
+        shown = re.search(rf'<tr><th scope="row">{name}.*?</tr>', answer.text, re.DOTALL)[0]
+        assert f"<td>{entry['mae']:.3g}</td><td>{entry['rmse']:.3g}</td>" in shown
+    for name in ("mean", "median"):
+        shown = re.search(rf'<tr><th scope="row">{name}.*?</tr>', answer.text, re.DOTALL)[0]
+        assert f"<td>{scores['crh'][name]['mae']:.3g}</td>" in shown
+
+
+def test_names_and_labels_survive_a_shell(corner, tmp_path):
+    name = "it's $(my) file; & co.csv"
+    answer = corner.ask(HALLS.replace("who", "who is 'it'"), name, user="who is 'it'")
+    command = unescape(re.sub(r"<[^>]+>", "", re.search(r"<pre[^>]*>(.*?)</pre>", answer.text, re.DOTALL)[1]))
+    words = shlex.split(command)
+    assert words[2] == name
+    assert words[words.index("--user") + 1] == "who is 'it'"
+
+
+def test_the_plain_averages_are_always_there(corner):
+    answer = corner.ask(methods=["gtm"])
+    assert re.findall(r'<tr><th scope="row">(gtm|mean|median|crh)', answer.text) == ["gtm", "mean", "median"]
+    (north,) = [entry for entry in saved(answer) if entry["object"] == "north hall"]
+    assert float(north["mean"]) == pytest.approx((24.1 + 23.8 + 29.5 + 24.0) / 4)
+    assert float(north["median"]) == pytest.approx((24.0 + 24.1) / 2)
+
+
+def test_users_are_counted_but_not_named(corner):
+    answer = corner.ask()
+    assert "15 claims by 5 users about 4 objects" in answer.text
+    assert not re.search(r"\b(ann|bob|cleo|dan|eve)\b", answer.text)
+
+
+def parquet(text):
+    sink = io.BytesIO()
+    pa.parquet.write_table(pa.Table.from_pylist(typed(text)), sink)
+    return sink.getvalue()
+
+
+def typed(text):
+    return [{**entry, "metres": float(entry["metres"])} for entry in csv.DictReader(io.StringIO(text))]
+
+
+def not_utf8():
+    """A file whose text is no text."""
+    text = pa.array([b"\xff", b"b"]).view(pa.string())
+    sink = io.BytesIO()
+    pa.parquet.write_table(pa.table({"who": text, "where": ["hall", "hall"], "metres": [1.0, 2.0]}), sink)
+    return sink.getvalue()
+
+
+def test_all_formats_give_the_same(corner):
+    lines = "\n".join(map(json.dumps, typed(HALLS)))
+    tables = [
+        saved(corner.ask(content, name))
+        for name, content in (("a.csv", HALLS), ("a.parquet", parquet(HALLS)), ("a.jsonl", lines))
+    ]
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_noise_can_be_said_or_be_in_the_file(corner):
+    said = corner.ask(noise="shared:0.5")
+    header, *rows = HALLS.splitlines()
+    inside = corner.ask("\n".join([f"{header},noise_law", *(f"{line},shared:0.5" for line in rows)]))
+    assert "noise <code>shared:0.5</code>" in inside.text
+    assert saved(said) == saved(inside)
+    assert saved(said) != saved(corner.ask())
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"user": "user"}, "halls.csv: there is no column 'user' among 'who', 'where', 'metres'; add a header line"),
+        ({"claims": HALLS + "dan,stairs,n/a\n"}, "halls.csv, row 16: metres 'n/a': a metres must be a finite number"),
+        ({"claims": HALLS + "eve,library,31\n"}, "who 'eve' claims where 'library' a second time"),
+        ({"claims": ""}, "halls.csv: the file is empty"),
+        ({"claims": b"\xff\xfe\x00\x01", "name": "halls.parquet"}, "halls.parquet: it could not be read as Parquet"),
+        ({"claims": '{"who": 1}\n{', "name": "halls.jsonl"}, "halls.jsonl, row 2: '{': a line must be a JSON object"),
+        ({"claims": "null", "name": "halls.jsonl"}, "halls.jsonl, row 1: 'null': a line must be a JSON object"),
+        ({"claims": "[" * 99_999, "name": "halls.jsonl"}, "halls.jsonl, row 1: '[[["),
+        ({"claims": "\n \n", "name": "halls.jsonl"}, "halls.jsonl: the file is empty"),
+        ({"claims": not_utf8(), "name": "halls.parquet"}, "halls.parquet: it could not be read as Parquet"),
+        ({"claims": '{"a": 1}', "name": "halls.jsonl"}, "halls.jsonl: there is no column 'who' among 'a'"),
+        ({"noise": "loud:1"}, "loud"),
+        ({"methods": []}, "no method: at least one is compared"),
+        ({"methods": ["magic"]}, "method 'magic': it must be one of noise-aware, crh, gtm, catd, lfcn"),
+        ({"truth": "where,metres\nattic,1\n"}, "measured.csv: none of its 1 objects is in the claims"),
+    ],
+    ids=[
+        "column",
+        "value",
+        "twice",
+        "empty",
+        "parquet",
+        "jsonl",
+        "jsonl-null",
+        "jsonl-deep",
+        "jsonl-empty",
+        "parquet-text",
+        "jsonl-column",
+        "law",
+        "none",
+        "magic",
+        "truths",
+    ],
+)
+def test_a_mistake_is_told_in_the_librarys_words_and_the_form_stays(corner, changes, told):
+    answer = corner.ask(**{"skip_bad": "", **changes})
+    assert answer.status_code == 422
+    section = re.search(r'<section class="problem" role="alert">(.*?)</section>', answer.text, re.DOTALL)[1]
+    assert told in unescape(section)
+    assert f'id="object" name="object" value="{COLUMNS["object"]}"' in answer.text
+
+
+def test_no_file_is_a_mistake_too(corner):
+    data = {"form_token": corner.token, **COLUMNS, "method": "crh"}
+    answer = corner.client.post("/analyst", data=data, files={"claims": ("", b"")})
+    assert answer.status_code == 422
+    assert "no file: claims come in a CSV" in answer.text
+    assert 'value="crh" checked' in answer.text
+
+
+def test_dirty_rows_are_dropped_and_counted_on_request(corner):
+    answer = corner.ask(HALLS + "dan,stairs,n/a\neve,library,31.2\n", skip_bad="yes", duplicates="mean")
+    assert answer.status_code == 200
+    assert "1 bad row left out" in answer.text
+    lines = "\n".join([*map(json.dumps, typed(HALLS)), "null", "{", '{"who": "dan", "where": "attic"}'])
+    answer = corner.ask(lines, "halls.jsonl", skip_bad="yes")
+    assert "3 bad rows left out" in answer.text
+
+
+def test_a_mistake_quotes_only_so_much(corner):
+    answer = corner.ask(HALLS + "x" * 100_000 + "\n")
+    assert answer.status_code == 422
+    assert "x" * 200 in answer.text
+    assert len(answer.text) < 20_000
+
+
+def test_labels_with_html_are_text(corner):
+    nasty = "<script>alert(1)</script>"
+    answer = corner.ask(
+        HALLS.replace("stairs", nasty).replace("where", "<b>where"), object="<b>where", name=f"{nasty}.csv"
+    )
+    assert answer.status_code == 200
+    assert nasty not in answer.text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in answer.text
+    assert len(re.findall("<script", answer.text)) == len(re.findall("<script[^>]* src=", answer.text))
+
+
+def test_a_file_that_is_too_large_is_refused(corner):
+    large = HALLS + "dan,attic,1\n" * 40_000
+    answer = corner.ask(large)
+    assert answer.status_code == 413
+    assert "<form" in answer.text
+    body, boundary = b"--x\r\n" + large.encode(), {"Content-Type": "multipart/form-data; boundary=x"}
+    # In pieces, without word of its length beforehand.
+    answer = corner.client.post("/analyst", content=iter([body]), headers=boundary)
+    assert answer.status_code == 413
+    assert "at most 300,000 bytes are read" in answer.text
+    assert "<form" in answer.text
+
+
+def test_one_at_a_time(corner):
+    with analyst._turn:
+        answer = corner.ask(methods=["catd"])
+    assert answer.status_code == 503
+    assert "it is computing for somebody else" in unescape(answer.text)
+    assert 'value="catd" checked' in answer.text
+    assert corner.ask().status_code == 200
+    assert corner.ask(claims="").status_code == 422
+    assert not analyst._turn.locked()  # whatever came of it
+
+
+def test_time_and_size_have_limits(corner, monkeypatch):
+    monkeypatch.setattr(analysis, "MOST_SECONDS", -1.0)
+    answer = corner.ask()
+    assert (answer.status_code, "run the command instead" in answer.text) == (422, True)
+    monkeypatch.undo()
+    monkeypatch.setattr(analysis, "MOST_CLAIMS", 10)
+    for name, content in (("a.csv", HALLS), ("a.parquet", parquet(HALLS))):
+        answer = corner.ask(content, name)
+        assert (answer.status_code, "15 claims: at most 10 are taken here" in answer.text) == (422, True)
+    monkeypatch.undo()
+    monkeypatch.setattr(analysis, "_MOST_UNPACKED", 100)
+    assert "bytes when unpacked: at most 100" in corner.ask(parquet(HALLS), "a.parquet").text
+
+
+_watched = {"on": False, "written": []}
+
+
+def _watch(event, arguments):
+    if _watched["on"] and event == "open":
+        path, mode, flags = arguments
+        if (isinstance(mode, str) and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & 0o3):
+            _watched["written"].append(str(path))
+
+
+sys.addaudithook(_watch)  # hooks cannot be taken away, so this one sleeps
+
+
+def everything_in(folder):
+    return sorted(str(path) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("outcome", ["answer", "mistake"])
+def test_nothing_stays_behind(corner, database, tmp_path, monkeypatch, caplog, outcome):
+    """No file, no row, no word in the logs: labels that appear nowhere else are looked for everywhere."""
+    marker = f"zanzibar-{outcome}"
+    claims = HALLS.replace("library", f"{marker}-object").replace("ann", f"{marker}-user")
+    if outcome == "mistake":
+        claims += f"{marker}-user,attic,{marker}-value\n"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    corner.ask(claims.replace(marker, "before"))  # whatever is loaded or compiled at the first time
+    tables = [table.name for table in metadata.sorted_tables]
+    before = {name: corner.server.rows(name) for name in tables}
+    caplog.set_level(logging.DEBUG)
+    _watched.update(on=True, written=[])
+    try:
+        answer = corner.ask(claims, f"{marker}-file.csv", truth=f"where,metres\n{marker}-object,30.9\n")
+    finally:
+        _watched["on"] = False
+    assert answer.status_code == (200 if outcome == "answer" else 422)
+    assert marker in answer.text  # it was there …
+    assert [path for path in _watched["written"] if path != "/dev/null"] == []
+    assert everything_in(tmp_path) == []
+    assert {name: corner.server.rows(name) for name in tables} == before
+    for path in everything_in(database.parent):
+        assert marker.encode() not in Path(path).read_bytes()
+    assert marker not in caplog.text
+    assert not any(marker in str(vars(record)) for record in caplog.records)
+    assert marker not in corner.client.get("/metrics").text
+    assert marker not in corner.client.get("/analyst").text  # … and is gone
+
+
+def test_the_page_is_not_kept_by_browsers(corner):
+    assert corner.ask().headers["cache-control"] == "no-store"
+
+
+def multipart(boundary, parts):
+    """A body as RFC 7578 has it, written here from its words."""
+    lines = [
+        b"--" + boundary + b'\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + part + b"\r\n"
+        for part in parts
+    ]
+    return b"".join(lines) + b"--" + boundary + b"--\r\n"
+
+
+@given(st.binary(max_size=200))
+@example(b"\r\n--boundary7\r")
+@example(b"a\r\n\r\nb\r\n")
+@example(b"--boundary")
+def test_files_arrive_byte_for_byte(content):
+    form = parse_parts(multipart(b"boundary77", [content]), b"boundary77")
+    assert form.files["f"].read() == content
+
+
+@given(st.binary(max_size=100))
+def test_a_form_is_taken_apart_or_refused_but_nothing_else(content):
+    with contextlib.suppress(Problem):
+        parse_parts(content, b"x")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"--x\r\n",
+        b"before--x--",
+        b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--",
+        b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\xff\r\n--x--',
+        b'--x\r\nContent-Disposition: form-data; name="a"\r\n--x--',
+    ],
+    ids=["nothing", "no-end", "something-before", "no-name", "no-text", "no-content"],
+)
+def test_a_broken_form_is_a_problem(content):
+    with pytest.raises(Problem, match="the form"):
+        parse_parts(content, b"x")
+
+
+def test_many_fields_are_refused():
+    with pytest.raises(Problem, match="at most 99 fields"):
+        parse_parts(multipart(b"x", [b""] * 150), b"x")

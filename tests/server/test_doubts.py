@@ -1,0 +1,75 @@
+"""What results warn of, and of what they do not."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.engines import MemoryEngine
+from sottovoce.server.doubts import doubts
+from sottovoce.worlds.attackers import with_colluders
+
+LAWS = [sv.FreshVariance(0.5), sv.SharedVariance(0.5), sv.Gaussian(1.5), sv.FlooredVariance(1.0, 0.5)]
+
+
+def codes(claims, law):
+    engine = MemoryEngine(claims)
+    fit = sv.NoiseAware(noise=law).fit(engine)
+    found = doubts(
+        len(fit.truths_),
+        5,
+        claims=fit.claims_,
+        effective_users=fit.effective_users_,
+        skew=(engine.means() - engine.medians(), engine.spreads()),
+        converged=True,
+    )
+    return [doubt["code"] for doubt in found]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_honest_crowds_are_not_suspected(law):
+    """Mean less median, in standard errors of the mean, has a standard deviation below 1, so 4.5 of them come by chance
+    with less than 1e-5 a task: in 10 worlds of 200 tasks hardly ever, and with these seeds never."""
+    for seed in range(10):
+        world = sv.worlds.synthetic(100, 200, seed=seed)
+        assert "suspicious_crowd" not in codes(world.with_simulated_noise(law, seed).claims, law)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_a_fifth_that_agrees_on_a_far_lie_is_suspected(law):
+    for seed in range(5):
+        world = with_colluders(sv.worlds.synthetic(100, 30, seed=seed), 0.2, 3.0, law, seed=seed)
+        assert "suspicious_crowd" in codes(world.claims, law)
+
+
+def told(claims, effective, *, tasks=None, skew=None, converged=True):
+    claims, effective = np.array(claims), np.array(effective, float)
+    skew = skew or (np.zeros(len(claims)), np.ones(len(claims)))
+    given = {"claims": claims, "effective_users": effective, "skew": skew, "converged": converged}
+    return {doubt["code"]: doubt["text"] for doubt in doubts(tasks or len(claims), 5, **given)}
+
+
+def test_too_few_claims():
+    assert told([5, 9], [5, 9]) == {}
+    assert told([4, 9], [4, 9])["few_claims"].startswith("1 of 2 tasks has fewer than 5 claims")
+    assert told([9], [9], tasks=3)["few_claims"].startswith("2 of 3 tasks have")  # nobody spoke of the others
+    assert told([1, 2], [1, 2])["few_claims"].startswith("All tasks have")
+
+
+def test_a_few_decide():
+    assert "few_decide" not in told([40], [4.1])
+    text = told([40, 40, 100], [3.9, 40, 2.5])["few_decide"]
+    assert "2 tasks" in text
+    assert "2.5 of 100" in text
+    assert "few_decide" not in told([4], [1])  # where no truth is shown nobody decides
+
+
+def test_one_lopsided_task_is_enough():
+    def lopsided(by):
+        return told([100] * 50, [100] * 50, skew=(np.array([by] + [0.0] * 49), np.ones(50)))
+
+    assert "suspicious_crowd" not in lopsided(0.4)
+    assert lopsided(0.5)["suspicious_crowd"].startswith("In one task")
+
+
+def test_what_has_not_settled_says_so():
+    assert "not_converged" in told([9], [9], converged=False)

@@ -1,0 +1,82 @@
+"""A real Spark cluster on this machine: a master and workers, each a process of its own."""
+
+import os
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+CLASSES = "org.apache.spark.deploy"
+SECONDS = 90
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def until(condition, what):
+    """Wait until something is there, and give it."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"no {what} within {SECONDS} s")
+
+
+def children(pid):
+    """Pids of a process's children (Linux)."""
+    found = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += map(int, listing.read_text().split())
+    return found
+
+
+class Cluster:
+    def __init__(self, folder, workers):
+        self.folder, self.port, self.started = folder, free_port(), []
+        self.master = f"spark://127.0.0.1:{self.port}"
+        try:
+            self._start("master.Master", "--port", str(self.port))
+            until(self._answers, "answer of the master")
+            self.workers = [
+                self._start("worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir",
+                            str(folder / f"work-{number}"), self.master)
+                for number in range(workers)
+            ]  # fmt: skip
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self, name, *options):
+        java = Path(pyspark.__file__).parent / "bin" / "spark-class"
+        command = [java, f"{CLASSES}.{name}", "--host", "127.0.0.1", "--webui-port", "0", *options]
+        with (self.folder / f"log-{len(self.started)}").open("wb") as log:
+            environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        self.started.append(process)
+        return process
+
+    def _answers(self):
+        with socket.socket() as caller:
+            return caller.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self):
+        for process in reversed(self.started):
+            process.terminate()
+        for process in self.started:
+            process.wait(SECONDS)
+
+
+@contextmanager
+def cluster(folder, workers=2):
+    made = Cluster(folder, workers)
+    try:
+        yield made
+    finally:
+        made.stop()
