@@ -11,6 +11,8 @@ import pyspark
 
 CLASSES = "org.apache.spark.deploy"
 SECONDS = 90
+# Java that starts fast, as in a session on one machine, and listens to this machine only.
+ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def free_port():
@@ -57,8 +59,7 @@ class Cluster:
         java = Path(pyspark.__file__).parent / "bin" / "spark-class"
         command = [java, f"{CLASSES}.{name}", "--host", "127.0.0.1", "--webui-port", "0", *options]
         with (self.folder / f"log-{len(self.started)}").open("wb") as log:
-            environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
-            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | ENVIRONMENT)
         self.started.append(process)
         return process
 

@@ -19,7 +19,7 @@ from sottovoce.claims.packing import pack_claims
 from sottovoce.engines import DiskEngine, SparkEngine, operations, spark, spark_session
 from sottovoce.engines.blockwise import Work
 from sottovoce.errors import BadParameter, ClusterError, MissingExtra, UnreadableFile
-from spark_cluster import children, cluster, free_port, until
+from spark_cluster import ENVIRONMENT, children, cluster, free_port, until
 
 MASTER = "local[2, 4]"  # a task is tried four times
 pytestmark = pytest.mark.slow
@@ -190,6 +190,19 @@ def test_the_command(crowd):
     np.testing.assert_allclose(*truths, rtol=1e-9)
 
 
+def test_an_interrupted_command_can_be_resumed(crowd):
+    options = ("--method", "crh", "--max-iter", "100000", "--tol", "0")
+    command = [sys.executable, "-m", "sottovoce", "discover", crowd.folder, "--engine", "spark", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+        until(lambda: (crowd.folder / "checkpoint-crh.arrow").exists(), "checkpoint")
+        started.send_signal(signal.SIGINT)
+        _, told = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert told.startswith("Stopped. Iteration ")
+    resumed = run("discover", crowd.folder, "--method", "crh", "--resume", "--json")
+    assert resumed.returncode == 0, resumed.stderr
+
+
 def test_a_file_must_be_packed_first(tmp_path):
     (tmp_path / "claims.csv").write_text("user,object,value\na,b,1\n")
     ran = run("discover", tmp_path / "claims.csv", "--engine", "spark")
@@ -236,11 +249,10 @@ def test_a_cluster_without_workers(crowd, tmp_path):
         "spark_session._EXECUTOR_SECONDS = 2\n"
         "SparkEngine(Pack(sys.argv[1]), sys.argv[2]).means()\n"
     )
-    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
     with cluster(tmp_path, workers=0) as machines:
         ran = subprocess.run(
             [sys.executable, "-c", code, crowd.folder, machines.master],
-            capture_output=True, text=True, env=environment, check=False,
+            capture_output=True, text=True, env=os.environ | ENVIRONMENT, check=False,
         )  # fmt: skip
     assert "ClusterError" in ran.stderr
     assert "the cluster has given no worker in 2 s; start workers" in ran.stderr
@@ -284,7 +296,7 @@ def test_a_worker_that_is_killed_during_an_iteration(tmp_path):
         f"spark.eventLog.enabled true\nspark.eventLog.dir file://{events}\nspark.eventLog.compress false\n"
         "spark.eventLog.rolling.enabled false\n"
     )
-    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(settings_folder)}
+    environment = os.environ | ENVIRONMENT | {"SPARK_CONF_DIR": str(settings_folder)}
     with cluster(tmp_path) as machines:
         command = [sys.executable, "-W", "error", "-c", DRIVER, str(pack.folder), machines.master]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as driver:

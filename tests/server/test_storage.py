@@ -112,7 +112,7 @@ def prepared(engine):
         return Submission(
             "c",
             token_hash(f"p{participant}"),
-            Contents(str(uuid.uuid4()), manifest.sha256, ((task, value),), secrets.token_hex(32)),
+            Contents(str(uuid.uuid4()), manifest.sha256, (task,), (value,), secrets.token_hex(32)),
         )
 
     return submission

@@ -21,9 +21,9 @@ from sottovoce.engines import operations
 from sottovoce.engines.base import AwareStep, AwareSweep, Floats, Step
 from sottovoce.engines.operations import Arrays, Given, Operation
 
-# More runs than this would not keep more threads busy, and each has a table of users.
+# More runs than this would not keep more threads busy, and each fills and adds up a table of users.
 _RUNS = 32
-_TABLE_BYTES = 1 << 28
+_TABLE_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +69,7 @@ def compute(blocks: Iterable[Block], work: Work) -> Part:
         arrays, moved = work.operation(block, Given(mine, by_user, work.constants, sums))
         found.append(arrays)
         move = max(move, moved)
-    return Part(
-        tuple(np.concatenate(parts) for parts in zip(*found, strict=True)),
-        tuple(np.ascontiguousarray(column) for column in sums),
-        move,
-    )
+    return Part(tuple(np.concatenate(parts) for parts in zip(*found, strict=True)), sums, move)
 
 
 class BlockwiseEngine(ABC):

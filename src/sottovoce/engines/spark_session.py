@@ -1,5 +1,6 @@
 """A Spark session: found or started, without Spark's talk, and with errors that say what to do."""
 
+import logging
 import os
 import shutil
 import socket
@@ -74,6 +75,7 @@ def start(master: str, heap: int) -> "SparkContext":
             # Java only hands out tasks and copies bytes: to compile that well would take more time than it saves.
             ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
         ])  # fmt: skip
+    logging.getLogger().addFilter(_not_of_py4j)
     with tempfile.TemporaryFile() as talk:
         if SparkContext._gateway is None:
             _start_java(conf, talk)
@@ -97,12 +99,18 @@ def stop(context: "SparkContext") -> None:
     from pyspark import SparkContext
 
     context.stop()
+    logging.getLogger().removeFilter(_not_of_py4j)
     gateway = SparkContext._gateway
     if gateway is not None and gateway.proc is not None:  # there is none where Spark has started this Python
         SparkContext._gateway = SparkContext._jvm = None
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait()
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4J logs the traceback of every Ctrl-C and of every error that it raises, as if its callers would not."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def reason(error: BaseException) -> str:

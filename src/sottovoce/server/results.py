@@ -27,7 +27,7 @@ _NOTHING_KNOWN: dict[str, Any] = {
     "truth": None, "low": None, "high": None, "claims": 0, "mean": None, "median": None, "effective_users": None,
 }  # fmt: skip
 # What follows from truths and weights, and so moves a little with the point from which the iteration began.
-_DERIVED = ("effective_users", "weights", "warnings")
+_DERIVED = ("iterations", "effective_users", "weights", "warnings")
 
 
 def guarantee_of(manifest: Manifest) -> dict[str, Any]:
@@ -92,6 +92,7 @@ class Computation:
             "as_of": moment(as_of),
             "method": self.method_name,
             "converged": None if found is None else bool(found.fit.converged_),
+            "iterations": None if found is None else found.fit.n_iter_,
             "level": LEVEL,
             "reports": self.reports,
             "participants": participants,
