@@ -31,12 +31,12 @@ def until(condition, what):
     raise AssertionError(f"no {what} within {SECONDS} s")
 
 
-def children(pid):
-    """Pids of a process's children (Linux)."""
-    found = []
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        found += map(int, listing.read_text().split())
-    return found
+def executors(worker):
+    """Pids of a worker's executors (Linux); it has other children, which come and go."""
+    pids = [
+        pid for listing in Path(f"/proc/{worker.pid}/task").glob("*/children") for pid in listing.read_text().split()
+    ]
+    return [int(pid) for pid in pids if b"ExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 class Cluster:

@@ -1,8 +1,12 @@
-"""Operations for workers that fail: at the first attempt, or always."""
+"""Tasks for workers that fail at the first attempt, that always fail, and that take their time."""
+
+import time
 
 from pyspark import TaskContext
 
-from sottovoce.engines import operations
+from sottovoce.engines import operations, spark
+
+of_block = spark._of_block
 
 
 def user_sums(block, given):
@@ -14,3 +18,8 @@ def user_sums(block, given):
 
 def always_fails(block, given):
     raise RuntimeError("this block cannot be done")
+
+
+def slow_task(shared, given):
+    time.sleep(0.2)
+    return of_block(shared, given)

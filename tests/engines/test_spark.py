@@ -19,7 +19,7 @@ from sottovoce.claims.packing import pack_claims
 from sottovoce.engines import DiskEngine, SparkEngine, operations, spark, spark_session
 from sottovoce.engines.blockwise import Work
 from sottovoce.errors import BadParameter, ClusterError, MissingExtra, UnreadableFile
-from spark_cluster import ENVIRONMENT, children, cluster, free_port, until
+from spark_cluster import ENVIRONMENT, cluster, executors, free_port, until
 
 MASTER = "local[2, 4]"  # a task is tried four times
 pytestmark = pytest.mark.slow
@@ -258,37 +258,43 @@ def test_a_cluster_without_workers(crowd, tmp_path):
     assert "the cluster has given no worker in 2 s; start workers" in ran.stderr
 
 
-# Two fits on a cluster: one in peace; during the other it says when a pass is half done, and goes on.
+# Two fits on a cluster. During the second, whose tasks take their time, it says when a pass is half done, and goes on.
 DRIVER = """
 import sys, threading, time
 import numpy as np
 import sottovoce as sv
 from sottovoce.claims.blocks import Pack
-from sottovoce.engines import SparkEngine, spark, spark_session
+from sottovoce.engines import SparkEngine, spark
 
+folder, master, tasks = sys.argv[1:]
 spark._DRIVER_BYTES = 0  # sums are added up by workers: those that a lost one had added are lost with it
-folder, master = sys.argv[1:]
 
 def tell():
-    tracker = spark_session.running().statusTracker()
+    tracker = engine._session().statusTracker()
     while True:
         for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()):
-            if stage and stage.numActiveTasks == 2 and 3 <= stage.numCompletedTasks <= 10:
+            if stage and stage.numActiveTasks >= 2 and 3 <= stage.numCompletedTasks <= 6:
                 return print("half done", flush=True)
         time.sleep(0.01)
 
+def after_iteration(number, move):
+    if number == 1 and name == "disturbed":
+        threading.Thread(target=tell, daemon=True).start()
+
 with SparkEngine(Pack(folder), master) as engine:
     for name in ("in peace", "disturbed"):
-        fit = sv.CRH(max_iter=2, tol=0).fit(engine)
+        fit = sv.CRH(max_iter=2, tol=0).fit(engine, progress=after_iteration)
         np.save(f"{folder}/{name}.npy", np.concatenate((fit.truths_, fit.weights_)))
-        threading.Thread(target=tell, daemon=True).start()
+        engine._session().addPyFile(tasks)
+        import unsteady
+        spark._of_block = unsteady.slow_task
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the worker's processes in /proc")
 def test_a_worker_that_is_killed_during_an_iteration(tmp_path):
     claims = sv.worlds.synthetic(400, 320, fill=0.5, seed=8).claims
-    pack, events = packed(claims, tmp_path, 19), tmp_path / "events"
+    pack, events = packed(claims, tmp_path, 13), tmp_path / "events"
     events.mkdir()
     settings_folder = tmp_path / "conf"
     settings_folder.mkdir()
@@ -298,11 +304,11 @@ def test_a_worker_that_is_killed_during_an_iteration(tmp_path):
     )
     environment = os.environ | ENVIRONMENT | {"SPARK_CONF_DIR": str(settings_folder)}
     with cluster(tmp_path) as machines:
-        command = [sys.executable, "-W", "error", "-c", DRIVER, str(pack.folder), machines.master]
+        command = [sys.executable, "-W", "error", "-c", DRIVER, pack.folder, machines.master, unsteady.__file__]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as driver:
             assert driver.stdout.readline() == "half done\n"
             worker = machines.workers[0]
-            (executor,) = until(lambda: children(worker.pid), "executor")
+            (executor,) = executors(worker)
             os.kill(executor, signal.SIGKILL)
             worker.kill()
             assert driver.wait(120) == 0
