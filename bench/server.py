@@ -190,17 +190,17 @@ def run(console: Console, quick: bool) -> None:
             send_all(port, iter([_EMPTY] * _SETTLING), CLIENTS)
             send_all(server.port, server.reports(range(people, people + _SETTLING)), CLIENTS)
             server.wait_for_results(_SETTLING)
-            # In turns, so that other work on the machine meets both alike.
+            # In turns, so that other work on the machine meets both alike; short ones for the empty endpoint, or the
+            # pause between reports would count as their end, and results be computed at every turn.
             slices = [range(first, first + people // _TURNS) for first in range(0, people, people // _TURNS)]
-            turns, memory = [], [server.megabytes()]
+            turns, before = [], server.megabytes()
             for some in slices:
-                empty = send_all(port, iter([_EMPTY] * len(some)), CLIENTS)
+                empty = send_all(port, iter([_EMPTY] * _SETTLING), CLIENTS)
                 turns.append((empty, send_all(server.port, server.reports(some), CLIENTS)))
-                memory.append(server.megabytes())
             computed = server.figure("sottovoce_result_seconds_count") - 1
             batch = server.figure("sottovoce_batch_reports_sum") / server.figure("sottovoce_batch_reports_count")
             server.wait_for_results(people + _SETTLING)
-            most = server.megabytes("VmHWM")
+            after, most = server.megabytes(), server.megabytes("VmHWM")
         ratios = sorted(reports.rate / requests.rate for requests, reports in turns)
         empty, load = (Load.of_all(loads) for loads in zip(*turns, strict=True))
         kept = load.statuses[201] + _SETTLING
@@ -222,8 +222,8 @@ def run(console: Console, quick: bool) -> None:
         ("per second: reports, empty requests, raw inserts", f"{load.rate:,.0f}  {empty.rate:,.0f}  {raw:,.0f}"),
         ("until the answer, p50 and p99 in ms", f"{load.milliseconds(50):,.0f}  {load.milliseconds(99):,.0f}"),
         ("errors (0)", f"{errors:,}"),
-        ("memory of the server in MB, after each tenth", "  ".join(f"{some:,.0f}" for some in memory)),
-        ("and at most, while results are computed", f"{most:,.0f}"),
+        ("memory of the server in MB: before, after, and most while results are computed",
+         f"{before:,.0f}  {after:,.0f}  {most:,.0f}"),
         ("results computed meanwhile", f"{computed:,.0f}"),
         ("share of the time that the client itself was at work", f"{load.busy:.0%}"),
     ):  # fmt: skip

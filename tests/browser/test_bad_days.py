@@ -186,7 +186,7 @@ def test_a_lost_answer_to_joining_locks_nobody_out(participant, invited):
     page.get_by_role("button", name="Join this campaign").click()
     expect(page.get_by_text("the server has not confirmed it yet")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("the server has not confirmed it yet")).to_be_hidden(timeout=15_000)
+    expect(page.get_by_text("the server has not confirmed it yet")).to_be_hidden(timeout=60_000)
     phone.send("1", "2", "3")
     expect(delivered(page)).to_be_visible()
     assert lost[0] == 201

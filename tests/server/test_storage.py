@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -130,7 +131,9 @@ def with_writer(engine, use, **options):
         finally:
             await writer.close()
 
-    return asyncio.run(main())
+    # In a thread of its own: the tests in a browser may have left an event loop in this one.
+    with ThreadPoolExecutor(1) as elsewhere:
+        return elsewhere.submit(asyncio.run, main()).result()
 
 
 def count(engine, table):

@@ -22,7 +22,7 @@ from sottovoce.server.storage.migrations import migrate
 _KEEP_ALIVE_SECONDS = 20
 _BACKLOG = 2048
 # The writer asks for the interpreter's lock after every call to the database; by default it might wait 5 ms each time.
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.001
 _M_MMAP_THRESHOLD, _LARGE_ARRAY = -3, 1 << 18
 _COLLECTIONS = (20_000, 20, 20)  # reports come and go by the thousand, and none of them is a cycle
 

@@ -17,6 +17,12 @@ from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.tables import participants, readings
 
 _ROWS_AT_ONCE = 20_000
+_PARTICIPANTS_AT_ONCE = 500
+_AS_TEXT = (
+    "SELECT group_concat(participant_key || ' ' || place || ' ' || value, ' ') FROM ("
+    "SELECT participant_key, place, value FROM readings "
+    "WHERE campaign_key = ? AND participant_key BETWEEN ? AND ? ORDER BY participant_key, place)"
+)
 # Binary COPY: a count of fields, then length and content of each, all big-endian.
 _COPY_HEADER, _COPY_TRAILER = 19, 2
 _COPY_ROW = np.dtype(
@@ -52,13 +58,7 @@ def load_readings(connection: Connection, campaign_key: int) -> Readings:
     """All readings of a campaign, in the order of participants and tasks."""
     if connection.dialect.name == "postgresql":
         return _copy(connection, campaign_key)
-    found = (
-        select(readings.c.participant_key, readings.c.place, readings.c.value)
-        .where(readings.c.campaign_key == campaign_key)
-        .order_by(readings.c.participant_key, readings.c.place)
-    )
-    parts = [_columns(rows) for rows in connection.execute(found).partitions(_ROWS_AT_ONCE)]
-    return Readings(*np.concatenate(parts, axis=1)) if parts else NO_READINGS
+    return _gathered(connection, campaign_key)
 
 
 def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
@@ -85,6 +85,22 @@ def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
 
 def _columns(rows: Sequence[Iterable[int]]) -> NDArray[np.int64]:
     return np.fromiter(chain.from_iterable(rows), np.int64, 3 * len(rows)).reshape(-1, 3).T
+
+
+def _gathered(connection: Connection, campaign_key: int) -> Readings:
+    """From SQLite, which writes the numbers of many participants into one text.
+
+    As rows, each would need the interpreter's lock, and requests would wait for results to be computed.
+    """
+    keys = select(participants.c.key).where(participants.c.campaign_key == campaign_key).order_by(participants.c.key)
+    everybody = connection.execute(keys).scalars().all()
+    parts = [_NONE]
+    for place in range(0, len(everybody), _PARTICIPANTS_AT_ONCE):
+        some = everybody[place : place + _PARTICIPANTS_AT_ONCE]
+        text = connection.exec_driver_sql(_AS_TEXT, (campaign_key, some[0], some[-1])).scalar()
+        if text is not None:
+            parts.append(np.fromstring(text, np.int64, sep=" "))
+    return Readings(*np.concatenate(parts).reshape(-1, 3).T)
 
 
 def _copy(connection: Connection, campaign_key: int) -> Readings:
