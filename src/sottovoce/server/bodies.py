@@ -22,12 +22,16 @@ class RequestBody(BaseModel):
 async def json_bytes(request: Request, *, required: bool = True) -> bytes:
     """The body of a request that says that it is JSON."""
     content = await request.body()
-    if not content and not required:
-        return content
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content or required:
+        require_json(request.headers.get("content-type", ""))
+    return content
+
+
+def require_json(header: str) -> None:
+    """Refuse what does not say that it is JSON."""
+    kind = header.partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem("unsupported_media_type", f"content type {kind[:60]!r}: it must be application/json")
-    return content
 
 
 def body_of(model: type[M], *, required: bool = True) -> Callable[[Request], Coroutine[Any, Any, M]]:

@@ -15,14 +15,21 @@ class _Bearer(HTTPBearer):
     """The token of a request; unlike its base, it tells what is missing as a problem."""
 
     async def __call__(self, request: Request) -> str:  # type: ignore[override]
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            raise Problem("unauthorised", "the Authorization header: it must be there, as Bearer and a token")
-        return token.strip()
+        return bearer_token(request.headers.get("authorization", ""))
 
 
-bearer = _Bearer(scheme_name="participant", description="The token that enrolment gave to a participant.")
-ParticipantToken = Annotated[str, Depends(bearer)]
+def bearer_token(header: str) -> str:
+    """The token in an Authorization header."""
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Problem("unauthorised", "the Authorization header: it must be there, as Bearer and a token")
+    return token.strip()
+
+
+ParticipantToken = Annotated[
+    str,
+    Depends(_Bearer(scheme_name="participant", description="The token that enrolment gave to a participant.")),
+]
 OperatorToken = Annotated[str, Depends(_Bearer(scheme_name="operator", description="The token of an operator."))]
 
 
