@@ -218,3 +218,8 @@ def test_a_file_with_nothing_but_a_byte_order_mark_is_empty(tmp_path):
     (tmp_path / "claims.csv").write_bytes(b"\xef\xbb\xbf\n")
     with pytest.raises(NoClaims, match="empty"):
         sv.Claims.read(tmp_path / "claims.csv")
+
+
+def test_a_folder_is_not_told_to_be_missing(tmp_path):
+    with pytest.raises(UnreadableFile, match="it is a folder, and no pack"):
+        sv.Claims.read(tmp_path)

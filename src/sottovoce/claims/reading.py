@@ -143,6 +143,8 @@ class Source:
         if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4"):
             suffixes.pop()
         found = _SUFFIXES.get(suffixes[-1] if suffixes else "")
+        if path.is_dir():
+            raise UnreadableFile(f"{path}: it is a folder, and no pack; name a file of claims, or a pack's folder")
         if not path.is_file():
             raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
         if found is None:
