@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -40,6 +41,40 @@ def test_a_flipped_bit_anywhere_in_any_file_is_found(packed):
                 fit(packed.folder)
         path.write_bytes(whole)
     fit(packed.folder)
+
+
+def test_a_flipped_bit_in_what_describes_a_file_is_told_like_any_other(packed):
+    path = packed.folder / packed.manifest.blocks[0].file
+    whole = path.read_bytes()
+    for place in (*range(0, 700, 3), *range(-700, 0, 3)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 16
+        path.write_bytes(damaged)
+        with pytest.raises(UnreadableFile, match="damaged"):
+            Pack(packed.folder).block(0)
+
+
+def test_after_an_error_no_thread_goes_on_reading(packed):
+    class Slow(Pack):
+        reading = 0
+        read = 0
+
+        def block(self, number):
+            self.reading += 1
+            try:
+                if number == 0:
+                    raise UnreadableFile("the first block is damaged")
+                time.sleep(0.2)
+                self.read += 1
+                return super().block(number)
+            finally:
+                self.reading -= 1
+
+    slow = Slow(packed.folder)
+    with pytest.raises(UnreadableFile, match="the first block"):
+        sv.CRH().fit(DiskEngine(slow, threads=2))
+    assert slow.reading == 0
+    assert slow.read < len(slow.manifest.blocks) - 1  # what had not begun was called off
 
 
 @pytest.mark.parametrize("size", [0, 100, -1])
@@ -111,7 +146,7 @@ def test_a_manifest_that_does_not_fit_is_told(packed, change, words):
         fit(packed.folder)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 1}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 2}'])
 def test_a_manifest_that_is_none_is_told(packed, text):
     (packed.folder / "manifest.json").write_text(text)
     with pytest.raises(UnreadableFile, match="not a manifest"):

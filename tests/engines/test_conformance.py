@@ -102,3 +102,12 @@ def test_the_disk_engine_has_the_same_bits_for_any_number_of_threads(method, tmp
     for fit in others:
         assert fit.truths_.tobytes() == one.truths_.tobytes()
         assert fit.weights_.tobytes() == one.weights_.tobytes()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_block_in_the_order_of_users_gives_the_bits_of_the_order_of_objects(method, tmp_path):
+    claims = sv.worlds.synthetic(90, 60, fill=0.5, seed=7).claims
+    in_memory = METHODS[method](max_iter=4, tol=0).fit(MemoryEngine(claims))
+    on_disk = METHODS[method](max_iter=4, tol=0).fit(DiskEngine(pack_claims(claims, tmp_path / "pack")))
+    assert on_disk.truths_.tobytes() == in_memory.truths_.tobytes()
+    assert on_disk.weights_.tobytes() == in_memory.weights_.tobytes()

@@ -7,7 +7,11 @@ A pack is a folder:
 ``users-*.arrow``, ``objects-*.arrow``
     one row a label, in the order of their numbers, with the number of claims and, for objects, the last round
 ``block-*.arrow``
-    one row an object: the list of its claims, each a user's number and a value
+    all claims of some objects in a row, one row a claim: the user's number, the object's within the block, the value
+
+Claims of a block are in the order of users, and of objects where users are the same. So a pass over them walks through
+all that is known of users from one end to the other, and the few objects of the block stay in the core's own cache. In
+the order of objects each claim would fetch its user from somewhere in memory, which takes longer than all the rest.
 
 All are Arrow files without compression, so a block is mapped into memory and used as it lies there.
 Every file carries the pack's id, so that a block of another pack is not taken for one of this.
@@ -17,6 +21,7 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import secrets
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -27,17 +32,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sottovoce.claims import grouping
 from sottovoce.claims.labels import to_numpy
 from sottovoce.claims.table import Claims
 from sottovoce.claims.writing import arrow_file, whole_file
 from sottovoce.errors import UnreadableFile
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 # Large enough that opening a file costs nothing beside reading it, small enough that a few of them fit everywhere.
 CLAIMS_PER_BLOCK = 1 << 21
-_CLAIM = pa.struct([pa.field("user", pa.int32(), nullable=False), pa.field("value", pa.float64(), nullable=False)])
 _PACK_ID = b"sottovoce.pack"
+# How Arrow writes a pack's id: its length, its digits, a zero.
+_WRITTEN_ID = re.compile(rb"\x10\0\0\0([0-9a-f]{16})\0")
 
 
 @dataclass(frozen=True)
@@ -116,17 +123,22 @@ class Manifest:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Claims of some objects in a row, mapped from a file."""
+    """Claims of some objects in a row, in the order of users, mapped from a file."""
 
     first_object: int
+    n_objects: int
     first_claim: int
-    offsets: NDArray[np.int64]
     users: NDArray[np.int32]
+    objects: NDArray[np.int32]  # from 0
     values: NDArray[np.float64]
 
-    @property
-    def n_objects(self) -> int:
-        return len(self.offsets) - 1
+    @cached_property
+    def by_object(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """The same in the order of objects: where the claims of each begin, users, values."""
+        offsets = grouping.offsets_of(self.objects, self.n_objects)
+        users, values = np.empty_like(self.users), np.empty_like(self.values)
+        grouping.scatter(self.objects, self.users, self.values, offsets, users, values)
+        return offsets, users, values
 
 
 class Pack:
@@ -182,19 +194,17 @@ class Pack:
         """Map a block into memory; it is let go with the last of its arrays."""
         entry = self.manifest.blocks[number]
         batch, content = self._open(entry)
-        _, offsets, _, _, users, _, values = batch.column(0).buffers()
+        if batch.num_rows != entry.claims:
+            raise self._damaged(entry, f"it holds {batch.num_rows:,} claims, not {entry.claims:,}")
         base = pa.py_buffer(content).address
 
-        def array(buffer: pa.Buffer, kind: Any, count: int) -> NDArray[Any]:
+        def array(column: str, kind: Any) -> NDArray[Any]:
             # Straight from the mapping, which is private and may be written to: Arrow's own arrays may not, and
             # every kernel would be compiled a second time for that.
-            return np.frombuffer(content, kind, count, buffer.address - base)
+            return np.frombuffer(content, kind, entry.claims, batch[column].buffers()[1].address - base)
 
-        block = Block(entry.first_object, entry.first_claim, array(offsets, np.int64, entry.objects + 1),
-                      array(users, np.int32, entry.claims), array(values, np.float64, entry.claims))  # fmt: skip
-        if block.offsets[-1] != entry.claims:
-            raise self._damaged(entry, "its lists do not hold the claims that the manifest counts")
-        return block
+        columns = array("user", np.int32), array("object", np.int32), array("value", np.float64)
+        return Block(entry.first_object, entry.objects, entry.first_claim, *columns)
 
     def read_ahead(self, number: int) -> None:
         """Ask the system to bring a block into its cache while something else is computed."""
@@ -214,8 +224,8 @@ class Pack:
         users, values = np.empty(len(self), np.int32), np.empty(len(self))
         for number, entry in enumerate(self.manifest.blocks):
             self.read_ahead(number + 1)
-            block, place = self.block(number), slice(entry.first_claim, entry.first_claim + entry.claims)
-            users[place], values[place] = block.users, block.values
+            place = slice(entry.first_claim, entry.first_claim + entry.claims)
+            _, users[place], values[place] = self.block(number).by_object
         offsets = np.concatenate(([0], self.claims_per_object.cumsum()))
         user_labels, object_labels = (table["label"].combine_chunks() for table in (self.user_table, self.object_table))
         return Claims(offsets, users, values, user_labels, object_labels, self.manifest.skipped, self.noise)
@@ -245,15 +255,13 @@ class Pack:
 
     def _damaged(self, entry: FileEntry, what: str) -> UnreadableFile:
         path = self.folder / entry.file
-        try:
-            with pa.ipc.open_file(str(path)) as file:
-                owner = (file.schema.metadata or {}).get(_PACK_ID, b"").decode()
-        except (pa.ArrowInvalid, OSError):
-            owner = ""
-        if owner and owner != self.manifest.pack:
+        # Arrow writes the id at the beginning and at the end of a file. It is looked for as it is written there: to
+        # have a damaged file taken apart by Arrow is not safe.
+        owners = {found.decode() for found in _WRITTEN_ID.findall(path.read_bytes())}
+        if len(owners) == 1 and self.manifest.pack not in owners:
             return UnreadableFile(
-                f"{path}: it belongs to another pack ({owner}, this one is {self.manifest.pack}): blocks cannot be "
-                "moved between packs; bring back the right file, or pack the claims again"
+                f"{path}: it belongs to another pack ({owners.pop()}, this one is {self.manifest.pack}): blocks cannot "
+                "be moved between packs; bring back the right file, or pack the claims again"
             )
         return UnreadableFile(
             f"{path}: {what}: the file is damaged; bring it back from a copy, or pack the claims again"
@@ -320,7 +328,7 @@ class PackWriter:
                 break
             until = min(until, len(begins) - 1)
             rows = slice(begins[done], begins[until])
-            self._block(begins[done : until + 1] - begins[done], users[rows], values[rows])
+            self._block(objects[rows] - objects[begins[done]], users[rows], values[rows])
             done = until
             if done == len(begins) - 1:
                 break
@@ -329,16 +337,18 @@ class PackWriter:
         if self._rows:
             self._waiting = [(objects[rest], users[rest], values[rest])]
 
-    def _block(self, offsets: NDArray[np.int64], users: NDArray[np.int32], values: NDArray[np.float64]) -> None:
-        claims = pa.StructArray.from_arrays([pa.array(users), pa.array(values)], fields=list(_CLAIM))
-        lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), claims)
-        entry = self._write(f"block-{self.round:03d}-{self._written:05d}.arrow", pa.record_batch({"claims": lists}))
+    def _block(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[np.float64]) -> None:
+        # User and place in one number: NumPy sorts numbers five times as fast as it finds their order.
+        order = np.sort(users.astype(np.int64) << 32 | np.arange(len(users))) & 0xFFFFFFFF
+        columns = {"user": users[order], "object": objects[order], "value": values[order]}
+        entry = self._write(f"block-{self.round:03d}-{self._written:05d}.arrow", pa.record_batch(columns))
         self._written += 1
+        n_objects = int(objects[-1]) + 1
         self.blocks.append(
-            BlockEntry(**asdict(entry), first_object=self._objects, objects=len(offsets) - 1,
+            BlockEntry(**asdict(entry), first_object=self._objects, objects=n_objects,
                        first_claim=self._claims, claims=len(users))
         )  # fmt: skip
-        self._objects, self._claims = self._objects + len(offsets) - 1, self._claims + len(users)
+        self._objects, self._claims = self._objects + n_objects, self._claims + len(users)
 
     def _write(self, name: str, batch: pa.RecordBatch) -> FileEntry:
         batch = batch.replace_schema_metadata({_PACK_ID: self.pack.encode()})

@@ -35,8 +35,9 @@ class Rows:
 
     @classmethod
     def of(cls, block: Block) -> "Rows":
-        objects = np.repeat(np.arange(block.n_objects), np.diff(block.offsets)) + block.first_object
-        return cls(objects << 32 | block.users, block.values, np.zeros(len(block.values), np.int64))
+        offsets, users, values = block.by_object
+        objects = np.repeat(np.arange(block.n_objects), np.diff(offsets)) + block.first_object
+        return cls(objects << 32 | users, values, np.zeros(len(values), np.int64))
 
     def and_then(self, others: "Rows") -> "Rows":
         return Rows(*(np.concatenate((getattr(self, name), getattr(others, name))) for name in _COLUMNS))

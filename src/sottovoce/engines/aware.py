@@ -16,6 +16,21 @@ DOUBT, GROSS = 16.0, 64.0
 BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 
 
+@njit(nogil=True, cache=True, inline="always")
+def trusted(far, tail):
+    """Which share of a reading's weight counts for the truth, and which of its square for its user."""
+    kept = bounded = 1.0
+    if far > DOUBT:
+        trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
+        kept = trust * trust
+        if far > BOUND:
+            trust = max((SLIP - far) / (SLIP - BOUND), 0.0)
+            bounded = (ACCIDENT + (BOUND - ACCIDENT) * trust) / far
+    if tail > 0:
+        kept *= (1 + tail) / (1 + tail * far)
+    return kept, bounded
+
+
 @njit(nogil=True, cache=True)
 def sweep_normal(
     first, last, offsets, users, values, weights, center, unit, spread, known, tail, old, new,
@@ -37,16 +52,7 @@ def sweep_normal(
             w = weights[np.uint64(who[i])]
             value = (claimed[i] - middle) * scale
             far = w * (value - before) ** 2
-            kept = 1.0
-            bounded[i] = 1.0
-            if far > DOUBT:
-                trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
-                kept = trust * trust
-                if far > BOUND:
-                    trust = max((SLIP - far) / (SLIP - BOUND), 0.0)
-                    bounded[i] = (ACCIDENT + (BOUND - ACCIDENT) * trust) / far
-            if tail > 0:
-                kept *= (1 + tail) / (1 + tail * far)
+            kept, bounded[i] = trusted(far, tail)
             w *= kept
             total += w * value
             weight += w
@@ -76,6 +82,22 @@ def _between(table, row, column, f, g):
     return low * (1 - g) + high * g
 
 
+@njit(nogil=True, cache=True, inline="always")
+def looked_up(table, inliers, cell, place, size):
+    """Weight of a reading of this size, in steps of the table, and the share of it that is no gross error."""
+    last_column = table.shape[1] - 2.0
+    beyond = 1.0
+    if size > last_column:  # far out, weights fall with the square of the size
+        beyond = (last_column / size) ** 2
+        size = last_column
+    column = np.uint64(size)
+    f, row = size - column, np.uint64(cell)
+    return (
+        _between(table, row, column, f, place) * beyond,
+        _between(inliers, row, column, f, place) * beyond,
+    )
+
+
 @njit(nogil=True, cache=True)
 def sweep_fresh(
     first, last, offsets, users, values, cells, places, information, table, inliers, step, center,
@@ -87,7 +109,6 @@ def sweep_fresh(
     over information), which may leap over it.
     """
     move = 0.0
-    last_column = table.shape[1] - 2.0
     longest = 0
     for n in range(first, last):
         longest = max(longest, offsets[n + 1] - offsets[n])
@@ -101,16 +122,7 @@ def sweep_fresh(
         for i in range(len(claimed)):
             user = np.uint64(who[i])
             value = claimed[i] - middle
-            size = abs(value - before) / step
-            beyond = 1.0
-            if size > last_column:  # far out, weights fall with the square of the size
-                beyond = (last_column / size) ** 2
-                size = last_column
-            column = np.uint64(size)
-            f, g = size - column, places[user]
-            row = np.uint64(cells[user])
-            w = _between(table, row, column, f, g) * beyond
-            share[i] = _between(inliers, row, column, f, g) * beyond
+            w, share[i] = looked_up(table, inliers, cells[user], places[user], abs(value - before) / step)
             total += w * (value - before)
             weight += w
             told += information[user]

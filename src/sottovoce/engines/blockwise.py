@@ -21,9 +21,9 @@ from sottovoce.engines import operations
 from sottovoce.engines.base import AwareStep, AwareSweep, Floats, Step
 from sottovoce.engines.operations import Arrays, Given, Operation
 
-# More runs than this would not keep more threads busy, and each fills and adds up a table of users.
+# More runs than this would not keep more threads busy, and each has sums by user of its own to be added up.
 _RUNS = 32
-_TABLE_BYTES = 1 << 27
+_SUMS_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +53,14 @@ class Part:
 
 def compute(blocks: Iterable[Block], work: Work) -> Part:
     """Do the work for blocks in a row; its arrays by object begin with the first block's first object."""
-    # What is known of a user and what is summed for him lie side by side: fetching the one brings the other into the
-    # cache, where tables apart would miss it twice for every claim.
-    table = np.zeros((work.n_users, len(work.by_user) + work.sums))
-    for column, array in enumerate(work.by_user):
-        table[:, column] = array
-    columns = tuple(table.T)
-    by_user, sums = columns[: len(work.by_user)], columns[len(work.by_user) :]
+    sums = tuple(np.zeros(work.n_users) for _ in range(work.sums))
     found: list[Arrays] = []
     move, first = 0.0, None
     for block in blocks:
         first = block.first_object if first is None else first
         place = slice(block.first_object - first, block.first_object - first + block.n_objects)
         mine = tuple(array[place] for array in work.by_object)
-        arrays, moved = work.operation(block, Given(mine, by_user, work.constants, sums))
+        arrays, moved = work.operation(block, Given(mine, work.by_user, work.constants, sums))
         found.append(arrays)
         move = max(move, moved)
     return Part(tuple(np.concatenate(parts) for parts in zip(*found, strict=True)), sums, move)
@@ -89,7 +83,7 @@ class BlockwiseEngine(ABC):
     def runs(self) -> list[range]:
         """Numbers of the blocks that are computed one after the other into the same sums."""
         blocks = len(self.pack.manifest.blocks)
-        runs = min(blocks, _RUNS, max(2, _TABLE_BYTES // (16 * self.n_users)))
+        runs = min(blocks, _RUNS, max(2, _SUMS_BYTES // (16 * self.n_users)))
         edges = [blocks * run // runs for run in range(runs + 1)]
         return [range(first, last) for first, last in pairwise(edges)]
 

@@ -1,6 +1,8 @@
 """The disk engine: streams blocks that together may be larger than memory."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 
 from sottovoce.claims.blocks import Block, Pack
 from sottovoce.engines.blockwise import BlockwiseEngine, Part, Work, compute
@@ -24,7 +26,17 @@ class DiskEngine(BlockwiseEngine):
 
         if self.threads == 1:
             return map(over, self.runs)
-        return pool(self.threads).map(over, self.runs)
+        return self._in_threads(over)
+
+    def _in_threads(self, over: Callable[[range], Part]) -> Iterator[Part]:
+        waiting = deque(pool(self.threads).submit(over, run) for run in self.runs)
+        try:
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # after an error no thread goes on reading the pack: its files may be put right, or away
+            for run in waiting:
+                run.cancel()
+            wait(waiting)
 
     def _stream(self, run: range) -> Iterator[Block]:
         for number in run:

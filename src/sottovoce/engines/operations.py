@@ -1,4 +1,7 @@
-"""What can be done with one block of claims, by the kernels that the memory engine uses too.
+"""What can be done with one block of claims.
+
+Iterations take the claims as they lie in the block, in the order of users; what is done only once, and weighted
+medians, put them in the order of objects first, and then use the kernels that the memory engine uses too.
 
 Every operation is a function of this module, so that it can be sent to another process by name. It takes a block and
 what is `Given` with it, and gives arrays (mostly one entry an object) and the largest move of a truth.
@@ -12,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims.blocks import Block
-from sottovoce.engines import aware, kernels
+from sottovoce.engines import aware, by_user, kernels
 from sottovoce.engines.base import Floats
 
 Arrays = tuple[NDArray[Any], ...]
@@ -49,7 +52,7 @@ def deviations(block: Block, given: Given) -> tuple[Arrays, float]:
 def score(block: Block, given: Given) -> tuple[Arrays, float]:
     center, unit, scaled = given.by_object
     (absolute,), (losses,) = given.constants, given.sums
-    kernels.score_objects(*_rows(block), center, unit, absolute, scaled, losses)
+    by_user.score(*_claims(block), center, unit, absolute, scaled, losses)
     return (), 0.0
 
 
@@ -57,8 +60,8 @@ def sweep_means(block: Block, given: Given) -> tuple[Arrays, float]:
     center, unit, spread, old = given.by_object
     prior_weight, prior_mean = given.constants
     (weights,), (losses,), (new,) = given.by_user, given.sums, _new(block, 1)
-    move = kernels.sweep_means(
-        *_rows(block), weights, center, unit, spread, prior_weight, prior_mean, old, new, losses
+    move = by_user.sweep_means(
+        *_claims(block), weights, center, unit, spread, prior_weight, prior_mean, old, new, losses
     )  # fmt: skip
     return (new,), move
 
@@ -69,7 +72,7 @@ def sweep_medians(block: Block, given: Given) -> tuple[Arrays, float]:
     order = np.empty(len(block.values), np.int32)
     kernels.order_by_value(*_numbers(block), order)
     move = kernels.weighted_medians(*_rows(block), order, weights, center, unit, spread, old, new, scaled)
-    kernels.score_objects(*_rows(block), center, unit, True, scaled, losses)
+    by_user.score(*_claims(block), center, unit, True, scaled, losses)
     return (new,), move
 
 
@@ -77,8 +80,8 @@ def sweep_normal(block: Block, given: Given) -> tuple[Arrays, float]:
     center, unit, spread, known, old = given.by_object
     (weights,), (tail,), (squares, counts) = given.by_user, given.constants, given.sums
     new, precision, misfit = _new(block, 3)
-    move = aware.sweep_normal(
-        *_rows(block), weights, center, unit, spread, known, tail, old, new, precision, misfit, squares, counts
+    move = by_user.sweep_normal(
+        *_claims(block), weights, center, unit, spread, known, tail, old, new, precision, misfit, squares, counts
     )
     return (new, precision, misfit), move
 
@@ -88,8 +91,8 @@ def sweep_fresh(block: Block, given: Given) -> tuple[Arrays, float]:
     cells, places, information = given.by_user
     (table, inliers, step), (squares, counts) = given.constants, given.sums
     new, precision = _new(block, 2)
-    move = aware.sweep_fresh(
-        *_rows(block), cells, places, information, table, inliers, step, center, spread, known, old, new, precision,
+    move = by_user.sweep_fresh(
+        *_claims(block), cells, places, information, table, inliers, step, center, spread, known, old, new, precision,
         squares, counts,
     )  # fmt: skip
     return (new, precision), move
@@ -109,13 +112,15 @@ def weighted_squares(block: Block, given: Given) -> tuple[Arrays, float]:
 
 def object_sums(block: Block, given: Given) -> tuple[Arrays, float]:
     (factor,), (out,) = given.by_user, _new(block, 1)
-    kernels.object_sums(0, block.n_objects, block.offsets, block.users, factor, out)
+    offsets, users, _ = block.by_object
+    kernels.object_sums(0, block.n_objects, offsets, users, factor, out)
     return (out,), 0.0
 
 
 def user_sums(block: Block, given: Given) -> tuple[Arrays, float]:
     (factor,), (sums,) = given.by_object, given.sums
-    kernels.user_sums(0, block.n_objects, block.offsets, block.users, factor, sums)
+    offsets, users, _ = block.by_object
+    kernels.user_sums(0, block.n_objects, offsets, users, factor, sums)
     return (), 0.0
 
 
@@ -130,17 +135,23 @@ def sample(block: Block, given: Given) -> tuple[Arrays, float]:
     """Every so many-th of all claims: object, user, residual."""
     (truths,), (stride,) = given.by_object, given.constants
     places = np.arange(-block.first_claim % stride, len(block.values), stride)
-    objects = np.searchsorted(block.offsets, places, "right") - 1
-    return (objects + block.first_object, block.users[places], block.values[places] - truths[objects]), 0.0
+    offsets, users, values = block.by_object
+    objects = np.searchsorted(offsets, places, "right") - 1
+    return (objects + block.first_object, users[places], values[places] - truths[objects]), 0.0
+
+
+def _claims(block: Block) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
+    return block.users, block.objects, block.values
 
 
 def _rows(block: Block) -> tuple[int, int, NDArray[np.int64], NDArray[np.int32], Floats]:
-    """How kernels see a whole block."""
-    return 0, block.n_objects, block.offsets, block.users, block.values
+    """How kernels see a whole block, object by object."""
+    return 0, block.n_objects, *block.by_object
 
 
 def _numbers(block: Block) -> tuple[int, int, NDArray[np.int64], Floats]:
-    return 0, block.n_objects, block.offsets, block.values
+    offsets, _, values = block.by_object
+    return 0, block.n_objects, offsets, values
 
 
 def _new(block: Block, count: int) -> Arrays:
