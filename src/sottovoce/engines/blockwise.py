@@ -48,22 +48,19 @@ class Part:
 
     arrays: Arrays
     sums: Arrays
-    move: float
 
 
 def compute(blocks: Iterable[Block], work: Work) -> Part:
     """Do the work for blocks in a row; its arrays by object begin with the first block's first object."""
     sums = tuple(np.zeros(work.n_users) for _ in range(work.sums))
     found: list[Arrays] = []
-    move, first = 0.0, None
+    first = None
     for block in blocks:
         first = block.first_object if first is None else first
         place = slice(block.first_object - first, block.first_object - first + block.n_objects)
         mine = tuple(array[place] for array in work.by_object)
-        arrays, moved = work.operation(block, Given(mine, work.by_user, work.constants, sums))
-        found.append(arrays)
-        move = max(move, moved)
-    return Part(tuple(np.concatenate(parts) for parts in zip(*found, strict=True)), sums, move)
+        found.append(work.operation(block, Given(mine, work.by_user, work.constants, sums)))
+    return Part(tuple(np.concatenate(parts) for parts in zip(*found, strict=True)), sums)
 
 
 class BlockwiseEngine(ABC):
@@ -143,11 +140,9 @@ class BlockwiseEngine(ABC):
 
     def sweep(self, step: Step, weights: Floats, truths: Floats) -> tuple[Floats, Floats, float]:
         operation = operations.sweep_means if step.average == "mean" else operations.sweep_medians
-        (moved,), (losses,), move = self._pass(
-            operation, (step.center, step.unit, step.spread, truths), (weights,),
-            (step.prior_weight, step.prior_mean), sums=1,
-        )  # fmt: skip
-        return moved, losses, move
+        prior = step.prior_weight, step.prior_mean
+        (moved,), (losses,) = self._pass(operation, (step.center, step.unit), (weights,), prior, sums=1)
+        return moved, losses, _largest_move(moved, truths, step.spread)
 
     def precision(self, truths: Floats, weights: Floats) -> tuple[Floats, Floats]:
         effective, variance = self._pass(operations.precision, (truths,), (weights,))[0]
@@ -159,17 +154,18 @@ class BlockwiseEngine(ABC):
         if isinstance(quality, tuple):
             look = step.lookup
             assert look is not None, "places of users are places in a lookup"
-            (moved, precision), sums, move = self._pass(
-                operations.sweep_fresh, (step.center, step.spread, step.known, truths), quality,
+            (moved, precision), sums = self._pass(
+                operations.sweep_fresh, (step.center, step.known, truths), quality,
                 (look.table, look.inliers, look.step), sums=2,
             )  # fmt: skip
             misfit = np.ones(self.n_objects)  # units are not learnt where noise is fresh
         else:
-            (moved, precision, misfit), sums, move = self._pass(
-                operations.sweep_normal, (step.center, step.unit, step.spread, step.known, truths), (quality,),
+            (moved, precision, misfit), sums = self._pass(
+                operations.sweep_normal, (step.center, step.unit, step.known, truths), (quality,),
                 (step.tail,), sums=2,
             )  # fmt: skip
         squares, counts = sums
+        move = _largest_move(moved, truths, step.spread)
         return AwareSweep(moved, precision, misfit, squares, counts, move)
 
     def weighted_squares(self, truths: Floats, factor: Floats) -> Floats:
@@ -197,14 +193,16 @@ class BlockwiseEngine(ABC):
         by_user: Arrays = (),
         constants: tuple[Any, ...] = (),
         sums: int = 0,
-    ) -> tuple[Arrays, Arrays, float]:
-        """Arrays of all blocks in a row, sums by user of all blocks, and the largest move."""
+    ) -> tuple[Arrays, Arrays]:
+        """Arrays of all blocks in a row, and sums by user of all blocks."""
         totals = tuple(np.zeros(self.n_users) for _ in range(sums))
         found: list[Arrays] = []
-        move = 0.0
         for part in self.map(Work(operation, self.n_users, by_object, by_user, constants, sums)):
             found.append(part.arrays)
             for total, sum_here in zip(totals, part.sums, strict=True):
                 total += sum_here
-            move = max(move, part.move)
-        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True)), totals, move
+        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True)), totals
+
+
+def _largest_move(moved: Floats, truths: Floats, spread: Floats) -> float:
+    return float((np.abs(moved - truths) / spread).max())

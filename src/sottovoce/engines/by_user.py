@@ -24,10 +24,9 @@ def score(users, objects, values, center, unit, absolute, truths, losses):
 
 @njit(nogil=True, cache=True)
 def sweep_means(
-    users, objects, values, weights, center, unit, spread, prior_weight, prior_mean, old, new, losses
+    users, objects, values, weights, center, unit, prior_weight, prior_mean, new, losses
 ):  # fmt: skip
-    """Weighted means, and squared losses added to their users. Returns the largest move."""
-    move = 0.0
+    """Weighted means, and squared losses added to their users."""
     truth, weight = np.full(len(new), prior_weight * prior_mean), np.full(len(new), prior_weight)
     for i in range(len(values)):
         n = np.uint64(objects[i])
@@ -37,17 +36,14 @@ def sweep_means(
     for n in range(len(new)):
         truth[n] /= weight[n]
         new[n] = center[n] + truth[n] / unit[n]
-        move = max(move, abs(new[n] - old[n]) / spread[n])
     score(users, objects, values, center, unit, False, truth, losses)
-    return move
 
 
 @njit(nogil=True, cache=True)
 def sweep_normal(
-    users, objects, values, weights, center, unit, spread, known, tail, old, new, precision, misfit, sums, counts
+    users, objects, values, weights, center, unit, known, tail, old, new, precision, misfit, sums, counts
 ):  # fmt: skip
     """Truths, their precision, each object's mean weighted square, and the squares and counts added to their users."""
-    move = 0.0
     before = (old - center) * unit
     truth, weight, uncertain, claims = np.zeros(len(new)), np.zeros(len(new)), np.empty(len(new)), np.zeros(len(new))
     bounded = np.empty(len(values))
@@ -64,7 +60,6 @@ def sweep_normal(
         uncertain[n] = 0.0 if known[n] else 1 / weight[n]
         new[n] = center[n] + truth[n] / unit[n]
         precision[n] = weight[n] * unit[n] * unit[n]
-        move = max(move, abs(new[n] - old[n]) / spread[n])
         misfit[n] = 0.0
     for i in range(len(values)):
         n, user = np.uint64(objects[i]), np.uint64(users[i])
@@ -75,16 +70,14 @@ def sweep_normal(
         misfit[n] += weights[user] * loss
         claims[n] += 1
     misfit /= claims
-    return move
 
 
 @njit(nogil=True, cache=True)
 def sweep_fresh(
-    users, objects, values, cells, places, information, table, inliers, step, center, spread, known, old, new,
+    users, objects, values, cells, places, information, table, inliers, step, center, known, old, new,
     precision, sums, counts,
 ):  # fmt: skip
     """The same with weights looked up."""
-    move = 0.0
     before = old - center
     truth, weight, uncertain = np.zeros(len(new)), np.zeros(len(new)), np.empty(len(new))
     share = np.empty(len(values))
@@ -101,10 +94,8 @@ def sweep_fresh(
         truth[n] = before[n] if known[n] else before[n] + 2 * truth[n] / (weight[n] + told)
         uncertain[n] = 0.0 if known[n] else 1 / told
         new[n] = center[n] + truth[n]
-        move = max(move, abs(new[n] - old[n]) / spread[n])
     for i in range(len(values)):
         n, user = np.uint64(objects[i]), np.uint64(users[i])
         residual = values[i] - center[n] - truth[n]
         sums[user] += share[i] * (residual * residual + uncertain[n])
         counts[user] += share[i]
-    return move

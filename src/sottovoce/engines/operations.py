@@ -4,7 +4,7 @@ Iterations take the claims as they lie in the block, in the order of users; what
 medians, put them in the order of objects first, and then use the kernels that the memory engine uses too.
 
 Every operation is a function of this module, so that it can be sent to another process by name. It takes a block and
-what is `Given` with it, and gives arrays (mostly one entry an object) and the largest move of a truth.
+what is `Given` with it, and gives arrays, mostly one entry an object.
 """
 
 from collections.abc import Callable
@@ -31,113 +31,112 @@ class Given:
     sums: Arrays  # by user: the operation adds to them
 
 
-Operation = Callable[[Block, Given], tuple[Arrays, float]]
+Operation = Callable[[Block, Given], Arrays]
 
 
-def plain(block: Block, given: Given) -> tuple[Arrays, float]:
+def plain(block: Block, given: Given) -> Arrays:
     """Means, medians and spreads."""
     means, medians, spreads = _new(block, 3)
     kernels.means(*_numbers(block), means)
     kernels.medians(*_numbers(block), medians)
     kernels.spreads(*_numbers(block), means, spreads)
-    return (means, medians, spreads), 0.0
+    return means, medians, spreads
 
 
-def deviations(block: Block, given: Given) -> tuple[Arrays, float]:
+def deviations(block: Block, given: Given) -> Arrays:
     (center,), (out,) = given.by_object, _new(block, 1)
     kernels.deviations(*_numbers(block), center, out)
-    return (out,), 0.0
+    return (out,)
 
 
-def score(block: Block, given: Given) -> tuple[Arrays, float]:
+def score(block: Block, given: Given) -> Arrays:
     center, unit, scaled = given.by_object
     (absolute,), (losses,) = given.constants, given.sums
     by_user.score(*_claims(block), center, unit, absolute, scaled, losses)
-    return (), 0.0
+    return ()
 
 
-def sweep_means(block: Block, given: Given) -> tuple[Arrays, float]:
-    center, unit, spread, old = given.by_object
+def sweep_means(block: Block, given: Given) -> Arrays:
+    center, unit = given.by_object
     prior_weight, prior_mean = given.constants
     (weights,), (losses,), (new,) = given.by_user, given.sums, _new(block, 1)
-    move = by_user.sweep_means(
-        *_claims(block), weights, center, unit, spread, prior_weight, prior_mean, old, new, losses
-    )  # fmt: skip
-    return (new,), move
+    by_user.sweep_means(*_claims(block), weights, center, unit, prior_weight, prior_mean, new, losses)
+    return (new,)
 
 
-def sweep_medians(block: Block, given: Given) -> tuple[Arrays, float]:
-    center, unit, spread, old = given.by_object
+def sweep_medians(block: Block, given: Given) -> Arrays:
+    center, unit = given.by_object
     (weights,), (losses,), (new, scaled) = given.by_user, given.sums, _new(block, 2)
     order = np.empty(len(block.values), np.int32)
     kernels.order_by_value(*_numbers(block), order)
-    move = kernels.weighted_medians(*_rows(block), order, weights, center, unit, spread, old, new, scaled)
+    ones = np.ones(block.n_objects)
+    kernels.weighted_medians(*_rows(block), order, weights, center, unit, ones, center, new, scaled)
     by_user.score(*_claims(block), center, unit, True, scaled, losses)
-    return (new,), move
+    return (new,)
 
 
-def sweep_normal(block: Block, given: Given) -> tuple[Arrays, float]:
-    center, unit, spread, known, old = given.by_object
+def sweep_normal(block: Block, given: Given) -> Arrays:
+    center, unit, known, old = given.by_object
     (weights,), (tail,), (squares, counts) = given.by_user, given.constants, given.sums
     new, precision, misfit = _new(block, 3)
-    move = by_user.sweep_normal(
-        *_claims(block), weights, center, unit, spread, known, tail, old, new, precision, misfit, squares, counts
+    by_user.sweep_normal(
+        *_claims(block), weights, center, unit, known, tail, old, new, precision, misfit, squares, counts
     )
-    return (new, precision, misfit), move
+    return new, precision, misfit
 
 
-def sweep_fresh(block: Block, given: Given) -> tuple[Arrays, float]:
-    center, spread, known, old = given.by_object
+def sweep_fresh(block: Block, given: Given) -> Arrays:
+    center, known, old = given.by_object
     cells, places, information = given.by_user
     (table, inliers, step), (squares, counts) = given.constants, given.sums
     new, precision = _new(block, 2)
-    move = by_user.sweep_fresh(
-        *_claims(block), cells, places, information, table, inliers, step, center, spread, known, old, new, precision,
+    by_user.sweep_fresh(
+        *_claims(block), cells, places, information, table, inliers, step, center, known, old, new, precision,
         squares, counts,
     )  # fmt: skip
-    return (new, precision), move
+    return new, precision
 
 
-def precision(block: Block, given: Given) -> tuple[Arrays, float]:
+def precision(block: Block, given: Given) -> Arrays:
     (truths,), (weights,), (effective, variance) = given.by_object, given.by_user, _new(block, 2)
     kernels.precision(*_rows(block), weights, truths, effective, variance)
-    return (effective, variance), 0.0
+    return effective, variance
 
 
-def weighted_squares(block: Block, given: Given) -> tuple[Arrays, float]:
+def weighted_squares(block: Block, given: Given) -> Arrays:
     (truths,), (factor,), (out,) = given.by_object, given.by_user, _new(block, 1)
     aware.weighted_squares(*_rows(block), truths, factor, out)
-    return (out,), 0.0
+    return (out,)
 
 
-def object_sums(block: Block, given: Given) -> tuple[Arrays, float]:
+def object_sums(block: Block, given: Given) -> Arrays:
     (factor,), (out,) = given.by_user, _new(block, 1)
     offsets, users, _ = block.by_object
     kernels.object_sums(0, block.n_objects, offsets, users, factor, out)
-    return (out,), 0.0
+    return (out,)
 
 
-def user_sums(block: Block, given: Given) -> tuple[Arrays, float]:
+def user_sums(block: Block, given: Given) -> Arrays:
     (factor,), (sums,) = given.by_object, given.sums
     offsets, users, _ = block.by_object
     kernels.user_sums(0, block.n_objects, offsets, users, factor, sums)
-    return (), 0.0
+    return ()
 
 
-def weighted_means(block: Block, given: Given) -> tuple[Arrays, float]:
+def weighted_means(block: Block, given: Given) -> Arrays:
     (center,), (weights,), (new, scaled) = given.by_object, given.by_user, _new(block, 2)
     ones = np.ones(block.n_objects)
     kernels.weighted_means(*_rows(block), weights, center, ones, ones, 0.0, 0.0, center, new, scaled)
-    return (new,), 0.0
+    return (new,)
 
 
-def sample(block: Block, given: Given) -> tuple[Arrays, float]:
+def sample(block: Block, given: Given) -> Arrays:
     """Every so many-th of all claims: object, user, residual."""
     (truths,), (stride,) = given.by_object, given.constants
     places = np.arange(-block.first_claim % stride, len(block.values), stride)
     offsets, users, values = block.by_object
     objects = np.searchsorted(offsets, places, "right") - 1
-    return (objects + block.first_object, users[places], values[places] - truths[objects]), 0.0
+    return (objects + block.first_object, users[places], values[places] - truths[objects])
 
 
 def _claims(block: Block) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:

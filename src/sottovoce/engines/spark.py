@@ -137,7 +137,7 @@ def _sum(outcomes: list[Outcome]) -> Outcome:
         for total, more in zip(sums, part.sums, strict=True):
             total += more
     arrays = tuple(np.concatenate(found) for found in zip(*(part.arrays for part in parts), strict=True))
-    return Part(arrays, sums, max(part.move for part in parts))
+    return Part(arrays, sums)
 
 
 def _of_block(shared: "Broadcast[tuple[Source, Work]]", given: tuple[int, Arrays]) -> Numbered:

@@ -64,6 +64,8 @@ def start(master: str, heap: int) -> "SparkContext":
         ("spark.task.maxDirectResultSize", "64m"),  # larger ones take a detour by a store of blocks
         ("spark.driver.maxResultSize", "0"),  # the engine keeps results within its memory itself
         ("spark.rpc.message.maxSize", "1024"),  # MB: a task has the arrays of its block's objects with it
+        # Between Java and its Pythons: on a TCP connection a small task waits 20 ms for an acknowledgement.
+        ("spark.python.unix.domain.socket.enabled", str(hasattr(socket, "AF_UNIX")).lower()),
     ])  # fmt: skip
     if heap > 1 << 30:  # Spark's own default
         conf.set("spark.driver.memory", f"{heap >> 20}m")
