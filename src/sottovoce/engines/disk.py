@@ -12,7 +12,7 @@ from sottovoce.engines.memory import pool, usual_threads
 class DiskEngine(BlockwiseEngine):
     """Passes over the blocks of a pack, each mapped into memory while it is computed and let go after.
 
-    The next block is read ahead meanwhile. In memory are arrays by user and by object, a table of users for each run
+    The next block is read ahead meanwhile. In memory are arrays by user and by object, sums by user for each run
     of blocks, and as many blocks as there are threads.
     """
 
