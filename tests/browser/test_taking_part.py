@@ -145,10 +145,11 @@ def test_what_is_sent_follows_the_law(participant, invited, noise):
         """async ([noise, tasks]) => {
             const worker = new Worker("noise-worker.js", { type: "module" });
             const readings = new Map(tasks.map(({ id }) => [id, "50"]));
-            const draw = () => new Promise((done) => {
+            const draw = () => new Promise((done, failed) => {
+                worker.onerror = ({ message }) => failed(new Error(message));
                 const { port1, port2 } = new MessageChannel();
                 port1.onmessage = ({ data }) => done(data.map(({ value }) => Number(value)));
-                worker.postMessage({ noise, tasks, readings }, [port2]);
+                worker.postMessage([noise, tasks, readings], [port2]);
             });
             const draws = [];
             for (let release = 0; release < 400; release += 1) draws.push(await draw());

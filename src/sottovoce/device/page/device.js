@@ -84,9 +84,9 @@ export function enrol(campaign) {
 // Started with the page, so that both are of the same version.
 const worker = new Worker(new URL("noise-worker.js", import.meta.url), { type: "module" });
 
-function drawn(noise, tasks, readings) {
+function drawn(...asked) {
   const { port1, port2 } = new MessageChannel();
-  worker.postMessage({ noise, tasks, readings }, [port2]);
+  worker.postMessage(asked, [port2]);
   return new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
 }
 

@@ -13,7 +13,7 @@ export const texts = {
   loading: "Looking at your invitation…",
   insecure: [
     "This page cannot protect you here",
-    "It came over a connection that is not encrypted. Browsers then refuse to check what the link promises, so you cannot join or send from here.",
+    "It came over a connection that is not encrypted. Browsers then refuse to check what the link promises, so you cannot join or send.",
     "Open the link with https:// in front, or tell whoever invited you: the server needs a certificate.",
   ],
 
