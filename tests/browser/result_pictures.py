@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 from browser.conftest import FLAGS, PHONE, chromium  # noqa: E402
+from hallways import HALLWAY_CLAIMS  # noqa: E402
 from server_under_test import OPERATOR_TOKEN, RunningServer  # noqa: E402
 
 DOCS = HERE.parents[1] / "docs"
@@ -28,23 +29,6 @@ HALLS = {
     "Lecture hall A to the laboratories": 88.4, "Main stairs, ground to third floor": 27.3,
     "Bicycle cellar to lifts": 19.6, "Reception to car park": 12.4,
 }  # fmt: skip
-CLAIMS = """who,where,metres
-ann,north hall,24.1
-ann,south hall,18.6
-ann,stairs,6.2
-bob,north hall,23.8
-bob,south hall,18.9
-bob,library,31.0
-cleo,north hall,29.5
-cleo,stairs,8.4
-cleo,library,38.2
-dan,south hall,18.7
-dan,library,30.6
-eve,north hall,24.0
-eve,south hall,18.8
-eve,stairs,6.1
-eve,library,30.8
-"""
 
 
 def shown_in_docs():
@@ -76,7 +60,7 @@ def take(browser, server, folder, wanted=None):
         page.goto(f"{server.url}/c/{campaign}")
         picture(page, f"public-{look}")
         page.goto(f"{server.url}/analyst")
-        payload = {"name": "halls.csv", "mimeType": "text/csv", "buffer": CLAIMS.encode()}
+        payload = {"name": "halls.csv", "mimeType": "text/csv", "buffer": HALLWAY_CLAIMS.encode()}
         page.locator("#claims").set_input_files(payload)
         for name, column in (("user", "who"), ("object", "where"), ("value", "metres")):
             page.locator(f"#{name}").fill(column)

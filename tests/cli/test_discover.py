@@ -97,6 +97,15 @@ def test_bad_input_exits_with_2_and_one_clear_sentence(tmp_path, text, options, 
     assert ran.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "options", [["--level", "95"], ["--out", "t.xls"], ["--weights", "no/w.csv"], ["--plot", "t.gif"]]
+)
+def test_where_results_go_is_looked_at_before_the_work(crowd, tmp_path, options):
+    ran = run("discover", crowd / "claims.csv", "--out", "first.csv", "--checkpoint", "c.arrow", *options, cwd=tmp_path)
+    assert ran.returncode == 2
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("rows", "word"), [("elsewhere,1", "elsewhere"), ("1,1\n1,2", "two truths"), ("1,?", "row 1")])
 def test_bad_truths_are_told(crowd, tmp_path, rows, word):
     (tmp_path / "truth.csv").write_text(f"object,value\n{rows}\n")

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from command import rows_of, run
+from hallways import HALLWAY_CLAIMS
 from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.app import create_app
@@ -28,23 +29,6 @@ from sottovoce.server.console.uploads import parse_parts
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage.tables import metadata
 
-HALLS = """who,where,metres
-ann,north hall,24.1
-ann,south hall,18.6
-ann,stairs,6.2
-bob,north hall,23.8
-bob,south hall,18.9
-bob,library,31.0
-cleo,north hall,29.5
-cleo,stairs,8.4
-cleo,library,38.2
-dan,south hall,18.7
-dan,library,30.6
-eve,north hall,24.0
-eve,south hall,18.8
-eve,stairs,6.1
-eve,library,30.8
-"""
 TRUTHS = "where,metres\nnorth hall,24.0\nlibrary,30.9\n"
 COLUMNS = {"user": "who", "object": "where", "value": "metres"}
 
@@ -58,7 +42,9 @@ class Corner:
         assert answer.status_code == 303, answer.text
         self.token = re.search(r'name="form_token" value="([0-9a-f]+)"', self.client.get("/analyst").text)[1]
 
-    def ask(self, claims=HALLS, name="halls.csv", *, truth=None, methods=("noise-aware",), token=None, **fields):
+    def ask(
+        self, claims=HALLWAY_CLAIMS, name="halls.csv", *, truth=None, methods=("noise-aware",), token=None, **fields
+    ):
         content = claims if isinstance(claims, bytes) else claims.encode()
         files = {"claims": (name, content)} | ({"truth": ("measured.csv", truth.encode())} if truth else {})
         data = {"form_token": token or self.token, **COLUMNS, "method": list(methods), **fields}
@@ -88,7 +74,7 @@ def test_only_operators_get_in(corner):
     stranger = TestClient(corner.client.app)
     asked = stranger.get("/analyst", follow_redirects=False)
     assert (asked.status_code, asked.headers["location"]) == (303, "/sign-in?next=%2Fanalyst")
-    sent = stranger.post("/analyst", files={"claims": ("halls.csv", HALLS)}, follow_redirects=False)
+    sent = stranger.post("/analyst", files={"claims": ("halls.csv", HALLWAY_CLAIMS)}, follow_redirects=False)
     assert sent.status_code == 303
     assert "library" not in sent.text
 
@@ -96,7 +82,7 @@ def test_only_operators_get_in(corner):
 def test_a_form_of_another_site_is_refused(corner):
     assert corner.ask(token="0" * 64).status_code == 403
     foreign = corner.client.post(
-        "/analyst", files={"claims": ("a.csv", HALLS)}, headers={"Sec-Fetch-Site": "cross-site"}
+        "/analyst", files={"claims": ("a.csv", HALLWAY_CLAIMS)}, headers={"Sec-Fetch-Site": "cross-site"}
     )
     assert foreign.status_code == 403
 
@@ -106,7 +92,7 @@ def test_the_answer_is_the_commands(corner, tmp_path):
     """All that the page offers to copy, run as it stands, writes what the page offers to save."""
     answer = corner.ask(methods=["noise-aware", "crh"], truth=TRUTHS)
     assert answer.status_code == 200
-    (tmp_path / "halls.csv").write_text(HALLS)
+    (tmp_path / "halls.csv").write_text(HALLWAY_CLAIMS)
     (tmp_path / "measured.csv").write_text(TRUTHS)
     command = re.search(r"<pre[^>]*>(.*?)</pre>", answer.text, re.DOTALL)[1]
     told = unescape(re.sub(r"<[^>]+>", "", command)).splitlines()
@@ -132,7 +118,7 @@ def test_the_answer_is_the_commands(corner, tmp_path):
 
 def test_names_and_labels_survive_a_shell(corner, tmp_path):
     name = "it's $(my) file; & co.csv"
-    answer = corner.ask(HALLS.replace("who", "who is 'it'"), name, user="who is 'it'")
+    answer = corner.ask(HALLWAY_CLAIMS.replace("who", "who is 'it'"), name, user="who is 'it'")
     command = unescape(re.sub(r"<[^>]+>", "", re.search(r"<pre[^>]*>(.*?)</pre>", answer.text, re.DOTALL)[1]))
     words = shlex.split(command)
     assert words[2] == name
@@ -172,17 +158,17 @@ def not_utf8():
 
 
 def test_all_formats_give_the_same(corner):
-    lines = "\n".join(map(json.dumps, typed(HALLS)))
+    lines = "\n".join(map(json.dumps, typed(HALLWAY_CLAIMS)))
     tables = [
         saved(corner.ask(content, name))
-        for name, content in (("a.csv", HALLS), ("a.parquet", parquet(HALLS)), ("a.jsonl", lines))
+        for name, content in (("a.csv", HALLWAY_CLAIMS), ("a.parquet", parquet(HALLWAY_CLAIMS)), ("a.jsonl", lines))
     ]
     assert tables[0] == tables[1] == tables[2]
 
 
 def test_noise_can_be_said_or_be_in_the_file(corner):
     said = corner.ask(noise="shared:0.5")
-    header, *rows = HALLS.splitlines()
+    header, *rows = HALLWAY_CLAIMS.splitlines()
     inside = corner.ask("\n".join([f"{header},noise_law", *(f"{line},shared:0.5" for line in rows)]))
     assert "noise <code>shared:0.5</code>" in inside.text
     assert saved(said) == saved(inside)
@@ -193,8 +179,11 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
     ("changes", "told"),
     [
         ({"user": "user"}, "halls.csv: there is no column 'user' among 'who', 'where', 'metres'; add a header line"),
-        ({"claims": HALLS + "dan,stairs,n/a\n"}, "halls.csv, row 16: metres 'n/a': a metres must be a finite number"),
-        ({"claims": HALLS + "eve,library,31\n"}, "who 'eve' claims where 'library' a second time"),
+        (
+            {"claims": HALLWAY_CLAIMS + "dan,stairs,n/a\n"},
+            "halls.csv, row 16: metres 'n/a': a metres must be a finite number",
+        ),
+        ({"claims": HALLWAY_CLAIMS + "eve,library,31\n"}, "who 'eve' claims where 'library' a second time"),
         ({"claims": ""}, "halls.csv: the file is empty"),
         ({"claims": b"\xff\xfe\x00\x01", "name": "halls.parquet"}, "halls.parquet: it could not be read as Parquet"),
         ({"claims": '{"who": 1}\n{', "name": "halls.jsonl"}, "halls.jsonl, row 2: '{': a line must be a JSON object"),
@@ -243,16 +232,16 @@ def test_no_file_is_a_mistake_too(corner):
 
 
 def test_dirty_rows_are_dropped_and_counted_on_request(corner):
-    answer = corner.ask(HALLS + "dan,stairs,n/a\neve,library,31.2\n", skip_bad="yes", duplicates="mean")
+    answer = corner.ask(HALLWAY_CLAIMS + "dan,stairs,n/a\neve,library,31.2\n", skip_bad="yes", duplicates="mean")
     assert answer.status_code == 200
     assert "1 bad row left out" in answer.text
-    lines = "\n".join([*map(json.dumps, typed(HALLS)), "null", "{", '{"who": "dan", "where": "attic"}'])
+    lines = "\n".join([*map(json.dumps, typed(HALLWAY_CLAIMS)), "null", "{", '{"who": "dan", "where": "attic"}'])
     answer = corner.ask(lines, "halls.jsonl", skip_bad="yes")
     assert "3 bad rows left out" in answer.text
 
 
 def test_a_mistake_quotes_only_so_much(corner):
-    answer = corner.ask(HALLS + "x" * 100_000 + "\n")
+    answer = corner.ask(HALLWAY_CLAIMS + "x" * 100_000 + "\n")
     assert answer.status_code == 422
     assert "x" * 200 in answer.text
     assert len(answer.text) < 20_000
@@ -261,7 +250,7 @@ def test_a_mistake_quotes_only_so_much(corner):
 def test_labels_with_html_are_text(corner):
     nasty = "<script>alert(1)</script>"
     answer = corner.ask(
-        HALLS.replace("stairs", nasty).replace("where", "<b>where"), object="<b>where", name=f"{nasty}.csv"
+        HALLWAY_CLAIMS.replace("stairs", nasty).replace("where", "<b>where"), object="<b>where", name=f"{nasty}.csv"
     )
     assert answer.status_code == 200
     assert nasty not in answer.text
@@ -270,7 +259,7 @@ def test_labels_with_html_are_text(corner):
 
 
 def test_a_file_that_is_too_large_is_refused(corner):
-    large = HALLS + "dan,attic,1\n" * 40_000
+    large = HALLWAY_CLAIMS + "dan,attic,1\n" * 40_000
     answer = corner.ask(large)
     assert answer.status_code == 413
     assert "<form" in answer.text
@@ -299,12 +288,12 @@ def test_time_and_size_have_limits(corner, monkeypatch):
     assert (answer.status_code, "run the command instead" in answer.text) == (422, True)
     monkeypatch.undo()
     monkeypatch.setattr(analysis, "MOST_CLAIMS", 10)
-    for name, content in (("a.csv", HALLS), ("a.parquet", parquet(HALLS))):
+    for name, content in (("a.csv", HALLWAY_CLAIMS), ("a.parquet", parquet(HALLWAY_CLAIMS))):
         answer = corner.ask(content, name)
         assert (answer.status_code, "15 claims: at most 10 are taken here" in answer.text) == (422, True)
     monkeypatch.undo()
     monkeypatch.setattr(analysis, "_MOST_UNPACKED", 100)
-    assert "bytes when unpacked: at most 100" in corner.ask(parquet(HALLS), "a.parquet").text
+    assert "bytes when unpacked: at most 100" in corner.ask(parquet(HALLWAY_CLAIMS), "a.parquet").text
 
 
 _watched = {"on": False, "written": []}
@@ -328,7 +317,7 @@ def everything_in(folder):
 def test_nothing_stays_behind(corner, database, tmp_path, monkeypatch, caplog, outcome):
     """No file, no row, no word in the logs: labels that appear nowhere else are looked for everywhere."""
     marker = f"zanzibar-{outcome}"
-    claims = HALLS.replace("library", f"{marker}-object").replace("ann", f"{marker}-user")
+    claims = HALLWAY_CLAIMS.replace("library", f"{marker}-object").replace("ann", f"{marker}-user")
     if outcome == "mistake":
         claims += f"{marker}-user,attic,{marker}-value\n"
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

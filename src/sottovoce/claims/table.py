@@ -210,11 +210,16 @@ class Claims:
         return zip(users.tolist(), objects.tolist(), self.values.tolist(), strict=True)
 
     def __repr__(self) -> str:
-        skipped = f", {self.skipped:,} bad rows skipped" if self.skipped else ""
-        return f"Claims({len(self):,} claims, {self.n_users:,} users, {self.n_objects:,} objects{skipped})"
+        left_out = skipped_text(self.skipped)
+        return f"Claims({len(self):,} claims, {self.n_users:,} users, {self.n_objects:,} objects{left_out})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: entry for name, entry in self.__dict__.items() if not name.endswith("_labels") or name[0] == "_"}
+
+
+def skipped_text(rows: int) -> str:
+    """What is added to a count of claims where rows were left out."""
+    return f", {rows:,} bad row{'s' * (rows != 1)} skipped" if rows else ""
 
 
 def _take(labels: Labels, ids: NDArray[np.int32]) -> Any:

@@ -5,7 +5,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,13 +17,30 @@ import pyarrow.parquet
 
 from sottovoce.errors import UnreadableFile
 
+TABLES = (".csv", ".parquet", ".arrow", ".jsonl")
+
+
+def check_place(path: str | Path, suffixes: Sequence[str] = TABLES) -> None:
+    """Whether a file of one of these kinds can be written there: better told before the work for it than after."""
+    if Path(path).suffix.lower() not in suffixes:
+        raise UnreadableFile(
+            f"{path}: the format is told by the suffix, one of {', '.join(suffixes)}; choose one of them"
+        )
+    check_folder(path)
+
+
+def check_folder(path: str | Path) -> None:
+    """Whether there is a folder for this file or folder."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise UnreadableFile(f"{path}: there is no folder {folder}; make it first, or choose another place")
+
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its name when the block ends well, and vanishes otherwise."""
     path = Path(path)
-    if not path.parent.is_dir():
-        raise UnreadableFile(f"{path}: there is no folder {path.parent}; make it first, or choose another place")
+    check_folder(path)
     temporary = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
     try:
         yield temporary
@@ -38,8 +55,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     if path.exists():
         raise UnreadableFile(f"{path}: it exists already: a new folder is written; choose another name, or remove it")
-    if not path.parent.is_dir():
-        raise UnreadableFile(f"{path}: there is no folder {path.parent}; make it first, or choose another place")
+    check_folder(path)
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     temporary.mkdir()
     try:
@@ -96,11 +112,8 @@ def write_table(table: pa.Table, path: str | Path) -> None:
 
 def write_tables(tables: Iterator[pa.Table], path: str | Path) -> None:
     """Write a table that comes in parts, at least one; only one of them has to be in memory."""
+    check_place(path)
     suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".parquet", ".arrow", ".jsonl"):
-        raise UnreadableFile(
-            f"{path}: the format is told by the suffix, one of .csv, .parquet, .arrow, .jsonl; choose one of them"
-        )
     with room_on_disk(path), whole_file(path) as temporary, _writer(suffix, next(tables), temporary) as write:
         for table in tables:
             write(table)

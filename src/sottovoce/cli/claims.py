@@ -96,6 +96,8 @@ def _campaign(database: str, campaign: str) -> "list[Source]":
 
 
 def _tell(pack: "Pack", json: bool) -> None:
+    from sottovoce.claims.table import skipped_text
+
     said = pack.manifest
     size = sum(entry.bytes for entry in (*said.blocks, said.user_table, said.object_table))
     if json:
@@ -106,10 +108,9 @@ def _tell(pack: "Pack", json: bool) -> None:
         )  # fmt: skip
         return
     law = f", noise law {said.noise}" if said.noise else ""
-    skipped = f", {said.skipped:,} bad rows skipped" if said.skipped else ""
     console.print(
         f"{escape(str(pack.folder))}: {said.claims:,} claims by {said.users:,} users about {said.objects:,} objects"
-        f"{law}{skipped}; {said.round} round{'s' * (said.round != 1)}, {len(said.blocks)} "
+        f"{law}{skipped_text(said.skipped)}; {said.round} round{'s' * (said.round != 1)}, {len(said.blocks)} "
         f"block{'s' * (len(said.blocks) != 1)}, {size / 1e6:,.1f} MB.",
         highlight=False,
         soft_wrap=True,

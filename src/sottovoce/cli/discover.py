@@ -109,8 +109,17 @@ def discover(
     Prints the truth of each object with an interval, and the plain mean and median beside it.
     """
     from sottovoce.claims.blocks import is_pack
+    from sottovoce.claims.writing import check_place
     from sottovoce.discovery import CRH, METHODS, Checkpoint, Comparison, NoiseAware
+    from sottovoce.discovery.base import check_level
+    from sottovoce.lab.plots import check_picture, draw_discovery
 
+    check_level(level)
+    for path in (out, weights):
+        if path:
+            check_place(path)
+    if plot:
+        check_picture(plot)
     chosen, packed = method.value, is_pack(claims)
     if decay is not None and (chosen != CRH.name or not packed):
         raise BadParameter(
@@ -158,7 +167,6 @@ def discover(
                     highlight=False,
                 )
             raise typer.Exit(130) from None
-    fit.intervals(level)  # a bad level is told before anything is written
     scores = comparison.scores(truth, object=object, value=value) if truth else None
 
     if out:
@@ -166,8 +174,6 @@ def discover(
     if weights:
         comparison.write_weights(weights)
     if plot:
-        from sottovoce.lab.plots import draw_discovery
-
         draw_discovery(comparison, plot, level)
     if json:
         print_json(comparison.summary(level) | ({"scores": scores} if scores else {}))
@@ -240,13 +246,14 @@ def _read_file(path: str, engine: EngineName, **options: Any) -> _Source:
     return _Source(MemoryEngine(claims), claims.noise, claims.skipped)
 
 
-def _print_result(comparison: "Comparison", skipped_rows: int, level: float, scores: dict[str, Any] | None) -> None:
+def _print_result(comparison: "Comparison", skipped: int, level: float, scores: dict[str, Any] | None) -> None:
+    from sottovoce.claims.table import skipped_text
+
     fit: TruthDiscovery = comparison.fit
-    skipped = f", {skipped_rows:,} bad rows skipped" if skipped_rows else ""
     state = "converged" if fit.converged_ else "not converged"
     console.print(
-        f"{fit.claims_.sum():,} claims by {len(fit.users_):,} users about {len(fit.objects_):,} objects{skipped}. "
-        f"{type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
+        f"{fit.claims_.sum():,} claims by {len(fit.users_):,} users about {len(fit.objects_):,} objects"
+        f"{skipped_text(skipped)}. {type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
         f"{comparison.effective_users:,.1f} effective users.",
         highlight=False,
     )

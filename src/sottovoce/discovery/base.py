@@ -22,6 +22,12 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, float], None]  # iteration, largest move of a truth
 
 
+def check_level(level: float) -> None:
+    """Whether intervals can have this level."""
+    if not 0 < level < 1:
+        raise BadParameter(f"level={level}: a level lies between 0 and 1; 0.95 is usual")
+
+
 @dataclass(frozen=True)
 class UserLosses:
     """How far each user's claims lie from the truths."""
@@ -203,8 +209,7 @@ class TruthDiscovery(ABC):
         typical spread of the other objects where there is only one claim. Without any of these the interval is
         infinite. Users who err together are not seen by any such interval.
         """
-        if not 0 < level < 1:
-            raise BadParameter(f"level={level}: a level lies between 0 and 1; 0.95 is usual")
+        check_level(level)
         tail = (1 + level) / 2
         users, claims = self.effective_users_, self.claims_
         with np.errstate(divide="ignore", invalid="ignore"):

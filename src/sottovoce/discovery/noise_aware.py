@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sottovoce.discovery.acceleration import Acceleration
-from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses
+from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses, check_level
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.state import Checkpoint, Common, State
 from sottovoce.engines import AwareStep, Engine, Lookup, Step
@@ -174,8 +174,7 @@ class NoiseAware(TruthDiscovery):
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth: normal, with the information of the marginal likelihood."""
-        if not 0 < level < 1:
-            raise BadParameter(f"level={level}: a level lies between 0 and 1; 0.95 is usual")
+        check_level(level)
         half = float(ndtri((1 + level) / 2)) * np.sqrt(self._variance)
         return self.truths_ - half, self.truths_ + half
 

@@ -1,21 +1,29 @@
 """Pictures. Colours are Okabe and Ito's, which colour-blind readers can tell apart."""
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sottovoce.claims import Claims
-from sottovoce.claims.writing import whole_file
+from sottovoce.claims.writing import check_place, whole_file
 from sottovoce.discovery import Comparison
-from sottovoce.errors import MissingExtra, UnreadableFile
+from sottovoce.errors import MissingExtra
 
 if TYPE_CHECKING:
     from sottovoce.lab.crowd import MethodErrors
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#8A8A8A"
 _NAMED_OBJECTS = 40  # more labels than this cannot be read on an axis
+
+
+def check_picture(path: str | Path) -> None:
+    """Whether a picture can be drawn there."""
+    check_place(path, (".png", ".svg", ".pdf"))
+    if find_spec("matplotlib") is None:
+        raise MissingExtra(f"{path}: pictures need matplotlib; install it with pip install 'sottovoce[plot]'")
 
 
 def draw_discovery(comparison: Comparison, path: str | Path, level: float = 0.95) -> None:
@@ -146,21 +154,15 @@ def _shorten(label: str) -> str:
 def _canvas(
     path: str | Path, size: tuple[float, float], columns: int, width_ratios: tuple[float, ...] | None = None
 ) -> tuple[Any, Any]:
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra(
-            f"{path}: pictures need matplotlib; install it with pip install 'sottovoce[plot]'"
-        ) from error
+    check_picture(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
     with rc_context({"axes.spines.top": False, "axes.spines.right": False, "font.size": 10}):
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.subplots(1, columns, width_ratios=width_ratios)
 
 
 def _save(figure: Any, path: str | Path) -> None:
-    known = (".png", ".svg", ".pdf")
-    if Path(path).suffix.lower() not in known:
-        raise UnreadableFile(f"{path}: a picture's suffix is one of {', '.join(known)}; choose one of them")
     with whole_file(path) as temporary:
         figure.savefig(temporary, dpi=160)

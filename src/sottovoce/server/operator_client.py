@@ -104,13 +104,11 @@ class OperatorClient:
 
     def export(self, campaign: str, what: str, out: Path) -> int:
         """Write ``claims`` or ``results`` into a file in the format of its suffix; the number of bytes."""
-        from sottovoce.claims.writing import whole_file
+        from sottovoce.claims.writing import check_place, whole_file
 
-        suffix = out.suffix.lower().removeprefix(".")
-        if suffix not in ("csv", "parquet", "jsonl"):
-            raise UnreadableFile(f"{out}: the format is told by the suffix, one of .csv, .parquet, .jsonl; choose one")
+        check_place(out, (".csv", ".parquet", ".jsonl"))
         with whole_file(out) as temporary:
-            return temporary.write_bytes(self._send("GET", f"/api/campaigns/{campaign}/{what}.{suffix}"))
+            return temporary.write_bytes(self._send("GET", f"/api/campaigns/{campaign}/{what}{out.suffix.lower()}"))
 
     def operators(self) -> list[dict[str, Any]]:
         return self._listed("/api/operators", "operators")
@@ -179,12 +177,13 @@ def read_draft(path: Path) -> dict[str, Any]:
 
 def check_free(path: Path) -> None:
     """Links are shown once: a file with earlier ones is not overwritten, and there must be a place for the new ones."""
+    from sottovoce.claims.writing import check_folder
+
     if path.exists():
         raise UnreadableFile(
             f"{path}: it is there already, perhaps with links that nobody can show again; name another"
         )
-    if not path.resolve().parent.is_dir():
-        raise UnreadableFile(f"{path}: there is no folder {path.parent}; make it first, or choose another place")
+    check_folder(path)
 
 
 def write_links(invitations: Iterable[Mapping[str, Any]], path: Path) -> None:
