@@ -78,8 +78,8 @@ def test_same_truths_however_sums_are_added_up(session, method, crowd):
 def test_a_task_that_is_tried_again_gives_the_same_sums(session, crowd):
     engine = SparkEngine(crowd, MASTER)
     factor = np.random.default_rng(0).random(engine.n_objects)
-    _, (undisturbed,), _ = engine._pass(operations.user_sums, (factor,), sums=1)
-    _, (tried_again,), _ = engine._pass(unsteady.user_sums, (factor,), sums=1)
+    _, (undisturbed,) = engine._pass(operations.user_sums, (factor,), sums=1)
+    _, (tried_again,) = engine._pass(unsteady.user_sums, (factor,), sums=1)
     assert tried_again.tobytes() == undisturbed.tobytes()
     np.testing.assert_allclose(tried_again, DiskEngine(crowd).user_sums(factor), rtol=1e-12)
 
