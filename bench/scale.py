@@ -123,11 +123,12 @@ def measure(path: str) -> None:
 
 
 def show_growth(console: Console, folder: Path, sizes: tuple[tuple[int, int], ...]) -> None:
-    table = Table(title="The disk engine as claims grow (users and objects: claims / 100)", box=None)
-    limit = "/ plain read (at most 3)"
-    for heading in (
-        "claims", "seconds an iteration", "ns a claim", limit, "from the disk", limit, "most memory, GB (at most 1.5)",
-    ):  # fmt: skip
+    title = (
+        "The disk engine as claims grow (users and objects: claims / 100): seconds of an iteration from the system's "
+        "cache and from the disk, each also over a plain read (at most 3); most memory (at most 1.5 GB)"
+    )
+    table = Table(title=title, box=None)
+    for heading in ("claims", "seconds", "ns a claim", "/ read", "from disk", "/ read", "GB"):
         table.add_column(heading, justify="right")
     for claims, users in sizes:
         path = folder / f"pack-{claims}"
