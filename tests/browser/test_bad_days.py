@@ -131,12 +131,12 @@ def test_two_tabs_send_a_queue_once(participant, invited, claims):
     second = phone.new_tab()
     second.goto(url)
     expect(waiting(second)).to_be_visible()
-    phone.context.unroute(REPORTS)
 
     def slow(route):
         first.wait_for_timeout(500)  # time enough for the other tab to send as well, if it would
         route.continue_()
 
+    # In place of the other route, not after it is gone: a retry in between would be seen by nobody.
     phone.context.route(REPORTS, slow)
     for page in (first, second):
         page.evaluate("setTimeout(() => window.dispatchEvent(new Event('online')), 50)")
