@@ -2,21 +2,25 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# A file's tests stay together: they share its browser, server or Spark session.
+PYTEST := $(BIN)/pytest -n auto --dist loadfile
+# All that the targets need. Versions are those of constraints.txt, which are known to work together.
+WHOLE := --editable ".[plot,accounting,server,spark]" --group test --group docs
 
-.PHONY: demo test quick check bench docs docs-outputs figures page pictures system clean
+.PHONY: demo test quick check bench docs docs-outputs figures page pictures pins system clean
 
 demo: $(VENV)/.ready
 	$(BIN)/sottovoce demo --out demo
 
 test: check system
-	$(BIN)/pytest -n auto
+	$(PYTEST)
 
 quick: $(VENV)/.ready
-	$(BIN)/pytest -n auto -m "not slow" --ignore tests/browser
+	$(PYTEST) -m "not slow" --ignore tests/browser
 
 # The pages alone, in a real browser.
 page: $(VENV)/.ready system
-	$(BIN)/pytest -n auto tests/browser
+	$(PYTEST) tests/browser
 
 check: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -43,6 +47,18 @@ figures: $(VENV)/.ready
 pictures: $(VENV)/.ready system
 	$(BIN)/python tests/browser/pictures.py
 
+# The newest versions that go together, as a new environment gets them; `make test` says whether they work.
+pins: PINS := $(VENV)-pins
+pins:
+	rm -rf $(PINS)
+	$(PYTHON) -m venv $(PINS)
+	$(PINS)/bin/python -m pip install --quiet --upgrade pip
+	$(PINS)/bin/python -m pip install --quiet $(WHOLE)
+	{ echo "# Versions that are known to work together; 'make pins' renews them."; \
+	  $(PINS)/bin/python -m pip freeze --all --exclude-editable --exclude setuptools; } > $(PINS)/constraints.txt
+	mv $(PINS)/constraints.txt constraints.txt
+	rm -rf $(PINS)
+
 # The pages are tested in the system's Chromium, their modules under Node, and the Spark engine needs Java 17 or newer.
 system:
 	@missing=; \
@@ -59,13 +75,13 @@ system:
 	fi
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist demo docs/_build bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-pins .venv-peers build dist demo docs/_build bench/out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "$$($(PYTHON) --version): Sottovoce needs Python 3.11 or newer; name one with 'make PYTHON=python3.12 ...'"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[plot,accounting,server,spark]" --group test --group docs
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt $(WHOLE)
 	@touch $@

@@ -1,8 +1,8 @@
 """``make bench``: every ratio in one run.
 
 What needs only the package is `sottovoce bench`; here are added loading beside DuckDB, crowd-kit, which lives in an
-environment of its own because of what it pulls in, the noise-aware estimator, the server and its pages beside their
-limits, and the engines for more claims than memory.
+environment of its own because of what it pulls in, the noise-aware estimator, promises beside exact figures, the server
+and its pages beside their limits, and the engines for more claims than memory.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import console as console_pages
-from bench import noise_aware, page, scale, server
+from bench import fuzz, noise_aware, page, processes, promises, scale, server, strangers
 from bench.loading import compare_loading
 from sottovoce.discovery import CRH
 from sottovoce.lab.bench import Crowd, fastest
@@ -54,7 +54,11 @@ def main() -> None:
     compare_loading(console, 10**6 if quick else 10**7)
     compare_crowd_kit()
     noise_aware.run(console, quick)
+    promises.run(console, quick)
     server.run(console, quick)
+    processes.run(console, quick)
+    strangers.run(console, quick)
+    fuzz.run(console, quick)
     page.run(console)
     console_pages.run(console, quick)
     scale.run(console, quick)

@@ -22,7 +22,6 @@ from sottovoce.protocol import Manifest
 from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.storage.bulk import insert_rows
 from sottovoce.server.storage.campaigns import campaign_of, create_campaign, open_campaign
-from sottovoce.server.storage.claims import NO_READINGS
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.migrations import migrate
 from sottovoce.server.storage.operators import add_operator
@@ -53,7 +52,7 @@ def _fill(connection: Connection, tasks: int, people: int) -> None:
     row = campaign_of(connection, 1, "open")
     guarantee = guarantee_of(manifest)
     open_campaign(connection, row, manifest, dumps(guarantee), 0)
-    empty = Computation(manifest, guarantee, None, NO_READINGS, 0, 5)
+    empty = Computation.empty(manifest, guarantee, None, 5)
     add_results(connection, row.key, 1, empty.method_name, 0, 0, encode(empty.results(None, 1, 0)))
     rng = np.random.default_rng(0)
     first = rng.integers(0, tasks, people)

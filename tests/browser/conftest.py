@@ -6,6 +6,8 @@ import uuid
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from page_modules import modules_in
+from patience import PATIENCE
 from server_under_test import OPERATOR_TOKEN, RunningServer
 
 # As root there is no sandbox; nothing that calls home.
@@ -28,9 +30,15 @@ def chromium():
 def browser():
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        expect.set_options(timeout=10_000)
+        expect.set_options(timeout=1000 * PATIENCE)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def ask(tmp_path_factory):
+    """Ask the page's modules outside a browser."""
+    return modules_in(tmp_path_factory.mktemp("modules"))
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +71,7 @@ class Participant:
     def __init__(self, browser, server, **options):
         self.server = server
         self.context = browser.new_context(**{**PHONE, **options})
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.requests = []
         self.context.on("request", lambda request: self.requests.append(request))
         self.faults = []
@@ -141,10 +150,11 @@ def claims(server):
     """What the server has of a campaign: task and value of each claim."""
 
     def load(campaign):
-        answer = server.client.get(f"/api/campaigns/{campaign}/claims.csv", headers=server.operator)
-        assert answer.status_code == 200, answer.text
-        rows = [line.split(",") for line in answer.text.split()]
-        names = [name.strip('"') for name in rows[0]]
-        return [dict(zip(names, (cell.strip('"') for cell in row), strict=True)) for row in rows[1:]]
+        stored = server.stored(campaign)
+        return [
+            {"user": user, "object": task, "value": steps / 10}
+            for user, of in stored.items()
+            for task, steps in of.items()
+        ]
 
     return load

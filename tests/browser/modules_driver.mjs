@@ -9,6 +9,8 @@ const sampler = await load("sampler");
 const exact = await load("exact");
 const { canonicalText, parseManifest } = await load("manifest");
 const { judge, promiseOf, USUAL_LIMITS } = await load("promise");
+const sanity = await load("sanity");
+const { mills } = await load("profile");
 
 /** SHA-256(seed ‖ counter), one digest after the other. */
 function seeded(seed) {
@@ -35,6 +37,14 @@ const PRIMITIVES = {
 
 const manifestOf = (base64) => parseManifest(Buffer.from(base64, "base64"));
 
+/** What the page sends for these readings, all of one kind of task. */
+function sent(noise, kind, readings, stream) {
+  const ids = readings.map((_, place) => `task ${String(place).padStart(4, "0")}`);
+  const tasks = ids.map((id) => ({ id, ...kind }));
+  const noisy = sampler.noisyReadings(noise, tasks, new Map(ids.map((id, place) => [id, readings[place]])), stream);
+  return noisy.map(({ value }) => value);
+}
+
 /** The code of the problem that an answer ends with, or the answer. */
 function told(answer) {
   try {
@@ -54,26 +64,43 @@ const ANSWERS = {
   sampler({ seed, law, grid, low, high, readings }) {
     const stream = seeded(seed);
     const [step, from, to] = [grid, low, high].map((text) => text && exact.exactNumber(text));
-    const steps = readings.map((reading) => sampler.steps(reading, step, from, to));
-    const noise = sampler.drawNoise(law, step, readings.length, stream);
-    const outputs = steps.map((one, place) => String(one + noise[place]));
-    return { steps: steps.map(String), outputs, bytes_used: stream.used };
+    const steps = readings.map((reading) => String(sampler.steps(reading, step, from, to)));
+    if (!readings.length) sampler.drawNoise(law, step, 0, stream); // the page never sends nothing
+    const outputs = sent(law, { grid, low, high }, readings, stream).map(String);
+    return { steps, outputs, bytes_used: stream.used };
   },
   noisy({ manifest, readings, seed }) {
     const { noise, tasks } = manifestOf(manifest);
     const noisy = sampler.noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));
     return noisy.map(({ task, value }) => ({ task, value: Number(value) }));
   },
-  draws({ noise, grid, readings, samples }) {
-    const [step, stream] = [exact.exactNumber(grid), new sampler.ByteStream()];
-    return Array.from({ length: samples }, () => sampler.drawNoise(noise, step, readings, stream).map(Number));
+  draws({ noise, grid, low, high, readings, samples }) {
+    const stream = new sampler.ByteStream();
+    return Array.from({ length: samples }, (_, release) =>
+      sent(noise, { grid, low, high }, readings[release % readings.length], stream).map(Number));
   },
   parsed: (base64) => told(() => canonicalText(manifestOf(base64))),
   promise: ({ manifest, delta }) => told(() => String(promiseOf(manifestOf(manifest), delta).epsilon)),
+  timed_promise(asked) {
+    const start = performance.now();
+    return [ANSWERS.promise(asked), performance.now() - start];
+  },
   judgement: ({ manifest, limits }) => told(() => judge(manifestOf(manifest), { ...USUAL_LIMITS, ...limits })),
   limits: () => USUAL_LIMITS,
   shown: ([steps, grid]) => exact.stepsAsText(steps, grid),
-  rounded: ([n, d]) => String(exact.roundedUp(exact.ratio(BigInt(n), BigInt(d)))),
+  rounded([n, d]) {
+    const number = exact.ratio(BigInt(n), BigInt(d));
+    return [exact.roundedDown(number), exact.roundedUp(number)].map(String);
+  },
+  mills: (x) => mills(x),
+  checked({ manifest, ...promise }) {
+    const asked = manifestOf(manifest);
+    return told(() => sanity.checkPromise(asked, promise)) ?? "possible";
+  },
+  lower({ manifest, grid, delta }) {
+    const asked = manifestOf(manifest);
+    return [sanity.leastEpsilon(asked, grid, delta), sanity.chanceOfNoNoise(asked, grid)].map(String);
+  },
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),
 };
 

@@ -82,15 +82,16 @@ def _hallways(server):
         title="How long are our hallways?", asked_by="Facility management, Building 7",
         purpose="For signs with walking times that are right for everybody.", tasks=tasks,
     )  # fmt: skip
-    rng, people = random.Random(5), 30
-    for person, token in enumerate(server.participants(campaign, people)):
+    rng, people, crowd = random.Random(5), 30, []
+    for person in range(people):
         error, bias = rng.choice([(0.2, 0), (0.5, 0), (1.5, 0), (4.0, 4)])
         values = {}
         for n, length in enumerate(HALLS.values()):
             noise = rng.choice((-1, 1)) * rng.expovariate(1)
             if n < len(HALLS) - 1 or person < 3:
                 values[f"hall-{n}"] = round(10 * (length + rng.gauss(bias, error) + noise))
-        assert server.report(campaign, token, server.body(campaign, values)).status_code == 201
+        crowd.append(values)
+    server.report_all(campaign, server.participants(campaign, people), crowd)
     end = time.monotonic() + 30
     while server.results(campaign)["reports"] < people:
         assert time.monotonic() < end, "no results"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
+import warm
+from patience import PATIENCE
 from sottovoce.cli import main
 
 TOKEN = "operator-token-for-tests-0123456789abcdef"
@@ -54,14 +56,14 @@ class Campaigns:
 @contextmanager
 def serving(database, **settings):
     """``sottovoce serve`` in a process of its own: its address, and how to end it."""
-    command = [sys.executable, "-m", "sottovoce", "serve", "--database", database, "--port", "0", "--json"]
+    command = ["-m", "sottovoce", "serve", "--database", database, "--port", "0", "--json"]
     environment = {**os.environ, "SOTTOVOCE_OPERATOR_TOKEN": TOKEN, "SOTTOVOCE_LOG_LEVEL": "error", **settings}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with warm.Process(command, stdout=subprocess.PIPE, env=environment) as process:
         try:
             yield json.loads(process.stdout.readline())["url"]
         finally:
             process.terminate()
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE) == 0
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import json
 import stat
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from xml.etree import ElementTree
@@ -12,6 +11,7 @@ import pytest
 import sottovoce as sv
 from command import rows_of
 from participant import Participant
+from patience import until
 from sottovoce.lab.crowd import send_all
 from sottovoce.protocol import InvitationLink, Problem
 
@@ -21,12 +21,9 @@ def private(path):
 
 
 def results_of(campaigns, campaign, reports):
-    """The results, once they include so many reports; the server takes at most five seconds."""
-    end = time.monotonic() + 30
-    while (found := campaigns("results", campaign))["reports"] < reports:
-        assert time.monotonic() < end
-        time.sleep(0.2)
-    return found
+    """The results, once they include this many reports."""
+    until(lambda: campaigns("results", campaign)["reports"] >= reports, "results")
+    return campaigns("results", campaign)
 
 
 @pytest.mark.slow
@@ -38,21 +35,23 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert opened["tasks"][0]["title"] == "Hallway 1, ground floor"
 
     links = tmp_path / "invitations.csv"
-    assert campaigns("invite", draft, "--count", 6, "--out", links)["count"] == 6
+    assert campaigns("invite", draft, "--count", 5, "--out", links)["count"] == 5
     assert private(links)
     invited = [row["link"] for row in rows_of(links)]
-    assert len(set(invited)) == 6
+    assert len(set(invited)) == 5
     assert all(InvitationLink.parse(link).manifest_sha256 == opened["manifest_sha256"] for link in invited)
 
-    sent = send_all([{"hall-1": "12.5", "hall-2": "7"}] * 5 + [{"hall-1": "12.5", "hall-3": "9"}], invited)
-    assert (sent.reports, sent.readings, sent.refused) == (6, 12, {})
+    # Just as many as make up a step, so that it is the only one however slow they are.
+    sent = send_all(
+        [{"hall-1": "12.5", "hall-2": "7"}] * 4 + [{"hall-1": "12.5", "hall-2": "7", "hall-3": "9"}], invited
+    )
+    assert (sent.reports, sent.readings, sent.refused) == (5, 11, {})
+    found = results_of(campaigns, draft, 5)
     status = campaigns("status", draft)
-    assert (status["state"], status["reports"]) == ("open", 6)
-    assert status["counts"] == {"invitations": 6, "spent": 6, "revoked": 0, "participants": 6, "withdrawn": 0}
-
-    found = results_of(campaigns, draft, 6)
+    assert (status["state"], status["reports"]) == ("open", 5)
+    assert status["counts"] == {"invitations": 5, "spent": 5, "revoked": 0, "participants": 5, "withdrawn": 0}
     by_task = {entry["task"]: entry for entry in found["results"]}
-    assert [by_task[task]["claims"] for task in ("hall-1", "hall-2", "hall-3")] == [6, 5, 1]
+    assert [by_task[task]["claims"] for task in ("hall-1", "hall-2", "hall-3")] == [5, 5, 0]
     assert by_task["hall-1"]["low"] < by_task["hall-1"]["truth"] < by_task["hall-1"]["high"]
     assert by_task["hall-3"]["truth"] is None
     text = " ".join(campaigns.run("campaign", "results", draft).stdout.split())
@@ -62,13 +61,13 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     for suffix in ("csv", "parquet", "jsonl"):
         campaigns("export", draft, "claims", "--out", tmp_path / f"claims.{suffix}")
         claims = sv.Claims.read(tmp_path / f"claims.{suffix}")
-        assert (len(claims), claims.n_users, claims.noise) == (12, 6, "fresh:0.5")
+        assert (len(claims), claims.n_users, claims.noise) == (10, 5, "fresh:0.5")
         campaigns("export", draft, "results", "--out", tmp_path / f"results.{suffix}")
-    assert [row["claims"] for row in rows_of(tmp_path / "results.csv")] == ["6", "5", "1"]
+    assert [row["claims"] for row in rows_of(tmp_path / "results.csv")] == ["5", "5", "0"]
 
     assert campaigns("close", draft)["state"] == "closed"
     assert "only open ones can be closed; draft comes first" in campaigns.refused("close", draft)
-    assert campaigns("results", draft)["reports"] == 6
+    assert campaigns("results", draft)["reports"] == 5
 
 
 def test_whole_campaign_from_a_json_file(campaigns, tmp_path):
@@ -105,15 +104,14 @@ def test_revoked_and_replaced_links_let_nobody_in(campaigns, opened, tmp_path):
     campaigns("revoke", opened, made[0]["number"])
     renewed = campaigns("renew", opened, made[1]["number"])["link"]
     states = {entry["id"]: entry["state"] for entry in campaigns("invitations", opened)["invitations"]}
-    assert [states[one["number"]] for one in made] == ["revoked", "unspent", "unspent"]
+    assert [states[one["number"]] for one in made] == ["revoked", "revoked", "unspent"]
     participant = Participant(tmp_path / "participant.db")
-    for link, code in ((made[0]["link"], "invitation_revoked"), (made[1]["link"], "invitation_unknown")):
+    for one in made[:2]:
         with pytest.raises(Problem) as refused:
-            participant.join(InvitationLink.parse(link))
-        assert refused.value.code == code
+            participant.join(InvitationLink.parse(one["link"]))
+        assert refused.value.code == "invitation_revoked"
     assert participant.join(InvitationLink.parse(renewed)).campaign == opened
     participant.file.close()
-    assert "it has been used" in campaigns.refused("revoke", opened, made[1]["number"])
 
 
 def test_links_are_never_overwritten(campaigns, opened, tmp_path):
@@ -157,7 +155,7 @@ def test_operators_see_their_own_campaigns_only(campaigns, operator, opened):
         ("title,unit\nHall,m\n", "there is no column 'id'"),
         ("id,low,high,grid,colour\na,0,1,0.1,red\n", "column 'colour' means nothing"),
         ("id,low,high,grid\na,0,1,0.1,red\n", "line 2 has more cells than columns"),
-        ("id,low,high,grid,quota\na,0,1,0.1,few\n", "quota 'few' in line 2"),
+        ("id,low,high,grid,quota\na,0,1,0.1,few\n", "line 2: quota 'few'"),
         ("id,low,high,grid\na,0,wide,0.1\n", "wide"),
         ("id,low,high,grid\na,5,1,0.1\n", "range 5 to 1 of task 'a'"),
         ("id,low,high,grid\n", "tasks"),

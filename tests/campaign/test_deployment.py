@@ -10,7 +10,7 @@ import pytest
 
 from command import run
 
-UNIT = Path(__file__).parents[2] / "deploy/sottovoce.service"
+UNIT = Path(__file__).parents[2] / "deploy/sottovoce@.service"
 
 
 def settings():
@@ -27,6 +27,13 @@ def test_unit_starts_a_command_that_exists():
     assert all(option in told for option in options)
 
 
+def test_unit_is_one_instance_per_port_under_one_user():
+    found = dict(settings())
+    assert found["ExecStart"].endswith("--port %i")
+    # Each instance would otherwise get a user of its own, and take the folders away from the one before.
+    assert (found["DynamicUser"], found["User"]) == ("yes", "sottovoce")
+
+
 def test_unit_may_write_where_it_keeps_its_database():
     found = dict(settings())
     assert f"/var/lib/{found['StateDirectory']}/" in UNIT.read_text()
@@ -35,7 +42,7 @@ def test_unit_may_write_where_it_keeps_its_database():
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
 def test_systemd_finds_no_mistake_in_the_unit(tmp_path):
-    unit = tmp_path / UNIT.name
+    unit = tmp_path / UNIT.name.replace("@", "@8000")
     # The program must be there to be approved of, so the unit is shown one that is.
     unit.write_text(UNIT.read_text().replace("/opt/sottovoce/bin/sottovoce", sys.executable))
     judged = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)

@@ -2,15 +2,16 @@
 
 import json
 import signal
+import sqlite3
 import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
+import warm
 from command import rows_of, run
+from patience import PATIENCE, until
 from server_under_test import clock, postgres, server, server_database, start_local  # noqa: F401
 from sottovoce.claims.blocks import Pack
 from sottovoce.claims.packing import pack_claims
@@ -129,13 +130,10 @@ def test_mistakes_are_told(crowd, tmp_path, arguments, words):
 def start_endless_run(pack):
     """An endless discovery, with its first checkpoint written."""
     command = ["discover", str(pack), "--engine", "disk", "--method", "crh", "--tol", "0", "--max-iter", "100000000"]
-    running = subprocess.Popen([sys.executable, "-m", "sottovoce", *command], stderr=subprocess.PIPE, text=True)
+    running = warm.Process(["-m", "sottovoce", *command], stderr=subprocess.PIPE)
     checkpoint = pack / "checkpoint-crh.arrow"
-    deadline = time.monotonic() + 100
-    while not checkpoint.exists():
-        assert running.poll() is None, running.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: running.poll() is not None or checkpoint.exists(), "checkpoint")
+    assert running.poll() is None, running.stderr.read()
     return running
 
 
@@ -146,7 +144,7 @@ def test_a_run_that_is_broken_off_can_go_on(crowd, tmp_path, end):
     with start_endless_run(tmp_path / "pack") as running:
         running.send_signal(end)
         said = running.stderr.read()
-        code = running.wait(timeout=60)
+        code = running.wait(PATIENCE)
     if end == signal.SIGINT:
         assert code == 130
         assert "--resume goes on from it" in " ".join(said.split())
@@ -165,14 +163,32 @@ def test_a_run_that_is_broken_off_can_go_on(crowd, tmp_path, end):
 def test_the_claims_of_a_campaign_are_packed_from_its_database(server, server_database, tmp_path):  # noqa: F811
     campaign = server.opened()
     server.crowd(campaign, 9)
+    server.recompute()  # exports follow the results
     exported = server.client.get(f"/api/campaigns/{campaign}/claims.parquet", headers=server.operator)
     (tmp_path / "claims.parquet").write_bytes(exported.content)
     ran = run("claims", "pack", server_database, tmp_path / "pack", "--campaign", campaign)
     assert ran.returncode == 0, ran.stderr
     packed, claims = Pack(tmp_path / "pack").claims(), sv.Claims.read(tmp_path / "claims.parquet")
-    assert set(packed) == set(claims)
+    # An export names its participants anew.
+    assert sorted(claim[1:] for claim in packed) == sorted(claim[1:] for claim in claims)
     assert len(packed) == 27
     assert packed.noise == claims.noise == "fresh:0.5"
     unknown = run("claims", "pack", server_database, tmp_path / "other", "--campaign", "elsewhere")
     assert unknown.returncode == 2
     assert "elsewhere" in unknown.stderr
+
+
+def test_a_database_that_is_none_is_refused_and_left_alone(tmp_path):
+    missing, foreign, broken, empty = (tmp_path / f"{name}.db" for name in ("missing", "foreign", "broken", "empty"))
+    with sqlite3.connect(foreign) as connection:
+        connection.execute("CREATE TABLE recipes (name)")
+    connection.close()
+    broken.write_bytes(b"SQLite format 3\x00" + b"?" * 5000)
+    empty.touch()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for path, words in ((missing, "no such file"), (foreign, "no campaigns"), (broken, "cannot be read"),
+                        (empty, "no campaigns"), (tmp_path, "is a folder")):  # fmt: skip
+        told = run("claims", "pack", f"sqlite:///{path}", tmp_path / "pack", "--campaign", "c")
+        assert (told.returncode, "Traceback" in told.stderr) == (2, False), told.stderr
+        assert words in " ".join(told.stderr.split())
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+import warm
 from sottovoce.claims import packing
 from sottovoce.claims.blocks import Pack
 from sottovoce.claims.packing import files, pack, pack_claims
@@ -292,8 +291,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, mode, limit):
     if mode == "append":
         pack_claims(sv.worlds.synthetic(9, 9, seed=1).claims, tmp_path / "pack")
     before = sorted(entry.name for entry in tmp_path.rglob("*"))
-    ran = subprocess.run([sys.executable, "-c", FULL, path, tmp_path / "pack", str(limit), mode],
-                         capture_output=True, text=True, timeout=120)  # fmt: skip
+    ran = warm.run(["-c", FULL, path, tmp_path / "pack", limit, mode])
     assert ran.returncode == 0, ran.stderr
     assert "make room" in ran.stdout
     assert sorted(entry.name for entry in tmp_path.rglob("*")) == before

@@ -2,13 +2,14 @@
 
 import gzip
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
+import warm
+from sottovoce.claims.packing import files
+from sottovoce.claims.reading import Source, hurts_arrow
 from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
 
 GOOD = "user,object,value\nann,hall,12.1\nbob,hall,11.8\nann,stairs,4\n"
@@ -186,7 +187,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path, suffix):
     """The system refuses files beyond a size, as a full disk does."""
     path = tmp_path / f"claims.{suffix}"
     path.write_text("precious")
-    ran = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, timeout=120)
+    ran = warm.run(["-c", FULL, path])
     assert ran.returncode == 0, ran.stderr
     assert "make room" in ran.stdout
     assert path.read_text() == "precious"
@@ -223,3 +224,43 @@ def test_a_file_with_nothing_but_a_byte_order_mark_is_empty(tmp_path):
 def test_a_folder_is_not_told_to_be_missing(tmp_path):
     with pytest.raises(UnreadableFile, match="it is a folder, and no pack"):
         sv.Claims.read(tmp_path)
+
+
+@pytest.mark.parametrize("levels", [600, 100_000])
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_a_deep_line_is_a_bad_row_and_no_crash(tmp_path, levels, opening):
+    """Arrow goes down into it until its stack overflows, which nobody could catch."""
+    deep = opening * levels + "1" + {"[": "]", '{"a":': "}"}[opening] * levels
+    path = tmp_path / "claims.jsonl"
+    path.write_text(f'{{"user": "a", "object": "b", "value": 1}}\n{{"user": {deep}, "object": "b", "value": 2}}\n')
+    with pytest.raises(BadRow, match="row 2: ") as refusal:
+        sv.Claims.read(path)
+    assert len(str(refusal.value)) < 1000
+    assert len(sv.Claims.read(path, skip_bad=True)) == 1
+    (source,) = files([path], skip_bad=True)
+    assert sum(len(chunk.values) for chunk in source.chunks) == 1
+
+
+def test_many_brackets_in_many_lines_are_no_deep_line(tmp_path):
+    path = tmp_path / "claims.jsonl"
+    line = '{{"user": "u{0}", "object": "[{{x", "value": 1, "more": [[1], {{"a": {{}}}}]}}\n'
+    path.write_text("".join(line.format(n) for n in range(1000)))
+    assert not hurts_arrow(Source.of(path))
+    assert len(sv.Claims.read(path)) == 1000
+
+
+def test_a_label_is_no_list(tmp_path):
+    path = tmp_path / "claims.jsonl"
+    path.write_text('{"user": [1], "object": "b", "value": 2}\n')
+    with pytest.raises(BadRow, match="column 'user' holds lists"):
+        sv.Claims.read(path)
+
+
+def test_a_giant_cell_is_a_cell_and_a_giant_header_is_told_in_few_words(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text("user,object,value\n" + "a" * 200_000 + ",b,1\nc,b,2\n")
+    assert len(sv.Claims.read(path)) == 2
+    path.write_text("a" * 200_000 + ",user,object,value\n1,c,b,2\n")
+    with pytest.raises(UnreadableFile, match="first line is over") as refusal:
+        sv.Claims.read(path)
+    assert len(str(refusal.value)) < 1000

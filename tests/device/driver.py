@@ -2,7 +2,8 @@
 
 ``driver.py kill LINK...``: for each link a new participant joins, releases and sends, and dies by SIGKILL at another
 line of the device's code; then the same is done again without dying. Prints how many lines there are.
-``driver.py race LINK FILE``: waits for a line of input, then joins, releases and sends. Prints what became of it.
+``driver.py race LINK FILE``: says that it is ready, waits for a line of input, then joins, releases and sends. Prints
+what became of it.
 """
 
 import os
@@ -79,5 +80,6 @@ if __name__ == "__main__":
     if mode == "kill":
         kill([InvitationLink.parse(text) for text in rest[1:]], Path(rest[0]))
     else:
+        print("ready", flush=True)
         sys.stdin.readline()
         print(take_part(InvitationLink.parse(rest[0]), Path(rest[1])))

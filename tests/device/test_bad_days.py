@@ -4,11 +4,14 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+import warm
 from campaign_server import campaign_server
+from command import run
 from hallways import manifest
 from sottovoce.device import ParticipantFile
 from sottovoce.protocol import Report
@@ -39,9 +42,7 @@ def check_that_each_task_was_noised_once(server, folder):
 @pytest.mark.slow
 def test_a_device_killed_at_any_line_draws_no_noise_twice(server, tmp_path):
     links = [str(server.invite()) for _ in range(81)]
-    ran = subprocess.run(
-        [sys.executable, DRIVER, "kill", tmp_path, *links], capture_output=True, text=True, timeout=300
-    )  # fmt: skip
+    ran = warm.run([DRIVER, "kill", tmp_path, *links])
     assert ran.returncode == 0, ran.stderr
     assert int(ran.stdout) > 80  # every link had a line of its own to die at
     check_that_each_task_was_noised_once(server, tmp_path)
@@ -55,33 +56,35 @@ def test_the_command_killed_at_any_time_draws_no_noise_twice(server, tmp_path):
     folder = tmp_path / "files"
     for number in range(4):
         path = folder / f"{number}.db"
-        join = [sys.executable, "-m", "sottovoce", "join", str(server.invite()), "--yes", "--json", "--file", path]
-        subprocess.run(join, check=True, capture_output=True)
-        submit = [sys.executable, "-m", "sottovoce", "submit", tmp_path / "readings.csv", "--file", path]
+        assert run("join", server.invite(), "--yes", "--json", "--file", path).returncode == 0
+        submit = ("submit", tmp_path / "readings.csv", "--file", path)
         server.trouble("/reports", "lost", times=2)
         for _ in range(3):
-            process = subprocess.Popen(submit, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(chance.uniform(0.3, 1.2))
+            process = warm.Process(
+                ["-m", "sottovoce", *submit], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )  # fmt: skip
+            time.sleep(chance.uniform(0.0, 0.5))
             process.kill()
             process.wait()
         server.troubles.clear()
-        subprocess.run(submit, capture_output=True)
+        run(*submit)
     check_that_each_task_was_noised_once(server, folder)
 
 
 @pytest.mark.slow
 def test_processes_with_one_file_make_one_release(server, tmp_path):
     path = tmp_path / "one.db"
-    command = [sys.executable, DRIVER, "race", str(server.invite()), path]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    racers = [subprocess.Popen(command, **pipes) for _ in range(6)]
-    time.sleep(1.0)  # until all have loaded; the race is fair or not, the outcome is the same
-    for racer in racers:
-        racer.stdin.write("\n")
-        racer.stdin.flush()
-    told = [racer.communicate(timeout=60) for racer in racers]
-    assert [error for _, error in told] == [""] * 6
-    assert sorted(outcome.strip() for outcome, _ in told) == ["already_released"] * 5 + ["released"]
+    command = [DRIVER, "race", server.invite(), path]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with ExitStack() as entered:
+        racers = [entered.enter_context(warm.Process(command, **pipes)) for _ in range(6)]
+        assert [racer.stdout.readline() for racer in racers] == ["ready\n"] * 6
+        for racer in racers:
+            racer.stdin.write("\n")
+            racer.stdin.flush()
+        assert [racer.stderr.read() for racer in racers] == [""] * 6
+        outcomes = sorted(racer.stdout.read().strip() for racer in racers)
+    assert outcomes == ["already_released"] * 5 + ["released"]
     check_that_each_task_was_noised_once(server, tmp_path)
 
 
@@ -90,18 +93,14 @@ def test_a_full_disk_sends_nothing_and_loses_nothing(tmp_path):
     tasks = [{"id": f"hall-{n}", "low": 0, "high": 100, "grid": "0.1"} for n in range(3000)]
     with campaign_server(manifest(tasks=tasks, readings=3000)) as server:
         path = tmp_path / "p.db"
-        command = [sys.executable, "-m", "sottovoce"]
         readings = tmp_path / "readings.csv"
         readings.write_text("task,value\n" + "".join(f"{task['id']},5\n" for task in tasks))
-        subprocess.run(
-            [*command, "join", str(server.invite()), "--yes", "--json", "--file", path], check=True, capture_output=True
-        )
-        submit = [*command, "submit", str(readings), "--file", str(path)]
-        full = subprocess.run(
-            ["bash", "-c", 'ulimit -f 60; exec "$@"', "bash", *submit], capture_output=True, text=True
-        )  # fmt: skip
+        assert run("join", server.invite(), "--yes", "--json", "--file", path).returncode == 0
+        submit = ("submit", readings, "--file", path)
+        limited = ["bash", "-c", 'ulimit -f 60; exec "$@"', "bash", sys.executable, "-m", "sottovoce", *submit]
+        full = subprocess.run(limited, capture_output=True, text=True)
         assert full.returncode == 2, full.stderr
         assert "make room on the disk" in " ".join(full.stderr.split())
         assert server.bodies == []
-        assert subprocess.run(submit, capture_output=True).returncode == 0
+        assert run(*submit).returncode == 0
         assert len(server.reports) == 1

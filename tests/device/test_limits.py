@@ -93,3 +93,14 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
     loaded = set(ran.stdout.split())
     assert {"sottovoce", "httpx", "sqlite3"} <= loaded
     assert not loaded & {"numpy", "scipy", "numba", "pyarrow", "duckdb", "pandas", "fastapi", "sqlalchemy"}
+
+
+def on_many_grids(**parts):
+    tasks = [{"id": f"t{n}", "low": 0, "high": 100, "grid": f"{0.001 + n / 10_000:.4f}"} for n in range(101)]
+    return manifest(tasks=tasks, readings=3, **parts)
+
+
+def test_more_grids_than_can_be_judged_in_a_moment_are_refused():
+    problem = refusal(Limits().judge, on_many_grids(noise="gaussian:3.74"))
+    assert re.match("tasks on 101 different grids: a device judges at most 100", problem.detail)
+    assert Limits().judge(on_many_grids()).epsilon <= 1.1  # fresh noise is one division for each

@@ -1,5 +1,6 @@
 """Every attempt sends the same bytes, pauses grow and end, and nothing is lost on the way."""
 
+import gzip
 import random
 import shutil
 import subprocess
@@ -183,3 +184,23 @@ def test_an_endless_answer_is_cut_off(server, participant):
     server.trouble("/look-up", (200, {"content": b" " * (9 << 20)}))
     with pytest.raises(Problem, match="endless"):
         participant.join(server.invite())
+
+
+def test_a_packed_answer_is_not_unpacked(server, participant):
+    """A few kilobytes of gzip can hold all the memory of a phone."""
+    bomb = gzip.compress(b" " * (64 << 20))
+    server.trouble("/look-up", (200, {"content": bomb, "Content-Encoding": "gzip"}))
+    with pytest.raises(Problem, match="packed"):
+        participant.join(server.invite())
+
+
+def test_a_refusal_of_many_words_is_cut_off(server, participant):
+    server.trouble("/look-up", (404, {"content": b"[" + b"[]," * 40_000 + b"[]]"}))
+    with pytest.raises(Problem, match="endless"):
+        participant.join(server.invite())
+
+
+def test_a_date_beyond_all_calendars_is_no_word_on_when_to_come_back(server, joined):
+    never = {"Retry-After": "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"}
+    server.trouble("/reports", (503, never))
+    assert joined.submit({"hall-1": "24"}) == ["delivered"]

@@ -1,6 +1,9 @@
 """Every command and every piece of code on the pages runs, and prints what the page shows."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +41,7 @@ def test_page_runs_and_prints_what_it_shows(name, tmp_path):
         printed = "\n".join(outcome.printed)
         expected = pages.shown(outcome, lines)
         assert outcome.code == pages.expected_code(expected), f"{place}: exit code {outcome.code}\n{printed}"
-        assert expected is None or pages.same(expected, outcome.printed), (
+        assert expected is None or pages.same(expected, outcome.printed, outcome.step.vary), (
             f"{place} prints something else; `make docs-outputs` writes it into the page if it is right\n{printed}"
         )
 
@@ -113,6 +116,50 @@ def test_blocks_become_steps():
 )
 def test_dots_stand_for_anything(expected, printed, matches):
     assert pages.same(expected, printed) is matches
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "matches"),
+    [
+        ('"ann",1.5198800959534629,3', '"ann",1.5198800959534633,3', True),
+        ('"ann",1.5198800959534629,3', '"ann",1.519884,3', False),
+        ('"ann",1.5198800959534629,3', '"ann",1.5198800959534629,4', False),
+        ("ε = 1.00, δ = 1e-05", "ε = 1.00, δ = 1.00000001e-05", True),
+        ("ε = 1.00, δ = 1e-05", "ε = 1.01, δ = 1e-05", False),
+        ("12,345.678901 m.", "12,345.678902 m.", True),
+        ("−0.5 to 0.5", "0.5 to 0.5", False),
+        ("1000001 claims", "1000002 claims", False),
+        ("version 0.1.0 at 127.0.0.1", "version 0.1.1 at 127.0.0.1", False),
+        ("a ... 0.25", "a 3 0.75", False),
+    ],
+)
+def test_figures_are_compared_to_a_millionth_and_all_else_exactly(expected, printed, matches):
+    assert pages.same([expected], [printed]) is matches
+
+
+@pytest.mark.parametrize(
+    ("printed", "matches"),
+    [
+        ("hall-1  11.31   9.8  14  6  m", True),
+        ("hall-1  12.4  −941.0  965.0  6  m", False),
+        ("hall-1  12.4  10.0  15.0  5  m", False),
+        ("hall-2  12.4  10.0  15.0  6  m", False),
+    ],
+)
+def test_figures_that_vary_are_held_within_bounds(printed, matches):
+    page = ["<!-- figures vary by 6 -->", "```console", "$ results", "hall-1  12.4  10.1  14.7  6  m", "```"]
+    (step,) = pages.steps(page)
+    assert step.vary == 6
+    assert pages.same(page[slice(*step.shown)], [printed], step.vary) is matches
+
+
+def test_pages_run_the_installed_command(tmp_path):
+    """What stands in for it while pages run says the same."""
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ sottovoce --version\n```\n")
+    (outcome,) = pages.run(page, tmp_path)
+    command = Path(sys.executable).with_name("sottovoce")
+    assert outcome.printed == subprocess.check_output([command, "--version"], text=True).splitlines()
 
 
 @pytest.mark.parametrize(

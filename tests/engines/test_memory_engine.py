@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from patience import PATIENCE
 from sottovoce.engines import MemoryEngine, memory
 
 
@@ -68,7 +69,7 @@ def test_a_forked_child_can_fit(crowd):
 
     wanted = sv.CRH(max_iter=3, tol=0).fit(crowd).truths_.sum()
     with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply_async(_sum_of_truths, (crowd,)).get(timeout=60) == wanted
+        assert pool.apply_async(_sum_of_truths, (crowd,)).get(timeout=PATIENCE) == wanted
 
 
 def _sum_of_truths(claims):

@@ -12,14 +12,16 @@ from hypothesis import HealthCheck, given, settings
 
 import sottovoce as sv
 import unsteady
+import warm
 from command import run
 from conformance import METHODS, assert_same_fit, cells, claims_of
 from conftest import random_matrix
+from patience import PATIENCE, until
 from sottovoce.claims.packing import pack_claims
 from sottovoce.engines import DiskEngine, SparkEngine, operations, spark, spark_session
 from sottovoce.engines.blockwise import Work
 from sottovoce.errors import BadParameter, ClusterError, MissingExtra, UnreadableFile
-from spark_cluster import ENVIRONMENT, cluster, executors, free_port, until
+from spark_cluster import ENVIRONMENT, cluster, executors, free_port
 
 MASTER = "local[2, 4]"  # a task is tried four times
 pytestmark = pytest.mark.slow
@@ -192,11 +194,11 @@ def test_the_command(crowd):
 
 def test_an_interrupted_command_can_be_resumed(crowd):
     options = ("--method", "crh", "--max-iter", "100000", "--tol", "0")
-    command = [sys.executable, "-m", "sottovoce", "discover", crowd.folder, "--engine", "spark", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+    command = ["-m", "sottovoce", "discover", crowd.folder, "--engine", "spark", *options]
+    with warm.Process(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as started:
         until(lambda: (crowd.folder / "checkpoint-crh.arrow").exists(), "checkpoint")
         started.send_signal(signal.SIGINT)
-        _, told = started.communicate(timeout=60)
+        told = started.stderr.read()
     assert started.returncode == 130
     assert told.startswith("Stopped. Iteration ")
     resumed = run("discover", crowd.folder, "--method", "crh", "--resume", "--json")
@@ -311,7 +313,7 @@ def test_a_worker_that_is_killed_during_an_iteration(tmp_path):
             (executor,) = executors(worker)
             os.kill(executor, signal.SIGKILL)
             worker.kill()
-            assert driver.wait(120) == 0
+            assert driver.wait(PATIENCE) == 0
     lost = [
         event for log in events.iterdir() for event in map(json.loads, log.read_text().splitlines())
         if event["Event"] == "SparkListenerTaskEnd" and event["Task End Reason"]["Reason"] == "ExecutorLostFailure"

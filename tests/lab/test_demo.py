@@ -4,15 +4,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
+import warm
 from command import rows_of, run
+from patience import PATIENCE, until
 
 
 @pytest.mark.slow
@@ -22,17 +22,22 @@ def test_demo_finds_the_hallways(tmp_path):
     ran = run("demo", "--out", tmp_path / "demo", "--json", env=environment)
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)
-    assert (told["reports"], told["readings"], told["tasks"], told["shown"]) == (247, 740, 129, 129)
+    assert (told["reports"], told["readings"], told["tasks"]) == (247, 740, 129)
+    # If the machine pauses for seconds, a step is taken before all have sent; the last three may then be left out, and
+    # up to three readings of a hallway.
+    assert 120 <= told["shown"] <= 129
     assert told["refused"] == {}
     assert told["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)
     assert "hardly tell any one of your readings" in told["guarantee"]["sentence"]
 
     claims = sv.Claims.read(tmp_path / "demo/claims.csv")
-    assert (len(claims), claims.n_users, claims.noise) == (740, 247, "fresh:0.5")
+    assert 740 - 3 * 129 <= len(claims) <= 740
+    assert claims.noise == "fresh:0.5"
     truth = {row["object"]: float(row["value"]) for row in rows_of(tmp_path / "demo/truth.csv")}
     off = np.abs(claims.values - np.array([truth[label] for label in claims.object_labels])[claims.objects])
-    # Laplace noise of scale 1 moves 740 readings by 1 ± 1/√740 = 0.037 on average; walkers err by some 0.3 m besides.
-    assert 1 - 5 * 0.037 < off.mean() < 1.3 + 5 * 0.037
+    # Laplace noise of scale 1 moves n readings by 1 ± 1/√n on average; walkers err by some 0.3 m besides.
+    deviation = 1 / np.sqrt(len(claims))
+    assert 1 - 5 * deviation < off.mean() < 1.3 + 5 * deviation
 
     # The mean of a segment's n readings has variance (2 + 0.3²)/n, so its mean error is below √(2.1/n), and the mean of
     # 129 such errors varies by less than a tenth of that. The others must not be worse than the bound either.
@@ -42,7 +47,7 @@ def test_demo_finds_the_hallways(tmp_path):
     assert all(row["before"] < row["after"] < bound for row in errors.values())
     # With so few readings of a segment the intervals hold the truth 93 times of 100 (sixty simulated runs: 120 ± 3 of
     # 129); less five deviations.
-    assert told["within_interval"] >= 105
+    assert told["within_interval"] >= told["shown"] - 24
 
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["claims.csv", "demo.png", "truth.csv"]
     assert (tmp_path / "demo/demo.png").read_bytes().startswith(b"\x89PNG")
@@ -64,17 +69,13 @@ def is_running(pid):
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes where Linux lists them")
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 def test_demo_that_is_stopped_takes_its_server_with_it(kind, tmp_path):
-    command = [sys.executable, "-m", "sottovoce", "demo", "--out", str(tmp_path / "demo")]
+    command = ["-m", "sottovoce", "demo", "--out", str(tmp_path / "demo")]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
-    with subprocess.Popen(command, **options) as demo:
-        end = time.monotonic() + 60
-        while not list(tmp_path.glob("sottovoce-crowd-*/*.db")):  # devices are at work
-            assert demo.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.05)
+    with warm.Process(command, **options) as demo:
+        until(lambda: demo.poll() is not None or list(tmp_path.glob("sottovoce-crowd-*/*.db")), "device at work")
         (server,) = children(demo)
         demo.send_signal(kind)
-        assert demo.wait(30) != 0
+        assert demo.wait(PATIENCE) != 0
     assert not is_running(server)
     assert list(tmp_path.iterdir()) == [], "a temporary folder is left behind"

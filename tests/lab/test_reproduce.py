@@ -5,14 +5,14 @@ import json
 import re
 import signal
 import subprocess
-import sys
-import time
 from html import escape
 from html.parser import HTMLParser
 
 import pytest
 
+import warm
 from command import rows_of, run
+from patience import PATIENCE, until
 from sottovoce.lab.reproduce import FIGURES, named
 from sottovoce.lab.reproduce.experiment import Setting
 from sottovoce.lab.reproduce.runner import reproduce
@@ -20,8 +20,7 @@ from sottovoce.lab.reproduce.runner import reproduce
 
 def reproduced(out, *figures, **options):
     flags = [part for name, entry in options.items() for part in (f"--{name}", str(entry))]
-    command = [sys.executable, "-m", "sottovoce", "reproduce", *figures, "--quick", "--json", "--out", out, *flags]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=900)  # on a busy machine
+    ran = run("reproduce", *figures, "--quick", "--json", "--out", out, *flags, timeout=900)  # on a busy machine
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
@@ -170,13 +169,11 @@ def test_without_paillier_the_figure_is_left_out_and_the_page_says_so(tmp_path, 
 @pytest.mark.slow
 def test_ctrl_c_leaves_what_is_finished(tmp_path):
     kept = tmp_path / ".cache" / "effect-of-crowd.jsonl"
-    command = [sys.executable, "-m", "sottovoce", "reproduce", "effect-of-crowd", "--out", tmp_path, "--processes", "1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as work:
-        deadline = time.monotonic() + 60
-        while not (kept.is_file() and kept.read_text().count("\n") >= 2) and time.monotonic() < deadline:
-            time.sleep(0.02)
+    command = ["-m", "sottovoce", "reproduce", "effect-of-crowd", "--out", tmp_path, "--processes", "1"]
+    with warm.Process(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as work:
+        until(lambda: kept.is_file() and kept.read_text().count("\n") >= 2, "second line")
         work.send_signal(signal.SIGINT)
-        work.communicate(timeout=60)
+        work.wait(PATIENCE)
     finished = kept.read_text().count("\n")
     assert work.returncode not in (0, 2)
     assert 2 <= finished < 18

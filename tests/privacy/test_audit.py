@@ -13,10 +13,14 @@ import typer
 from typer.testing import CliRunner
 
 from byte_streams import seeded_stream
+from hallways import manifest
 from noise_reference import gaussian_mass, laplace_mass, mixed_mass
 from sottovoce.cli.audit import audit as audit_command
+from sottovoce.device.release import noisy_readings
 from sottovoce.errors import BadParameter, BadRow, MissingColumn, UnreadableFile
+from sottovoce.privacy import sampler
 from sottovoce.privacy.audit import CONFIDENCE, Draws, Setting, audit, audit_draws
+from sottovoce.privacy.audit import device as audited_device
 from sottovoce.privacy.conformity import up_to
 from sottovoce.privacy.laws import parse_law
 from sottovoce.privacy.sampler import GridLaw, Sampler, exact_number
@@ -28,9 +32,8 @@ GRID = exact_number("0.1")
 
 
 def device(text, seed):
-    """The real sampler, on a seeded stream."""
-    sampler, stream = Sampler(parse_law(text), GRID), seeded_stream(seed)
-    return lambda readings: sampler.perturb(readings, stream)
+    """What devices run, on a seeded stream."""
+    return audited_device(parse_law(text), Setting(), seeded_stream(seed))
 
 
 def failed(found):
@@ -43,6 +46,52 @@ def test_the_real_sampler_passes(text, readings):
     found = audit(device(text, f"real {text}"), parse_law(text), Setting(readings=readings), samples=3000)
     assert found.passed, found.faults
     assert 0 < found.found_epsilon <= found.promised_epsilon
+
+
+honest = sampler.noisy_steps
+
+
+def unclipped(law, grid, readings, stream):
+    return honest(law, grid, [(reading, None, None) for reading, _, _ in readings], stream)
+
+
+def silent(law, grid, readings, stream):
+    return [Sampler(law, grid, low, high).steps(reading) for reading, low, high in readings]
+
+
+def noised_twice(law, grid, readings, stream):
+    plain = silent(law, grid, readings, stream)
+    return [2 * noisy - steps for noisy, steps in zip(honest(law, grid, readings, stream), plain, strict=True)]
+
+
+def with_one_noise(law, grid, readings, stream):
+    noise = honest(law, grid, [(0, None, None)], stream)[0]
+    return [steps + noise for steps in silent(law, grid, readings, stream)]
+
+
+BROKEN = {
+    "clipping is skipped": unclipped,
+    "no noise": silent,
+    "noise is added twice": noised_twice,
+    "one noise for all readings": with_one_noise,
+    "a constant": lambda law, grid, readings, stream: [7 for _ in readings],
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_the_audit_sees_what_devices_send(broken, monkeypatch):
+    """There is one function from readings to what is sent: broken, it is broken for devices and for the audit."""
+    asked, readings = manifest(), {"hall-1": "12", "hall-2": "1e6"}
+    sent = noisy_readings(asked, readings, seeded_stream("sent"))
+    monkeypatch.setattr(sampler, "noisy_steps", broken)
+    assert noisy_readings(asked, readings, seeded_stream("sent")) != sent
+    found = audit(device("fresh:0.5", "broken"), parse_law("fresh:0.5"), Setting(readings=2), samples=1000)
+    assert not found.passed
+
+
+def test_the_command_audits_what_devices_run(monkeypatch):
+    monkeypatch.setattr(sampler, "noisy_steps", unclipped)
+    assert run("--noise", "fresh:0.5", "--samples", "1000").exit_code == 1
 
 
 @pytest.mark.parametrize("text", LAWS)

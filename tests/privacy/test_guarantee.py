@@ -188,7 +188,7 @@ def test_the_sampled_law_summed_by_brute_force():
         shifted = np.exp(-((k - 2) ** 2) / (2 * variance))
         delta = np.maximum(weights - math.exp(0.8) * shifted, 0).sum() / weights.sum()
         total += -math.expm1(-1 / 1024) * math.exp(-drawn / 1024) * delta
-    assert promise.delta(0.8) == pytest.approx(total, rel=1e-9)
+    assert total * (1 - 1e-12) <= promise.delta(0.8) <= total * (1 + 1e-7)
 
 
 def test_several_readings_with_little_noise_on_a_coarse_grid_by_brute_force():
@@ -201,7 +201,7 @@ def test_several_readings_with_little_noise_on_a_coarse_grid_by_brute_force():
     shifted = np.exp(-((k - 1) ** 2) / (2 * 0.64)) / np.exp(-(k**2) / (2 * 0.64)).sum()
     joint, other = (np.einsum("i,j,k->ijk", part, part, part) for part in (one, shifted))
     wanted = np.maximum(joint - math.e * other, 0).sum()
-    assert promise.delta(1.0) == pytest.approx(wanted, rel=1e-9)
+    assert wanted * (1 - 1e-12) <= promise.delta(1.0) <= wanted * (1 + 1e-8)
 
 
 def test_on_a_coarse_grid_the_continuous_figure_is_no_bound():

@@ -47,7 +47,7 @@ def test_source_distribution_can_be_tested(built):
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[-1] for name in archive.getnames()}
-    assert {"LICENSE", "README.md", "Makefile", "pyproject.toml", "tests/conftest.py", "CITATION.cff"} <= names
+    assert {"LICENSE", "README.md", "Makefile", "constraints.txt", "pyproject.toml", "tests/conftest.py"} <= names
 
 
 @pytest.mark.slow

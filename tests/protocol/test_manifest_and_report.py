@@ -62,6 +62,11 @@ WRONG = {
     "reading a truth": {"readings": True},
     "deadline without a zone": {"deadline": "2030-01-01T00:00:00"},
     "deadline no date": {"deadline": "soon"},
+    "deadline in the year 1": {"deadline": "0001-01-01T00:00:00+14:00"},
+    "deadline before years had four digits": {"deadline": "0999-12-31T23:59:59Z"},
+    "deadline beyond the year 9999": {"deadline": "9999-12-31T23:59:59-14:00"},
+    "deadline in a leap second": {"deadline": "2030-12-31T23:59:60Z"},
+    "deadline with an endless zone": {"deadline": "2030-12-31T23:59:00+99:99"},
     "control character": {"title": "a\x00b"},
     "two lines": {"title": "a\nb"},
     "long title": {"title": "x" * 201},
@@ -79,6 +84,12 @@ def test_a_manifest_that_is_not_in_order_is_refused(name):
 def test_each_reading_by_itself_may_have_its_own_grid():
     two = [TASK, {**TASK, "id": "b", "grid": 2}]
     assert manifest(tasks=two).grids == manifest(tasks=two, noise="gaussian:3").grids == {"1", "2"}
+
+
+@pytest.mark.parametrize("deadline", ["9999-12-31T23:59:59Z", "1000-01-01T00:00:00Z", "9999-12-31T23:59:59+14:00"])
+def test_a_deadline_far_away_can_be_read_again(deadline):
+    asked = manifest(deadline=deadline)
+    assert type(asked).parse(asked.bytes()).deadline_moment is not None
 
 
 def test_a_deadline_is_told_in_utc():

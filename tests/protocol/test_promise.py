@@ -8,6 +8,7 @@ import pytest
 from hallways import manifest
 from sottovoce.privacy.guarantee import Guarantee
 from sottovoce.privacy.laws import parse_law
+from sottovoce.privacy.promise import quiet_guarantee
 from sottovoce.privacy.sampler import GridLaw
 from sottovoce.protocol.promise import promise_of, pure_epsilon, sentence
 
@@ -56,3 +57,15 @@ def test_no_noise_worth_the_name_promises_nothing():
 
 def test_at_most_as_many_readings_as_tasks():
     assert promise_of(manifest(unit="participant", readings=500)).epsilon == 3.0
+
+
+def test_many_grids_are_judged_by_the_weakest_alone(monkeypatch):
+    """The others are dismissed by one look each, so that a campaign with many grids holds nobody up."""
+    tasks = [TASK | {"id": f"t{n}", "high": 1000, "grid": f"{0.013 + n / 97:.4f}"} for n in range(100)]
+    asked = manifest(tasks=tasks, noise="gaussian:3.7", distance=1)
+    largest = max(quiet_guarantee(asked.law, 1.0, 3, "reading", float(task["grid"])).epsilon(1e-5) for task in tasks)
+    looked = []
+    epsilon = Guarantee.epsilon
+    monkeypatch.setattr(Guarantee, "epsilon", lambda self, delta: looked.append(self.grid) or epsilon(self, delta))
+    assert promise_of(asked).epsilon == pytest.approx(largest, rel=1e-9)
+    assert len(looked) < 10

@@ -382,8 +382,9 @@ def test_a_form_is_taken_apart_or_refused_but_nothing_else(content):
         b"--x\r\nContent-Disposition: form-data\r\n\r\na\r\n--x--",
         b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\xff\r\n--x--',
         b'--x\r\nContent-Disposition: form-data; name="a"\r\n--x--',
+        b'--x\r\nContent-Disposition: form-data; name="a"\r\n' + b"a: b\r\n" * 2_000 + b"\r\na\r\n--x--",
     ],
-    ids=["nothing", "no-end", "something-before", "no-name", "no-text", "no-content"],
+    ids=["nothing", "no-end", "something-before", "no-name", "no-text", "no-content", "long-head"],
 )
 def test_a_broken_form_is_a_problem(content):
     with pytest.raises(Problem, match="the form"):

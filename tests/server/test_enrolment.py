@@ -48,6 +48,8 @@ def test_looking_up_spends_nothing(server):
         found = server.client.post("/api/invitations/look-up", json={"invitation": invitation})
         assert found.json() == {"campaign_id": campaign, "manifest_sha256": server.manifest_hash(campaign)}
     server.enrol(invitation)
+    server.participants(campaign, 4)  # who joins is shown for five at once
+    server.tick()
     spent = server.client.post("/api/invitations/look-up", json={"invitation": invitation})
     assert spent.json()["code"] == "invitation_spent"
     unknown = server.client.post("/api/invitations/look-up", json={"invitation": "x" * 43})

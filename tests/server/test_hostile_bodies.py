@@ -1,8 +1,12 @@
 """What no client should send: a clear problem, and nothing stored."""
 
 import json
+import threading
 
 import pytest
+
+from sottovoce.server.routes import reports
+from sottovoce.server.wire import read_report
 
 DEEP = b'{"report_id":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
@@ -17,7 +21,7 @@ def send(server):
     def send(content, **other):
         return server.client.post(f"/api/campaigns/{campaign}/reports", content=content, headers=headers | other)
 
-    send.good, send.server, send.campaign = good, server, campaign
+    send.good, send.server, send.campaign, send.headers = good, server, campaign, headers
     return send
 
 
@@ -76,6 +80,45 @@ def test_rights_are_asked_before_a_body_is_read(send):
         "/api/campaigns", content=b"[" * 1_000_000, headers={"Content-Type": "application/json"}
     )
     assert answer.json()["code"] == "unauthorised"
+
+
+def test_a_large_report_of_a_stranger_is_not_even_read(send, monkeypatch):
+    read = []
+    monkeypatch.setattr(reports, "read_report", lambda content: read.append(len(content)))
+    for content in (b"[" * 20_000, (b"[" * 1_000 for _ in range(20))):  # with a length, and without
+        answer = send(content, Authorization="Bearer nobodys-token-0123456789")
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthorised")
+    other = send.server.opened(title="Another")
+    answer = send.server.client.post(
+        f"/api/campaigns/{other}/reports", content=b"[" * 20_000, headers=send.headers | {"Content-Length": "20000"}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert read == []
+
+
+def test_only_small_bodies_are_read_where_everybody_waits(send, monkeypatch):
+    """Reading a quarter of a megabyte takes long enough for others to notice, unless it happens in a thread."""
+    places = []
+
+    def noted(content):
+        places.append((len(content), threading.current_thread().name.startswith("reader")))
+        return read_report(content)
+
+    monkeypatch.setattr(reports, "read_report", noted)
+    good = send.good.encode()
+    assert send(good).status_code == 201
+    large = good + b" " * 9_000
+    assert send(large).status_code == 200  # the same report, with more space around it
+    assert places == [(len(good), False), (len(large), True)]
+
+
+def test_many_tasks_are_opened_and_reported(send):
+    """The largest report that the protocol knows, by whoever may send it."""
+    campaign = send.server.opened(halls=5_000)
+    (token,) = send.server.participants(campaign, 1)
+    body = send.server.body(campaign, list(range(5_000)))
+    answer = send.server.report(campaign, token, body)
+    assert (answer.status_code, answer.json()["readings"]) == (201, 5_000)
 
 
 def test_hostile_campaigns_store_nothing(send):

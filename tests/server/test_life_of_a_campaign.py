@@ -4,6 +4,7 @@ import hashlib
 
 import pytest
 
+from server_under_test import campaign_body
 from sottovoce.protocol import InvitationLink, Manifest
 
 
@@ -23,7 +24,9 @@ def test_a_campaign_from_draft_to_results(server):
     assert results["reports"] == 7
     assert results["method"] == "noise-aware"
     closed = server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator)
-    assert closed.json()["state"] == "closed"
+    assert (closed.json()["state"], closed.json()["final"]) == ("closed", False)
+    server.tick()
+    assert server.status(campaign)["final"]
     assert server.status(campaign)["counts"] == {
         "invitations": 7, "spent": 7, "revoked": 0, "participants": 7, "withdrawn": 0,
     }  # fmt: skip
@@ -130,6 +133,15 @@ def test_a_bad_draft_is_refused_by_name(server):
     assert server.client.post("/api/campaigns", json=good, headers=server.operator).status_code == 201
 
 
+def test_a_campaign_has_a_limited_number_of_grids(server):
+    """Each has a promise of its own: 3,000 of them held a page up for minutes."""
+    tasks = [{"id": f"t{n}", "low": 0, "high": 100, "grid": f"{0.001 + n / 10_000:.4f}"} for n in range(101)]
+    answer = server.client.post("/api/campaigns", json=campaign_body(tasks=tasks), headers=server.operator)
+    assert (answer.status_code, answer.json()["code"]) == (422, "bad_manifest")
+    assert "101 different grids: at most 100" in answer.json()["detail"]
+    server.create(tasks=tasks[:100])
+
+
 def test_a_campaign_cannot_open_after_its_deadline(server):
     campaign = server.create(deadline="2020-01-01T00:00:00Z")
     answer = server.client.post(f"/api/campaigns/{campaign}/open", headers=server.operator)
@@ -154,15 +166,18 @@ def test_links_carry_the_public_address(start_local):
 
 def test_invitations_are_listed_revoked_and_rotated(server):
     campaign = server.opened()
-    spent, revoked, rotated = server.invite(campaign, 3)
-    server.enrol(spent["token"])
+    spent, *others, revoked, rotated = server.invite(campaign, 7)
+    for entry in (spent, *others):
+        server.enrol(entry["token"])
+    server.tick()
     address = f"/api/campaigns/{campaign}/invitations"
     assert server.client.delete(f"{address}/{revoked['id']}", headers=server.operator).status_code == 204
     new = server.client.post(f"{address}/{rotated['id']}/rotate", headers=server.operator).json()
     listed = server.client.get(address, headers=server.operator).json()["invitations"]
-    assert [entry["state"] for entry in listed] == ["spent", "revoked", "unspent"]
+    assert [entry["state"] for entry in listed] == [*["spent"] * 5, "revoked", "revoked", "unspent"]
+    assert listed[-1]["id"] == new["id"]
     assert server.enrol(revoked["token"]).json()["code"] == "invitation_revoked"
-    assert server.enrol(rotated["token"]).json()["code"] == "invitation_unknown"
+    assert server.enrol(rotated["token"]).json()["code"] == "invitation_revoked"
     assert server.enrol(new["token"]).status_code == 201
     for action in (server.client.delete, lambda *args, **options: server.client.post(args[0] + "/rotate", **options)):
         assert action(f"{address}/{spent['id']}", headers=server.operator).json()["code"] == "invitation_spent"

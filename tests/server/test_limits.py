@@ -1,8 +1,9 @@
 """How often, how much: limits and the headers that come with every answer."""
 
 import pytest
+from starlette.testclient import TestClient
 
-from sottovoce.server.limits import Buckets, _household
+from sottovoce.server.limits import Buckets
 
 whatever_the_database = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 
@@ -50,9 +51,42 @@ def test_buckets_fill_again():
     assert Buckets(0).wait("a") == 0.0
 
 
-def test_an_ipv6_subscriber_is_one_address():
-    assert _household("2001:db8::1") == _household("2001:db8::ffff:1") != _household("2001:db8:0:1::1")
-    assert _household("203.0.113.7") == "203.0.113.7"
+@whatever_the_database
+def test_an_ipv6_subscriber_is_one_address_and_an_ipv4_address_in_ipv6_clothes_is_its_own(start_local):
+    """Behind ``--host ::`` every IPv4 address arrives as ::ffff:a.b.c.d, all of them in one /64."""
+    app = start_local(address_rate=2).client.app
+
+    def statuses(*addresses):
+        return [TestClient(app, client=(address, 1)).get("/nowhere").status_code for address in addresses]
+
+    assert statuses("::ffff:203.0.113.1", "203.0.113.1", "::ffff:203.0.113.1", "203.0.113.1") == [404, 404, 429, 429]
+    assert statuses("::ffff:203.0.113.2", "::ffff:203.0.113.3", "203.0.113.4") == [404, 404, 404]
+    assert statuses("2001:db8::1", "2001:db8::ffff:1", "2001:db8::2", "2001:db8:0:1::1") == [404, 404, 429, 404]
+
+
+@whatever_the_database
+def test_a_tokens_limit_does_not_depend_on_how_its_header_is_spelled(start_local):
+    server = start_local(token_rate=3)
+    token = server.operator["Authorization"].removeprefix("Bearer ")
+    spellings = [f"Bearer {token}", f"bearer  {token}", f"BEARER {token} ", f"Bearer   {token}  ", f"bEARER {token}"]
+    codes = [
+        server.client.get("/api/operators/me", headers={"Authorization": spelled}).status_code for spelled in spellings
+    ]
+    assert codes == [200, 200, 200, 429, 429]
+
+
+@whatever_the_database
+def test_of_strangers_only_little_is_read(server):
+    """Secrets have a few hundred characters, so there is no need to read more before somebody is known."""
+    for path, kind in (
+        ("/api/enrolments", "application/json"),
+        ("/api/invitations/look-up", "application/json"),
+        ("/sign-in", "application/x-www-form-urlencoded"),
+    ):
+        for content in (b"a" * 9_000, (b"a" * 1_000 for _ in range(9))):  # with a length, and without
+            answer = server.client.post(path, content=content, headers={"Content-Type": kind})
+            assert answer.status_code == 413
+            assert "at most 8,192 bytes are read" in answer.text
 
 
 @whatever_the_database

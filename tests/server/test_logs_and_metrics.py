@@ -1,11 +1,16 @@
 """What the server tells about itself, and what it never tells."""
 
+import functools
+import importlib
+import inspect
 import json
 import logging
+import pkgutil
 import re
 
 import pytest
 
+import sottovoce.server
 from sottovoce.server.logs import JsonLines, shortened
 
 whatever_the_database = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
@@ -23,6 +28,33 @@ def test_figures_are_counted_by_route_and_not_by_address(server):
     assert "sottovoce_queue_depth 0.0" in figures
     assert campaign not in figures
     assert "some-secret" not in figures
+
+
+@whatever_the_database
+def test_what_strangers_invent_is_not_kept(server, caplog):
+    """Neither figures nor logs nor caches grow with names and methods that nobody knows."""
+    known = len(list(server.state.metrics.registry.collect()))
+    with caplog.at_level(logging.DEBUG, logger="sottovoce"):
+        for n in range(40):
+            server.client.request(f"INVENTED{n}", "/api/campaigns")
+            server.client.get(f"/console/invented-{n}.js")
+    assert len(list(server.state.metrics.registry.collect())) == known
+    figures = server.client.get("/metrics").text
+    assert 'method="other",route="/api/campaigns",status="405"} 40.0' in figures
+    assert "nvented" not in figures.lower()
+    assert not any("INVENTED" in JsonLines().format(record) for record in caplog.records)
+
+
+def test_no_cache_grows_with_what_it_is_asked():
+    """A cache without a limit is for functions that nobody can ask many different things."""
+    few = {"sottovoce.server.storage.bulk._unnest", "sottovoce.server.storage.bulk._values"}  # by table and columns
+    unlimited = set()
+    for part in pkgutil.walk_packages(sottovoce.server.__path__, "sottovoce.server."):
+        for entry in vars(importlib.import_module(part.name)).values():
+            endless = isinstance(entry, functools._lru_cache_wrapper) and entry.cache_parameters()["maxsize"] is None
+            if endless and inspect.signature(entry).parameters:
+                unlimited.add(f"{entry.__module__}.{entry.__name__}")
+    assert unlimited <= few
 
 
 @whatever_the_database
@@ -59,6 +91,7 @@ def test_a_failure_nobody_expected_is_a_problem_without_details(server, monkeypa
 
 def test_addresses_are_shortened():
     assert shortened("203.0.113.77") == "203.0.113.0/24"
+    assert shortened("::ffff:203.0.113.77") == "203.0.113.0/24"
     assert shortened("2001:db8:1:2::3") == "2001:db8:1::/48"
     assert shortened("testclient") == "unknown"
 

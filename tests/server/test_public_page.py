@@ -92,7 +92,7 @@ def test_the_promise_stands_there_in_words_and_figures(shared, campaign, page):
 
 def test_a_task_with_too_few_claims_is_named_without_its_truth(page):
     assert "1 of 3 tasks is not shown yet: a truth is shown from 5 claims on" in page.text
-    assert "Hallway 2 hall-2 too few claims yet 4" in page.text
+    assert "Hallway 2 hall-2 too few claims yet 0" in page.text
     assert "77.7" not in page.text
 
 
@@ -149,7 +149,7 @@ def test_a_draft_cannot_be_told_from_nothing(shared):
 def test_before_the_first_report_there_is_a_page_that_says_so(shared):
     campaign = shared.opened()
     page = Page(shared.client.get(f"/c/{campaign}"))
-    assert "The crowd has not spoken yet 3 questions, no report so far." in page.text
+    assert "The crowd has not spoken yet 3 questions, no results yet." in page.text
     assert shared.results(campaign)["guarantee"]["sentence"] in page.text
     assert not page.all("table")
 
@@ -166,7 +166,7 @@ def test_an_unchanged_page_is_not_sent_again(server):
     # A browser takes these for the headers of the page it keeps: they must still let its stylesheet in.
     assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
     assert server.client.get(f"{address}?sort=truth", headers=known).status_code == 200
-    server.crowd(campaign, 1)
+    server.crowd(campaign, 5)
     server.recompute()
     assert server.client.get(address, headers=known).status_code == 200
 
@@ -175,7 +175,7 @@ def test_results_are_final_only_when_every_report_is_in_them(server):
     campaign = server.opened()
     server.crowd(campaign, 5)
     server.recompute()
-    server.crowd(campaign, 1)
+    server.crowd(campaign, 5)
     chip = r'<span class="chip \w+">([^<]+)'
     assert re.search(chip, server.client.get(f"/c/{campaign}").text)[1] == "still collecting"
     known = server.client.get(f"/c/{campaign}").headers["etag"]

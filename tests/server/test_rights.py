@@ -2,7 +2,10 @@
 
 import pytest
 
+from server_under_test import TestClient
 from sottovoce.protocol.tokens import token_hash
+from sottovoce.server.app import create_app
+from sottovoce.server.settings import Settings
 from sottovoce.server.storage.tables import metadata
 
 
@@ -75,6 +78,58 @@ def test_operators_are_revoked_and_rotated(server, second):
     assert server.client.get("/api/operators/me", headers=bearer(own)).status_code == 401
     new = server.client.post(f"{address}/rotate", headers=server.operator).json()["token"]
     assert server.client.get("/api/operators/me", headers=bearer(new)).status_code == 200
+
+
+class Restarting:
+    """A server that is started again and again on one database, with a token in its environment or none."""
+
+    def __init__(self, database):
+        self._database = database
+        self.drawn = []
+
+    def ask(self, token, method="GET", path="/api/operators/me", *, started_with):
+        settings = Settings(database=self._database, operator_token=started_with)
+        app = create_app(settings, background=False, show_token=self.drawn.append)
+        with TestClient(app) as client:
+            return client.request(method, path, headers=bearer(token))
+
+
+@pytest.fixture
+def restarting(server_database):
+    return Restarting(server_database)
+
+
+FIRST, ANOTHER = "first-token-0123456789abcdef", "another-token-0123456789abcdef"
+
+
+def test_a_token_that_was_replaced_stays_void_after_a_restart(restarting, caplog):
+    new = restarting.ask(FIRST, "POST", "/api/operators/1/rotate", started_with=FIRST).json()["token"]
+    assert "stays void" not in caplog.text
+    assert restarting.ask(FIRST, started_with=FIRST).status_code == 401
+    assert "SOTTOVOCE_OPERATOR_TOKEN was replaced or revoked and stays void" in caplog.text
+    assert FIRST not in caplog.text
+    assert restarting.ask(new, started_with=FIRST).status_code == 200
+    # Replaced twice, the first one is still remembered.
+    newest = restarting.ask(new, "POST", "/api/operators/1/rotate", started_with=FIRST).json()["token"]
+    assert restarting.ask(FIRST, started_with=FIRST).status_code == 401
+    assert restarting.ask(new, started_with=new).status_code == 401
+    assert restarting.ask(newest, started_with=FIRST).status_code == 200
+    assert restarting.drawn == []
+
+
+def test_a_token_that_was_revoked_stays_void_even_if_its_operator_gets_a_new_one(restarting):
+    assert restarting.ask(ANOTHER, started_with=FIRST).status_code == 401
+    assert restarting.ask(ANOTHER, "DELETE", "/api/operators/1", started_with=ANOTHER).status_code == 204
+    assert restarting.ask(FIRST, started_with=FIRST).status_code == 401
+    assert restarting.ask(ANOTHER, "POST", "/api/operators/1/rotate", started_with=None).status_code == 200
+    assert restarting.ask(FIRST, started_with=FIRST).status_code == 401
+
+
+def test_whoever_lost_all_tokens_gets_in_with_a_new_one_in_the_environment(restarting):
+    restarting.ask(FIRST, "POST", "/api/operators/1/rotate", started_with=FIRST)
+    me = restarting.ask(ANOTHER, started_with=ANOTHER).json()
+    assert (me["id"], me["administrator"]) == (2, True)
+    assert restarting.ask(ANOTHER, started_with=ANOTHER).json()["id"] == 2  # and is added once
 
 
 def test_the_last_administrator_stays(server):

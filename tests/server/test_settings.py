@@ -1,5 +1,6 @@
 """Settings: each documented, each from the environment."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -30,10 +31,28 @@ def test_the_page_lists_nothing_else():
 
 def test_settings_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("SOTTOVOCE_LEAST_CLAIMS", "9")
-    monkeypatch.setenv("SOTTOVOCE_OPERATOR_TOKEN", "very-secret")
+    monkeypatch.setenv("SOTTOVOCE_OPERATOR_TOKEN", "very-secret-token")
     settings = Settings()
     assert settings.least_claims == 9
-    assert "very-secret" not in repr(settings)
+    assert "very-secret-token" not in repr(settings)
+
+
+def test_a_token_that_could_be_guessed_is_refused_without_being_shown(tmp_path):
+    environment = {**os.environ, "SOTTOVOCE_OPERATOR_TOKEN": "fifteen-signs-0"}
+    done = run("serve", "--port", "0", cwd=tmp_path, env=environment)
+    assert done.returncode == 2
+    words = " ".join(done.stderr.split())
+    assert "SOTTOVOCE_OPERATOR_TOKEN: the token has 15 characters: it must be at least 16" in words
+    assert "draw one with python3 -c" in words
+    assert "fifteen-signs-0" not in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []  # nothing was begun
+
+
+@pytest.mark.parametrize("token", ["", "fifteen-signs-0", "long enough, but with spaces", "sixteen-signs-\u00e9\u00e9"])
+def test_a_token_that_could_be_guessed_or_not_be_sent_is_refused(token):
+    with pytest.raises(ValueError, match="at least 16") as refused:
+        Settings(operator_token=token)
+    assert not token or token not in str(refused.value)
 
 
 @pytest.mark.parametrize(

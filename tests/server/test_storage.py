@@ -86,9 +86,15 @@ def test_sqlite_is_as_durable_as_it_can_be(tmp_path):
     engine = open_engine(f"sqlite:///{tmp_path}/x.db")
     with engine.connect() as connection:
         found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in
-                 ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")}  # fmt: skip
+                 ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "secure_delete")}  # fmt: skip
     engine.dispose()
-    assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5000}
+    assert found == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": 5000,
+        "secure_delete": 1,
+    }
 
 
 @pytest.fixture
@@ -235,14 +241,37 @@ def test_too_many_waiting_are_refused_at_once(engine, prepared):
 
 
 @pytest.mark.parametrize("server_database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("state", ["40001", "40P01"], ids=["serialization", "deadlock"])
+@pytest.mark.parametrize(("failures", "outcome"), [(2, "done"), (100, "unavailable")])
+def test_a_conflict_with_another_process_is_tried_again(prepared, engine, state, failures, outcome):
+    attempts = []
+
+    def conflict(connection):
+        attempts.append(1)
+        if len(attempts) <= failures:
+            connection.exec_driver_sql(f"DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '{state}'; END $$")
+        return "done"
+
+    async def use(writer):
+        return await asyncio.gather(writer.submit(prepared(0)), writer.run(conflict), return_exceptions=True)
+
+    (stored, ended), _ = with_writer(engine, use)
+    assert stored.new
+    assert getattr(ended, "code", ended) == outcome
+
+
+@pytest.mark.parametrize("server_database", ["postgresql"], indirect=True)
 def test_a_database_that_goes_away_and_comes_back(prepared, engine):
-    """The session is cut off under the writer: what was not committed is told, and the next report is stored."""
+    """The session is cut off under the writer: what was not committed fails, and the next report is stored."""
+
+    def change(connection):
+        connection.execute(text("UPDATE participants SET withdrawn_at = 1"))
 
     def cut_off(connection):
         connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
 
     async def use(writer):
-        lost = await asyncio.gather(writer.submit(prepared(0)), writer.run(cut_off), return_exceptions=True)
+        lost = await asyncio.gather(writer.run(change), writer.run(cut_off), return_exceptions=True)
         return lost, await writer.submit(prepared(1))
 
     (lost, stored), _ = with_writer(engine, use)

@@ -24,6 +24,7 @@ import pyarrow.json
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from sottovoce.claims.cells import as_written_column
 from sottovoce.claims.labels import Labels, compact, encode
 from sottovoce.errors import BadRow, MissingColumn, NoClaims, UnreadableFile
 
@@ -39,6 +40,8 @@ _SUFFIXES = {
 BLOCK_BYTES = 1 << 24
 _BARE_NULL = re.compile(rb"\n\s*null")
 _LONGEST_NULL = 64  # with blanks before it, so much of a part is looked at again with the next
+_MOST_BRACKETS = 500  # in a line that Arrow gets: it goes down into a deep one until its stack overflows
+_LONGEST_SHOWN = 300  # of a column's name or a row, in the words of an error
 # Claims that went through a device's noise say so in a column of this name, the same law in every row.
 NOISE_COLUMN = "noise_law"
 # Squares of larger values would not be finite.
@@ -86,7 +89,7 @@ def read_file(
         elif source.format == "jsonl":
             columns = _read_jsonl(source, labels, value)
         else:
-            columns = pick(_read_typed(source), labels, value, source.name)
+            columns = pick(_read_typed(source, [*labels, value]), labels, value, source.name)
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
@@ -192,9 +195,13 @@ def require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
             )
         if column not in present:
             raise MissingColumn(
-                f"{name}: there is no column {column!r} among {', '.join(map(repr, present)) or 'none'}; "
+                f"{name}: there is no column {column!r} among {', '.join(map(_shown, present)) or 'none'}; "
                 f"add a header line, or name the columns with user=, object=, value= (--user, --object, --value)"
             )
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
 
 
 def csv_form(source: Source, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
@@ -205,6 +212,11 @@ def csv_form(source: Source, labels: Sequence[str], value: str) -> tuple[pa.csv.
     if not text.strip():
         raise NoClaims(f"{source.name}: the file is empty; it needs a header line and at least one row")
     header = text.splitlines()[0]
+    if len(header) == len(text) and len(start) == 1 << 16:  # Arrow makes room for hundreds of rows of as many columns
+        raise UnreadableFile(
+            f"{source.name}: the first line is over {1 << 16:,} bytes: it must name the columns; "
+            "check that the file is a table, or leave out columns that nobody needs"
+        )
     wanted = [*labels, value]
     delimiter = max(
         ",;\t|", key=lambda mark: sum(name in wanted for name in next(csv.reader([header], delimiter=mark)))
@@ -229,7 +241,7 @@ def _read_csv(source: Source, labels: Sequence[str], value: str, skip_bad: bool,
                     include_columns=taken,
                 ),
             )
-        columns = replace(pick(table, labels, value, source.name), numerals=True)
+        columns = csv_columns(table, labels, value, source.name)
         if skip_bad or all_finite(columns.values):
             return columns
     except pa.ArrowInvalid:
@@ -255,12 +267,11 @@ def _read_csv_as_text(source: Source, labels: Sequence[str], value: str, parse: 
                 column_types=dict.fromkeys(taken, pa.string()), include_columns=taken
             ),
         )
-    columns = pick(table, labels, value, source.name)
-    return replace(columns, texts=table[value], ragged=ragged, numerals=True)
+    return replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged)
 
 
 def _read_jsonl(source: Source, labels: Sequence[str], value: str) -> Columns:
-    if not has_bare_nulls(source):
+    if not hurts_arrow(source):
         try:
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
@@ -272,15 +283,28 @@ def _read_jsonl(source: Source, labels: Sequence[str], value: str) -> Columns:
     raise NoClaims(f"{source.name}: the file is empty; it needs at least one line")
 
 
-def has_bare_nulls(source: Source) -> bool:
-    """Whether a line is just null. It is no record, and where a block begins with one, Arrow does not survive it."""
-    end = b"\n"
+def hurts_arrow(source: Source) -> bool:
+    """Whether Arrow might not survive the file: a line is just null, where a block begins with it, or nested deeply."""
+    end, open_brackets = b"\n", 0
     with source.stream() as stream:
         while part := stream.read(BLOCK_BYTES):
             if _BARE_NULL.search(end + part):
                 return True
             end = part[-_LONGEST_NULL:]
+            brackets = part.count(b"{") + part.count(b"[")
+            if open_brackets + brackets > _MOST_BRACKETS + part.count(b"\n"):
+                first, *others = part.split(b"\n")
+                counts = [open_brackets + _brackets(first), *map(_brackets, others)]
+                if max(counts) > _MOST_BRACKETS:
+                    return True
+                open_brackets = counts[-1]
+            else:
+                open_brackets = _brackets(part.rpartition(b"\n")[2])
     return False
+
+
+def _brackets(line: bytes) -> int:
+    return line.count(b"{") + line.count(b"[")
 
 
 def jsonl_by_lines(
@@ -297,8 +321,11 @@ def jsonl_by_lines(
             for number, line in part:
                 try:
                     record = json.loads(line)
-                    rows.append([record.get(name) for name in wanted])
-                except (json.JSONDecodeError, AttributeError):
+                    row = [record.get(name) for name in wanted]
+                    if any(isinstance(entry, dict | list) for entry in row):
+                        raise ValueError("labels and values are not nested")
+                    rows.append(row)
+                except (ValueError, RecursionError, AttributeError):
                     ragged[number] = line.strip()
             *columns, values, laws = zip(*rows, strict=True) if rows else [[] for _ in wanted]
             texts = pa.array([None if entry is None else str(entry) for entry in values], pa.string())
@@ -306,21 +333,36 @@ def jsonl_by_lines(
             yield Columns([list(column) for column in columns], texts, texts, ragged, noise=noise)
 
 
-def _read_typed(source: Source) -> pa.Table:
+def _read_typed(source: Source, wanted: Sequence[str]) -> pa.Table:
+    """The columns asked for, and no other: a file may have any number of them."""
     if source.format == "parquet":
-        return pa.parquet.read_table(source.path)
+        present = pa.parquet.read_schema(source.path).names
+        require(wanted, present, source.name)
+        return pa.parquet.read_table(source.path, columns=[name for name in (*wanted, NOISE_COLUMN) if name in present])
     return pa.feather.read_table(source.path)
 
 
 def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
     require([*labels, value], table.column_names, name)
+    for column in (*labels, value):
+        if pa.types.is_nested(table[column].type):
+            raise BadRow(
+                f"{name}: column {column!r} holds lists or records: a label or value is one text or number; "
+                "write each claim as a row of its own"
+            )
     return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name))
+
+
+def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
+    """What a CSV file holds: labels may be numbers, or carry the mark that keeps spreadsheets from running them."""
+    columns = pick(table, labels, value, name)
+    return replace(columns, labels=[as_written_column(column) for column in columns.labels], numerals=True)
 
 
 def _noise_law(table: pa.Table, name: str) -> str | None:
     if NOISE_COLUMN not in table.column_names:
         return None
-    laws = [law for law in pc.unique(table[NOISE_COLUMN].cast(pa.string())).to_pylist() if law]
+    laws = [law for law in pc.unique(pc.unique(table[NOISE_COLUMN]).cast(pa.string())).to_pylist() if law]
     if len(laws) > 1:
         raise BadRow(
             f"{name}: {NOISE_COLUMN} {laws[0]!r} and {laws[1]!r}: claims of one table went through one law; "
@@ -383,8 +425,8 @@ def good_rows(
 
 def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
     """Values as floats; what is not a number becomes NaN."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+    if pa.types.is_dictionary(values.type):  # each of its entries once: written out, they may be any size
+        return np.concatenate([np.empty(0), *map(_numbers_by_entry, _chunks(values))])
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(values), r"^\+", "")
         numeric = pc.match_substring_regex(trimmed, _NUMBER)
@@ -395,6 +437,15 @@ def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
         return np.full(len(values), np.nan)
     numbers = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
     return np.asarray(numbers, np.float64)
+
+
+def _chunks(values: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
+    return values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+
+
+def _numbers_by_entry(values: pa.DictionaryArray) -> NDArray[np.float64]:
+    numbers = np.append(_numbers(values.dictionary), np.nan)  # the last is for rows without an entry
+    return np.asarray(numbers[values.indices.fill_null(-1).to_numpy(zero_copy_only=False)], np.float64)
 
 
 def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.int64]:
@@ -419,13 +470,13 @@ def _first_bad(
     first_ragged = min(columns.ragged, default=None)
     if first_ragged is not None and (number is None or first_ragged < number):
         return (
-            f"{source}, row {first_ragged}: {columns.ragged[first_ragged]!r}: "
+            f"{source}, row {first_ragged}: {_shown(columns.ragged[first_ragged])}: "
             f"a row must have the fields {', '.join(names)}{more}; {skip}"
         )
     for mask, name in zip(missing, names, strict=False):
         if mask[place]:
             return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
     written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
-    shown = "''" if written is None else repr(written)
+    shown = "''" if written is None else _shown(written) if isinstance(written, str) else repr(written)
     rule = f"a {names[-1]} must be a finite number, of at most {LARGEST_VALUE:g} in size"
     return f"{source}, row {number}: {names[-1]} {shown}: {rule}{more}; {skip}"

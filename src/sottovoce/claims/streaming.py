@@ -19,9 +19,10 @@ from sottovoce.claims.reading import (
     Columns,
     Source,
     all_finite,
+    csv_columns,
     csv_form,
     good_rows,
-    has_bare_nulls,
+    hurts_arrow,
     jsonl_by_lines,
     pick,
     require,
@@ -102,7 +103,7 @@ def _csv(
     done = 0
     try:
         for table in _csv_tables(source, parse, {**dict.fromkeys(taken, pa.string()), value: pa.float64()}, progress):
-            columns = replace(pick(table, labels, value, source.name), numerals=True)
+            columns = csv_columns(table, labels, value, source.name)
             if not (skip_bad or all_finite(columns.values)):
                 break
             yield columns
@@ -131,7 +132,7 @@ def _csv(
             mine[number] = ragged.pop(number)
             last += 1
         before = last
-        yield replace(pick(table, labels, value, source.name), texts=table[value], ragged=mine, numerals=True)
+        yield replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=mine)
     if ragged:
         yield Columns([pa.array([], pa.string()) for _ in labels], pa.array([], pa.float64()), ragged=ragged)
 
@@ -155,7 +156,7 @@ def _csv_tables(
 def _jsonl(source: Source, labels: Sequence[str], value: str, progress: Progress | None) -> Iterator[Columns]:
     report = (lambda done, size: progress(done / max(size, 1))) if progress else None
     done = 0
-    if not has_bare_nulls(source):
+    if not hurts_arrow(source):
         try:
             with source.stream(report) as stream:
                 for batch in pa.json.open_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES)):

@@ -17,6 +17,7 @@ import pyarrow.parquet
 
 from sottovoce.errors import UnreadableFile
 
+_LONGEST_STEM = 100  # of a temporary name, so that it is no longer than one may be
 TABLES = (".csv", ".parquet", ".arrow", ".jsonl")
 
 
@@ -26,7 +27,16 @@ def check_place(path: str | Path, suffixes: Sequence[str] = TABLES) -> None:
         raise UnreadableFile(
             f"{path}: the format is told by the suffix, one of {', '.join(suffixes)}; choose one of them"
         )
+    check_file(path)
+
+
+def check_file(path: str | Path) -> None:
+    """Whether a file can have this name."""
     check_folder(path)
+    if Path(path).is_dir():
+        raise UnreadableFile(f"{path}: it is a folder, and a file is written; choose another name")
+    if Path(path).exists() and not Path(path).is_file():  # /dev/null would become a file, for everybody
+        raise UnreadableFile(f"{path}: it is not a file, and would be replaced by one; choose another name")
 
 
 def check_folder(path: str | Path) -> None:
@@ -34,14 +44,20 @@ def check_folder(path: str | Path) -> None:
     folder = Path(path).parent
     if not folder.is_dir():
         raise UnreadableFile(f"{path}: there is no folder {folder}; make it first, or choose another place")
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:  # too long, or with signs that no name has
+        raise UnreadableFile(f"{path}: nothing can have this name ({error}); choose another one") from None
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its name when the block ends well, and vanishes otherwise."""
     path = Path(path)
-    check_folder(path)
-    temporary = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")
+    check_file(path)
+    temporary = path.with_name(f".{path.stem[:_LONGEST_STEM]}-{secrets.token_hex(4)}{path.suffix}")
     try:
         yield temporary
         os.replace(temporary, path)

@@ -25,6 +25,8 @@ from sottovoce.cli import (
 )
 from sottovoce.errors import SottovoceError
 
+_SHOWN = 500  # characters of an error, from its beginning and from its end
+
 app = typer.Typer(
     name="sottovoce",
     help="Private truth discovery for crowd sensing: a crowd tells the truth without any single voice being heard.",
@@ -80,6 +82,12 @@ def main() -> None:
     except SottovoceError as mistake:
         _tell(str(mistake))
         sys.exit(2)
+    except (OverflowError, ZeroDivisionError, MemoryError) as mistake:
+        _tell(
+            f"{mistake or type(mistake).__name__}: a number that was given leads beyond what this machine can compute "
+            "or hold; give one of a more usual size"
+        )
+        sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         sys.stderr.close()
         sys.exit(1)
@@ -90,4 +98,6 @@ def main() -> None:
 
 
 def _tell(mistake: str) -> None:
+    if len(mistake) > 2 * _SHOWN:  # what was given may be endless; the rule and the fix stand at the end
+        mistake = f"{mistake[:_SHOWN]} … {mistake[-_SHOWN:]}"
     Console(stderr=True).print(f"[bold red]Error:[/] {escape(mistake)}", highlight=False)

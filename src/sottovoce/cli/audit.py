@@ -42,10 +42,9 @@ def audit(
     the promise, and whether the noise has its law's probabilities. Ends with exit code 1 if the promise is broken.
     An audit can find a leak; it can never prove that there is none.
     """
-    from sottovoce.privacy.audit import Draws, Setting, audit_draws
+    from sottovoce.privacy.audit import Draws, Setting, audit_draws, device
     from sottovoce.privacy.audit import audit as audit_sampler
     from sottovoce.privacy.laws import parse_law
-    from sottovoce.privacy.sampler import Sampler, exact_number
 
     if input and noise is None:
         raise BadParameter(f"input {input}: the draws do not say their law; add --noise, such as --noise fresh:0.5")
@@ -60,10 +59,9 @@ def audit(
                 audits.append(audit_draws(draws, law, setting, epsilon=epsilon, delta=delta))
             else:
                 setting = Setting(distance, grid, _READINGS if readings is None else readings)
-                device = Sampler(law, exact_number(setting.step))
                 audits.append(
                     audit_sampler(
-                        device.perturb, law, setting, samples=samples, epsilon=epsilon, delta=delta,
+                        device(law, setting), law, setting, samples=samples, epsilon=epsilon, delta=delta,
                         progress=_shown_by(progress, task),
                     )
                 )  # fmt: skip

@@ -247,7 +247,7 @@ def revoke(client: "OperatorClient", campaign: CampaignArgument, number: NumberA
 @app.command()
 @_connected
 def renew(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
-    """Replace the link of an invitation that went astray; the old link is void."""
+    """Make a new invitation in place of one that went astray; the old link is void."""
     made = client.renew_invitation(campaign, number)
     _done(json, {"number": made["id"], "link": made["url"]}, made["url"])
 
@@ -260,7 +260,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
     if json:
         print_json(entry)
         return
-    counts = entry["counts"]
+    counts, trouble = entry["counts"], entry["trouble"]
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, content in (
         ("campaign", f"{entry['id']}, version {entry['version']}"),
@@ -272,6 +272,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
         ("noise", f"{entry['noise']}, distance {entry['distance']}, for a {entry['unit']}"),
         ("method", entry["method"] or "noise-aware"),
+        *([("results", f"not the newest: {trouble['reason']}, since {trouble['since']}")] if trouble else []),
         ("manifest", f"sha256 {entry['manifest_sha256']}" if entry["manifest_sha256"] else "fixed when it opens"),
     ):  # fmt: skip
         table.add_row(f"[bold]{name}[/]", escape(content))
@@ -310,8 +311,7 @@ def results(
     console.print(
         f"\nVersion {found['version']} of {found['as_of']}: {found['reports']:,} reports, method {found['method']}, "
         f"{found['level']:.0%} intervals."
-        + (f" Fewer than {found['least_claims']} claims, so withheld: {withheld} of {many} tasks." if withheld else "")
-        + ("" if found["converged"] in (None, True) else " The method had not settled yet."),
+        + (f" Fewer than {found['least_claims']} claims, so withheld: {withheld} of {many} tasks." if withheld else ""),
         highlight=False,
     )
     console.print(f"[bold]Promise:[/] {escape(found['guarantee']['sentence'])}", highlight=False)
@@ -326,7 +326,7 @@ def export(
     out: Annotated[Path, typer.Option(help="File; its suffix .csv, .parquet or .jsonl tells the format.")],
     json: bool = False,
 ) -> None:
-    """Write all claims, noisy as they are, or the newest results into a file."""
+    """Write the newest results into a file, or the claims that they rest on, noisy as they are."""
     if what not in ("claims", "results"):
         raise BadParameter(f"export {what!r}: there is no such thing; choose claims or results")
     size = client.export(campaign, what, out)

@@ -90,9 +90,9 @@ def info(
 def _campaign(database: str, campaign: str) -> "list[Source]":
     from sottovoce.claims.sorting import Source
     from sottovoce.server.storage.claims import stream_claims
-    from sottovoce.server.storage.engine import open_engine
+    from sottovoce.server.storage.engine import open_existing
 
-    return [Source(f"campaign {campaign}", stream_claims(open_engine(database), campaign))]
+    return [Source(f"campaign {campaign}", stream_claims(open_existing(database), campaign))]
 
 
 def _tell(pack: "Pack", json: bool) -> None:

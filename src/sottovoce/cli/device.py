@@ -41,7 +41,21 @@ CaOption = Annotated[
 InsecureOption = Annotated[
     bool, typer.Option("--insecure-http", help="Accept an address that is not encrypted and not on this machine.")
 ]
-WaitOption = Annotated[float, typer.Option("--wait", help="Keep trying to reach the server for so many seconds.")]
+_LONGEST_WAIT = 7 * 24 * 3600.0
+
+
+def _checked_wait(seconds: float) -> float:
+    if not 0 <= seconds <= _LONGEST_WAIT:
+        raise BadParameter(
+            f"wait {seconds}: it must be a number of seconds from 0 to {_LONGEST_WAIT:,.0f}, a week; 30 is usual"
+        )
+    return seconds
+
+
+WaitOption = Annotated[
+    float,
+    typer.Option("--wait", callback=_checked_wait, help="Keep trying to reach the server for this many seconds."),
+]
 
 
 def join(

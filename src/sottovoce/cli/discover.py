@@ -79,7 +79,7 @@ def discover(
     weights: Annotated[Path | None, typer.Option(help="Write the users' weights here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the truths here (.png, .svg, .pdf).")] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    max_iter: Annotated[int, typer.Option(help="Largest number of iterations.")] = 200,
+    max_iter: Annotated[int, typer.Option(help="Largest number of iterations.")] = 1000,
     tol: Annotated[float, typer.Option(help="Stop when truths move less than this, in units of their spread.")] = 1e-6,
     engine: Annotated[
         EngineName,
@@ -109,7 +109,7 @@ def discover(
     Prints the truth of each object with an interval, and the plain mean and median beside it.
     """
     from sottovoce.claims.blocks import is_pack
-    from sottovoce.claims.writing import check_place
+    from sottovoce.claims.writing import check_file, check_place
     from sottovoce.discovery import CRH, METHODS, Checkpoint, Comparison, NoiseAware
     from sottovoce.discovery.base import check_level
     from sottovoce.lab.plots import check_picture, draw_discovery
@@ -120,6 +120,8 @@ def discover(
             check_place(path)
     if plot:
         check_picture(plot)
+    if checkpoint:
+        check_file(checkpoint)
     chosen, packed = method.value, is_pack(claims)
     if decay is not None and (chosen != CRH.name or not packed):
         raise BadParameter(

@@ -150,6 +150,13 @@ def plan(
     unit: Annotated[
         UnitName, typer.Option(help="Whose promise: one reading's, or a participant's.")
     ] = UnitName.READING,
+    grid: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Grid of the tasks, on which devices round and draw noise; repeat it for several.",
+            show_default="none: continuous noise",
+        ),
+    ] = None,
     error: Annotated[float | None, typer.Option(help="An error to reach: how many participants does it take?")] = None,
     error_rate: Annotated[
         float | None, typer.Option(help="Quality of raw readings: rate λ1 of their error variances.")
@@ -165,29 +172,50 @@ def plan(
     from sottovoce.planning import plan as find_plans
     from sottovoce.planning import trade_off
 
-    with progress_bar() as progress:
+    if plot:
+        from sottovoce.lab.plots import check_picture, draw_trade_off
+
+        check_picture(plot)
+    with told_warnings(UnwiseChoice), progress_bar() as progress:
         progress.add_task("planning", total=None)
         plans = find_plans(
-            epsilon, delta, distance, readings, participants, unit=unit.value, error=error, error_rate=error_rate,
-            pilot=Claims.read(pilot) if pilot else None, simulations=simulations, seed=seed,
+            epsilon, delta, distance, readings, participants, unit=unit.value, grid=grid, error=error,
+            error_rate=error_rate, pilot=Claims.read(pilot) if pilot else None, simulations=simulations, seed=seed,
         )  # fmt: skip
         if plot:
-            from sottovoce.lab.plots import draw_trade_off
-
             epsilons = [epsilon * 10 ** (step / 6) for step in (-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6)]
-            lines = trade_off(epsilons, delta, distance, readings, participants, unit.value, plans.error_rate)
+            lines = trade_off(epsilons, delta, distance, readings, participants, unit.value, plans.error_rate, grid)
             draw_trade_off(epsilons, lines, epsilon, delta, distance, readings, participants, unit.value, plot)
     if json:
-        asked = {"epsilon": epsilon, "delta": delta, "distance": distance, "unit": unit.value, "readings": readings}
+        asked = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "distance": distance,
+            "unit": unit.value,
+            "readings": readings,
+            "grid": grid,
+        }
         quality = {"error_rate": plans.error_rate, "error_rate_source": plans.error_rate_source}
         print_json(
-            {**asked, "participants": participants, "error": error, **quality, "plans": [p.summary() for p in plans]}
+            {
+                **asked,
+                "participants": participants,
+                "error": error,
+                **quality,
+                "plans": [p.summary() for p in plans],
+                "left_out": plans.left_out,
+            }
         )
         return
     console.print(
         f"Promise: ε = {epsilon:g}, δ ≤ {delta:g} for values up to {distance:g} apart, level of a {unit.value}, "
         f"{readings} readings each, {participants:,} participants.\n"
-        f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
+        + (
+            f"Noise as devices draw it on a grid of {' or '.join(f'{step:g}' for step in grid)}.\n"
+            if grid
+            else "Figures of continuous noise; --grid gives those of what devices draw on a grid.\n"
+        )
+        + f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
         highlight=False,
     )
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -205,6 +233,8 @@ def plan(
             number(option.predicted_error), shown, *needed,
         )  # fmt: skip
     console.print(table)
+    for name, reason in plans.left_out.items():
+        console.print(f"{name} is left out: {escape(reason)}", highlight=False)
     best = plans[0]
     console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
     if plot:

@@ -16,7 +16,7 @@ def serve(
         typer.Option(help="Where reports are stored: sqlite:///FILE or postgresql://USER@HOST/NAME."),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any free one.")] = 8000,
     public_url: Annotated[
         str | None, typer.Option(help="Address as participants see it, for invitation links.")
     ] = None,
@@ -52,9 +52,10 @@ def serve(
         settings = Settings(**{name: entry for name, entry in given.items() if entry is not None})
     except ValidationError as mistake:
         first = mistake.errors(include_url=False, include_input=False)[0]
-        raise BadParameter(
-            f"setting {first['loc'][0]}: {first['msg']}; correct the option or SOTTOVOCE_{str(first['loc'][0]).upper()}"
-        ) from None
+        variable = f"SOTTOVOCE_{str(first['loc'][0]).upper()}"
+        if first["type"] == "value_error":  # in our own words, which say what to do
+            raise BadParameter(f"{variable}: {first['ctx']['error']}") from None
+        raise BadParameter(f"setting {first['loc'][0]}: {first['msg']}; correct the option or {variable}") from None
     run(
         settings,
         host,

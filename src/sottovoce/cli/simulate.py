@@ -48,7 +48,16 @@ def simulate(
     distance: Annotated[
         str, typer.Option(help="With --url: values up to so far apart are hard to tell from each other.")
     ] = "1",
-    at_once: Annotated[int, typer.Option(min=1, help="With --url: so many devices are at work at the same time.")] = 8,
+    at_once: Annotated[
+        int, typer.Option(min=1, help="With --url: at most this many devices are at work at the same time.")
+    ] = 8,
+    over: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="With --url: devices come in random order, at random moments of this many seconds; 0 is at once.",
+        ),
+    ] = 10.0,
     ca: CaOption = None,
     insecure_http: InsecureOption = False,
     json: JsonOption = False,
@@ -56,8 +65,9 @@ def simulate(
     """Simulate a crowd: conflicting claims, and the truth to compare with.
 
     With --url the crowd takes part in a campaign of a running server: the operator's token creates and opens it, every
-    participant joins by a link of his own, judges the promise by the usual limits, adds exact noise and sends; then the
-    server's results are compared with the truth.
+    participant joins by a link of their own, judges the promise by the usual limits, adds exact noise and sends, one
+    after the other; then the server's results are compared with the truth, and with those of the same claims computed
+    from scratch.
     """
     from sottovoce.privacy.laws import parse_law
     from sottovoce.worlds import synthetic
@@ -84,8 +94,9 @@ def simulate(
         )
         connection = {"ca": ca, "insecure_http": insecure_http}
         _in_campaign(
-            crowd, url, token, out, {**task, "noise": str(law), "distance": distance}, connection, at_once, json
-        )
+            crowd, url, token, out, {**task, "noise": str(law), "distance": distance}, connection,
+            {"at_once": at_once, "over": over, "seed": seed}, json,
+        )  # fmt: skip
         return
     assert out is not None
     if law:
@@ -110,7 +121,7 @@ def _in_campaign(
     out: Path | None,
     terms: dict[str, Any],
     connection: dict[str, Any],
-    at_once: int,
+    arrival: dict[str, Any],
     json: bool,
 ) -> None:
     from functools import partial
@@ -123,7 +134,7 @@ def _in_campaign(
     with OperatorClient(url, token, **connection) as operator, progress_bar() as bar:
         sending = bar.add_task("devices send", total=None)
         outcome = run_campaign(
-            crowd, operator, draft, out, connect=partial(Client, **connection), at_once=at_once,
+            crowd, operator, draft, out, connect=partial(Client, **connection), **arrival,
             progress=lambda done, total: bar.update(sending, completed=done, total=total),
         )  # fmt: skip
     if json:
@@ -158,6 +169,13 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
     console.print(
         f"\n{outcome.within} of {len(shown)} intervals (95 %) hold the truth"
         + (f"; {withheld} more tasks have too few readings to be shown." if withheld else "."),
+        highlight=False,
+    )
+    console.print(
+        "The server computed while reports came in, and ended where the same claims computed from scratch do."
+        if outcome.as_from_scratch
+        else f"[red]The server's results differ from those computed from scratch by {outcome.departure:.1%} of an "
+        "interval's width[/]; please report it with the exported claims.",
         highlight=False,
     )
     console.print(f"[bold]What was promised:[/] {escape(outcome.results['guarantee']['sentence'])}", highlight=False)

@@ -19,6 +19,7 @@ from sottovoce.protocol.links import is_encrypted_or_local
 
 _TIMEOUT = httpx.Timeout(15.0)
 _LONGEST_ANSWER = 60.0  # seconds
+_LARGEST_REFUSAL = 64 << 10  # bytes; a problem is a few sentences
 _PASSING = {408, 425, 429}  # and all from 500 on: the same may succeed later
 _TOKEN = re.compile(r"[\x21-\x7e]{16,256}")
 
@@ -82,7 +83,8 @@ class Client:
             raise
 
     def _send(self, method: str, path: str, body: bytes | None = None, token: str | None = None) -> bytes:
-        headers = {"Accept": "application/json"}
+        # What is packed could unpack to any size, all at once.
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         if token is not None:
@@ -90,16 +92,19 @@ class Client:
         end = time.monotonic() + _LONGEST_ANSWER
         try:
             with self._http.stream(method, f"{self.server}{path}", content=body, headers=headers) as answer:
-                content = b""
-                for part in answer.iter_bytes():
+                if "content-encoding" in answer.headers:
+                    raise Problem("bad_answer", f"{self.server}: its answer is packed, which was not asked for")
+                most = MOST_BYTES if answer.is_success else _LARGEST_REFUSAL
+                content = bytearray()
+                for part in answer.iter_raw():
                     content += part
-                    if len(content) > MOST_BYTES or time.monotonic() > end:
+                    if len(content) > most or time.monotonic() > end:
                         raise Problem("bad_answer", f"{self.server}: its answer is endless")
         except (httpx.HTTPError, httpx.StreamError) as mistake:
             raise TryLater("unreachable", f"{self.server}: {_clean(str(mistake) or type(mistake).__name__)}") from None
         if answer.is_success:
-            return content
-        raise _refusal(self.server, answer, content)
+            return bytes(content)
+        raise _refusal(self.server, answer, bytes(content))
 
 
 def _refusal(server: str, answer: httpx.Response, content: bytes) -> Problem:
@@ -125,7 +130,7 @@ def _retry_after(answer: httpx.Response) -> int | None:
     try:
         at, sent = parsedate_to_datetime(told), parsedate_to_datetime(answer.headers.get("Date", ""))
         return max(0, int((at - sent).total_seconds()))  # by the server's clock alone: ours may be wrong
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from sottovoce.device.client import Client
+from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile
 from sottovoce.protocol import InvitationLink, Manifest, Problem, Promise
 from sottovoce.protocol.canonical import sha256_of
@@ -33,6 +34,7 @@ def join(
     joined = file.membership(manifest.campaign)
     if joined and joined.manifest.sha256 == manifest.sha256:
         promise = joined.promise
+        check_promise(manifest, promise)
     else:
         limits = file.limits
         promise = limits.judge(manifest)

@@ -1,16 +1,20 @@
 """A participant's own limits: what a campaign must promise before the device takes part.
 
-What a manifest promises is computed by `sottovoce.protocol.promise`: in plain Python for fresh noise, by the exact sums
-of `sottovoce.privacy.guarantee` (NumPy, loaded when needed) for the other laws, since a simple bound would refuse
-campaigns that keep the limit. What several campaigns learn together is bounded by basic composition: ε and δ add up.
+What a manifest promises is computed by `sottovoce.protocol.promise`: in plain Python for fresh noise, by the sums of
+`sottovoce.privacy.guarantee` (NumPy, loaded when needed) for the other laws, since a simple bound would refuse
+campaigns that keep the limit. `sottovoce.device.sanity` has a second opinion on it. What several campaigns learn
+together is bounded by basic composition: ε and δ add up.
 """
 
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
+from sottovoce.device.sanity import check_promise
 from sottovoce.errors import BadParameter
+from sottovoce.privacy.laws import FreshVariance
 from sottovoce.protocol import Manifest, Problem, Promise, promise_of
+from sottovoce.protocol.manifest import MOST_GRIDS
 
 _HAIR = 1e-9  # figures are doubles: a sum of promises may miss a round limit by so little
 
@@ -46,21 +50,28 @@ class Limits:
             if Fraction(manifest.distance) < Fraction(repr(self.distance)) * width:
                 raise Problem(
                     "weaker_than_limits",
-                    f"distance {manifest.distance} on task {task.id!r}: only values so close together are hard to tell "
-                    f"apart; your limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
+                    f"distance {manifest.distance} on task {task.id!r}: only values this close are hard to tell apart; "
+                    f"your limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
                 )
+        if len(manifest.grids) > MOST_GRIDS and not isinstance(manifest.law, FreshVariance):  # one division each
+            raise Problem(
+                "weaker_than_limits",
+                f"tasks on {len(manifest.grids):,} different grids: a device judges at most {MOST_GRIDS}",
+            )
         promise = promise_of(manifest, self.delta, enough=self.epsilon)
         self.check(promise)
+        check_promise(manifest, promise)
         return promise
 
     def check(self, promise: Promise) -> None:
         """Refuse a promise that is weaker than these limits."""
-        if promise.epsilon > self.epsilon * (1 + _HAIR):
+        # Written such that what is not a number is refused, too.
+        if not promise.epsilon <= self.epsilon * (1 + _HAIR):
             raise Problem(
                 "weaker_than_limits",
                 f"epsilon {promise.epsilon:.4g} (with delta {promise.delta:.3g}): your limit is {self.epsilon:.4g}",
             )
-        if promise.delta > self.delta:
+        if not promise.delta <= self.delta:
             raise Problem("weaker_than_limits", f"delta {promise.delta:.3g}: your limit is {self.delta:.3g}")
 
     def check_total(self, spent: Promise, promise: Promise) -> None:
@@ -69,7 +80,7 @@ class Limits:
             ("epsilon", spent.epsilon, promise.epsilon, self.total_epsilon),
             ("delta", spent.delta, promise.delta, self.total_delta),
         ):
-            if before + more > limit * (1 + _HAIR):
+            if not before + more <= limit * (1 + _HAIR):
                 raise Problem(
                     "budget_spent",
                     f"{name} {more:.4g}: {before:.4g} of your limit over all campaigns, {limit:.4g}, is spent already",

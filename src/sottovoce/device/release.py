@@ -7,9 +7,11 @@ from itertools import groupby
 from pathlib import Path
 from uuid import uuid4
 
+from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile, Release
 from sottovoce.errors import BadParameter, MissingColumn, NoClaims, UnreadableFile
-from sottovoce.privacy.sampler import ByteStream, GridLaw, Sampler, exact_number
+from sottovoce.privacy import sampler
+from sottovoce.privacy.sampler import ByteStream, exact_number
 from sottovoce.protocol import Manifest, Problem, Report
 
 
@@ -43,24 +45,14 @@ def release(
 
 def noisy_readings(manifest: Manifest, readings: Mapping[str, str], stream: ByteStream) -> list[dict[str, str | int]]:
     """The readings on their grids, with exact noise. Those that share a grid are noised together, grid by grid."""
-
-    def grid(task: str) -> str:
-        return manifest.task_of[task].grid
-
     noisy: list[dict[str, str | int]] = []
-    for step, together in groupby(sorted(readings, key=lambda task: (grid(task), task)), key=grid):
+    asked = sorted((manifest.task_of[task] for task in readings), key=lambda task: (task.grid, task.id))
+    for grid, together in groupby(asked, key=lambda task: task.grid):
         tasks = list(together)
-        noise = GridLaw.of(manifest.law, Fraction(step)).draw(len(tasks), stream)
-        noisy += [
-            {"task": task, "value": _steps(manifest, task, readings[task]) + more}
-            for task, more in zip(tasks, noise, strict=True)
-        ]
+        ranged = [(readings[task.id], Fraction(task.low), Fraction(task.high)) for task in tasks]
+        outputs = sampler.noisy_steps(manifest.law, Fraction(grid), ranged, stream)
+        noisy += [{"task": task.id, "value": value} for task, value in zip(tasks, outputs, strict=True)]
     return noisy
-
-
-def _steps(manifest: Manifest, task: str, reading: str) -> int:
-    asked = manifest.task_of[task]
-    return Sampler(manifest.law, Fraction(asked.grid), Fraction(asked.low), Fraction(asked.high)).steps(reading)
 
 
 def _check(
@@ -97,8 +89,9 @@ def _check(
             f"{len(readings)} readings: campaign {campaign!r} takes {manifest.readings} of each participant, and "
             f"{len(released)} were released before",
         )
-    limits = file.limits  # he may have tightened them since he joined
+    limits = file.limits  # the participant may have tightened them since joining
     limits.check(membership.promise)
+    check_promise(manifest, membership.promise)  # it may have been computed by an older version, and wrongly
     if not released:
         limits.check_total(file.spent(), membership.promise)
 

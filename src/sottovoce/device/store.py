@@ -6,8 +6,8 @@ point, or a second process with the same file, cannot make the device draw noise
 """
 
 import os
+import secrets
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from sottovoce.device.limits import Limits
 from sottovoce.protocol import Manifest, Problem, Promise
+from sottovoce.protocol.canonical import sha256_of
 
 VERSION = 1
 _BUSY_SECONDS = 30.0
@@ -72,6 +73,36 @@ CREATE TABLE released_tasks (              -- one release per campaign and task,
 """
 
 
+_TABLES = {"limits", "memberships", "consents", "releases", "released_tasks"}
+# What SQLite says of a file whose content contradicts itself: bad pages or schema, or text that is none.
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT}
+
+
+def _make(path: Path) -> None:
+    """A new file, complete and on the disk before it has its name; if another process was faster, its file stays."""
+    whole = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        # Made by us before SQLite sees it, so that nobody else can read it even for a moment.
+        os.close(os.open(whole, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(whole, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version = {VERSION};COMMIT;")
+        finally:
+            connection.close()
+        try:
+            os.link(whole, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            if not path.exists():
+                os.rename(whole, path)
+    finally:
+        for ending in ("", "-wal", "-shm"):
+            whole.with_name(whole.name + ending).unlink(missing_ok=True)
+
+
 def now() -> datetime:
     """The time of the device's clock, which is only ever written down, never relied on."""
     return datetime.now(UTC)
@@ -118,53 +149,44 @@ class ParticipantFile:
         self.path = Path(path)
         self._clock = clock
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made by us before SQLite sees it, so that nobody else can read it even for a moment.
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
-            self._prepare()
-        except (sqlite3.DatabaseError, Problem) as mistake:
-            self._connection.close()
-            if isinstance(mistake, Problem):
-                raise
-            trouble = "file_trouble" if isinstance(mistake, sqlite3.OperationalError) else "unknown_file"
-            raise Problem(trouble, f"file {self.path}: {mistake}") from None
-
-    def _prepare(self) -> None:
-        is_new = self._is_new()  # before anything about a file is changed that may not be ours
-        os.chmod(self.path, 0o600)
-        self._write_ahead()
-        self._connection.execute("PRAGMA synchronous = FULL")
-        if is_new:
-            with self._transaction():
-                if self._is_new():  # no other process was faster
-                    for statement in _SCHEMA.split(";\n"):
-                        self._connection.execute(statement)
-                    self._connection.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _write_ahead(self) -> None:
-        """Switch to a write-ahead log. Where several processes make a file at once, SQLite does not wait by itself."""
-        end = time.monotonic() + _BUSY_SECONDS
-        while True:
+            if not self.path.exists():
+                if self.path.with_name(f"{self.path.name}-wal").exists():
+                    raise Problem("damaged_file", f"file {self.path}: it is missing, though its log is there")
+                _make(self.path)
+            if self.path.is_file() and self.path.stat().st_size == 0:
+                # A new file takes its name when it is whole, so this one has lost what was in it.
+                raise Problem("damaged_file", f"file {self.path}: it is empty, though a ledger never is")
+            self._connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as mistake:
-                if mistake.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                    raise
-            time.sleep(0.01)
+                self._check()  # before anything about a file is changed that may not be ours
+                os.chmod(self.path, 0o600)
+                self._connection.execute("PRAGMA synchronous = FULL")
+            except BaseException:
+                self._connection.close()
+                raise
+        except sqlite3.DatabaseError as mistake:
+            raise self._trouble(mistake) from None
 
-    def _is_new(self) -> bool:
-        """Whether the file is still empty; one that is neither empty nor ours is refused."""
-        # In one statement: another process may be about to fill it.
-        ((version, tables),) = self._rows(
-            "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
-        )
-        if version == VERSION:
-            return False
-        if version or tables:
+    def _check(self) -> None:
+        """Refuse a file that is not ours, or not whole: a ledger that forgets would let noise be drawn twice."""
+        ((version,),) = self._rows("PRAGMA user_version")
+        if version != VERSION:
             raise Problem("unknown_file", f"file {self.path}: its version is {version}, and {VERSION} is known here")
-        return True
+        tables = {name for (name,) in self._rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if missing := sorted(_TABLES - tables):
+            raise Problem("damaged_file", f"file {self.path}: its table {missing[0]!r} is missing")
+        ((found,), *_) = self._rows("PRAGMA quick_check(1)")
+        if found != "ok":
+            raise Problem("damaged_file", f"file {self.path}: {' '.join(str(found).split())}")
+
+    def _trouble(self, mistake: sqlite3.DatabaseError) -> Problem:
+        """A mistake of SQLite: the file cannot be used now, is no such file, or is damaged."""
+        code = getattr(mistake, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        kind = "unknown_file" if code == sqlite3.SQLITE_NOTADB else "file_trouble"
+        if code in _DAMAGE:
+            kind = "damaged_file"
+        return Problem(kind, f"file {self.path}: {mistake}")
 
     def close(self) -> None:
         self._connection.close()
@@ -174,8 +196,8 @@ class ParticipantFile:
 
     def __exit__(self, kind: object, mistake: BaseException | None, trace: object) -> None:
         self.close()
-        if isinstance(mistake, sqlite3.OperationalError):
-            raise Problem("file_trouble", f"file {self.path}: {mistake}") from mistake
+        if isinstance(mistake, sqlite3.DatabaseError):
+            raise self._trouble(mistake) from mistake
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -216,11 +238,20 @@ class ParticipantFile:
     # memberships and consent
 
     def memberships(self) -> list[Membership]:
-        return [_membership(row) for row in self._rows(f"{_MEMBERSHIPS} ORDER BY rowid")]
+        return [self._membership(row) for row in self._rows(f"{_MEMBERSHIPS} ORDER BY rowid")]
 
     def membership(self, campaign: str) -> Membership | None:
         rows = self._rows(f"{_MEMBERSHIPS} WHERE campaign = ?", campaign)
-        return _membership(rows[0]) if rows else None
+        return self._membership(rows[0]) if rows else None
+
+    def _membership(self, row: Any) -> Membership:
+        *figures, data, sha256 = row[:4]
+        if sha256_of(data) != sha256:
+            raise Problem("damaged_file", f"file {self.path}: a manifest in it is not the one that was agreed to")
+        joined = Membership(Promise(*figures), _manifest(data), *row[4:])
+        if joined.enrolment_key is None and joined.participant_token is None:
+            raise Problem("damaged_file", f"file {self.path}: the keys of campaign {joined.campaign!r} are missing")
+        return joined
 
     def consent(
         self, server: str, manifest: Manifest, promise: Promise, invitation: str, enrolment_key: str, trusted: bool
@@ -348,13 +379,9 @@ class ParticipantFile:
 Draw = Callable[[Membership, Mapping[str, str]], tuple[str, Iterable[str], bytes]]
 
 _MEMBERSHIPS = (
-    "SELECT epsilon, delta, manifest, campaign, server, invitation, enrolment_key, participant_token, joined_at, "
-    "withdrawn_at, withdrawal_told = 1 FROM memberships"
+    "SELECT epsilon, delta, manifest, manifest_sha256, campaign, server, invitation, enrolment_key, participant_token, "
+    "joined_at, withdrawn_at, withdrawal_told = 1 FROM memberships"
 )
 
 
 _manifest = lru_cache(maxsize=32)(Manifest.parse)  # the same few bytes are read again and again
-
-
-def _membership(row: Any) -> Membership:
-    return Membership(Promise(*row[:2]), _manifest(row[2]), *row[3:])

@@ -75,7 +75,7 @@ class TruthDiscovery(ABC):
     converged_: bool
     history_: Floats
 
-    def __init__(self, *, max_iter: int = 200, tol: float = 1e-6) -> None:
+    def __init__(self, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
         self.tol = tol
 

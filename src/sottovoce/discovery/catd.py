@@ -31,7 +31,7 @@ class CATD(TruthDiscovery):
 
     name = "catd"
 
-    def __init__(self, *, significance: float = 0.05, max_iter: int = 200, tol: float = 1e-6) -> None:
+    def __init__(self, *, significance: float = 0.05, max_iter: int = 1000, tol: float = 1e-6) -> None:
         super().__init__(max_iter=max_iter, tol=tol)
         self.significance = significance
 

@@ -51,7 +51,7 @@ class CRH(TruthDiscovery):
         total: Literal["mean", "sum"] = "mean",
         normalise: Literal["sum", "max"] = "sum",
         decay: float = 1.0,
-        max_iter: int = 200,
+        max_iter: int = 1000,
         tol: float = 1e-6,
     ) -> None:
         super().__init__(max_iter=max_iter, tol=tol)

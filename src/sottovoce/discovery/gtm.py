@@ -42,7 +42,7 @@ class GTM(TruthDiscovery):
         beta: float = 10.0,
         prior_mean: float = 0.0,
         prior_variance: float = 1.0,
-        max_iter: int = 200,
+        max_iter: int = 1000,
         tol: float = 1e-6,
     ) -> None:
         super().__init__(max_iter=max_iter, tol=tol)

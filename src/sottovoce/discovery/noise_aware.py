@@ -59,7 +59,7 @@ class NoiseAware(TruthDiscovery):
 
     name = "noise-aware"
 
-    def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 200, tol: float = 1e-6) -> None:
+    def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
         super().__init__(max_iter=max_iter, tol=tol)
         self.noise = noise
 
@@ -92,14 +92,13 @@ class NoiseAware(TruthDiscovery):
         coincide = law is None and _claims_coincide(engine)
         tailed = not lookup and not coincide
         tail = _FIRST_TAIL if tailed else 0.0
-        learning: tuple[int, ...] = _LEARNING
+        schedule: tuple[int, ...] = _LEARNING
         kind = type(law).__name__
-        earlier = self._earlier if self._earlier and self._earlier.learnt.get("law") == kind else None
+        earlier = self._mostly_the_same(engine, kind)
         if earlier:
             same_objects, same_users = earlier.common_objects(self.objects_), earlier.common_users(self.users_)
-            known_share = min(len(same_objects[0]) / engine.n_objects, len(same_users[0]) / engine.n_users)
-            if earlier.iteration > max(_LEARNING_AGAIN) and known_share >= _MOSTLY:
-                learning = _LEARNING_AGAIN
+            if earlier.iteration > max(_LEARNING_AGAIN):
+                schedule = _LEARNING_AGAIN
             tail = earlier.learnt["tail"] if tailed else 0.0
             quality.begin_with(earlier.learnt["prior"])
             if objects:
@@ -112,24 +111,33 @@ class NoiseAware(TruthDiscovery):
         unit = objects.unit if objects else np.ones(engine.n_objects)
         acceleration = Acceleration()
         history: list[float] = []
-        while len(history) < self.max_iter and not self._settled(history, learning):
+        settled = False
+        learning = True
+        while len(history) < self.max_iter and not settled:
             step = AwareStep(center, unit, spreads, known, tail, lookup.rows if lookup else None)
             swept = engine.sweep_aware(step, lookup.places(belief.learnt) if lookup else belief.weight, truths)
             truths = swept.truths
             squares, counts = np.maximum(swept.squares, 1e-12 * quality.scale), np.maximum(swept.counts, 0.5)
-            if len(history) in learning:
-                quality.learn(squares, counts)
-                if lookup is None and (history or earlier):
+            at_rest = self.tol > 0 and len(history) > max(schedule) and swept.move <= self.tol
+            if len(history) in schedule or at_rest or (learning and len(history) > max(schedule)):
+                moved = quality.learn(squares, counts)
+                if lookup is None and (history or earlier) and len(history) <= max(schedule):
                     sample = _standard_squares(engine, truths, unit, belief.weight)
                     tail = _learn_tail(sample) if tailed else 0.0
                     if objects:
                         unit = objects.learn(swept.misfit, sample)
-            elif len(history) == max(learning) + 1:
-                quality.freeze(squares, counts)
-            elif len(history) > max(learning):
-                ahead = acceleration.ahead(np.concatenate((truths / spreads, np.log(squares))))
-                truths, squares = ahead[: len(truths)] * spreads, np.exp(ahead[len(truths) :])
-            belief = quality.belief(squares, counts)
+                belief = quality.belief(squares, counts)
+                settled = at_rest and not moved
+                if len(history) >= max(schedule):
+                    learning = moved
+                    if not learning:
+                        quality.freeze(squares, counts)
+                        acceleration = Acceleration()
+            else:
+                if not learning:
+                    ahead = acceleration.ahead(np.concatenate((truths / spreads, np.log(squares))))
+                    truths, squares = ahead[: len(truths)] * spreads, np.exp(ahead[len(truths) :])
+                belief = quality.belief(squares, counts)
             history.append(swept.move)
             scales = {"log scale": objects.logs} if objects else {}
             learnt = {"law": kind, "tail": tail, "prior": quality.prior}
@@ -156,8 +164,14 @@ class NoiseAware(TruthDiscovery):
         told = known.any() or bool((engine.comparable() > 0).any())
         self._variance = np.where(known, 0.0, 1 / precision if told else np.inf)
 
-    def _settled(self, history: list[float], learning: tuple[int, ...]) -> bool:
-        return self.tol > 0 and len(history) > max(learning) and history[-1] <= self.tol
+    def _mostly_the_same(self, engine: Engine, kind: str) -> State | None:
+        """The earlier state, if it knows most of these objects and users: only then its beliefs are of this crowd."""
+        earlier = self._earlier
+        if earlier is None or earlier.learnt.get("law") != kind:
+            return None
+        objects, users = earlier.common_objects(self.objects_)[0], earlier.common_users(self.users_)[0]
+        share = min(len(objects) / engine.n_objects, len(users) / engine.n_users)
+        return earlier if share >= _MOSTLY else None
 
     def _with_known(self, engine: Engine, truths: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         known = np.zeros(engine.n_objects, bool)
@@ -230,7 +244,8 @@ class _FreshLookup:
     def __init__(self, law: FreshVariance, typical: float) -> None:
         # Without any error of the user's own, the peak of Laplace noise is a kink, and iterations would not settle.
         least = max(1e-5 * typical, (0.05 * law.scale) ** 2)
-        self._logs = np.linspace(math.log(least), math.log(1e4 * typical), _ROWS)
+        most = max(1e4 * typical, law.scale**2)  # the second where claims agree better than such noise lets them
+        self._logs = np.linspace(math.log(least), math.log(most), _ROWS)
         widest = 25 * law.scale + 6 * math.sqrt(typical)
         sizes = np.linspace(0, widest, _COLUMNS)
         step = sizes[1]
@@ -245,7 +260,7 @@ class _FreshLookup:
             slope = (1 - _GROSS) * density * score - gross * 2 * sizes / (gamma**2 + sizes**2)
             weights.append(-slope / (sizes * total))
             inliers.append((1 - _GROSS) * density / total)
-            information.append(2 * step * float((score**2 * density)[1:].sum()) + step * float((score**2 * density)[0]))
+            information.append(_fisher_information(variance, law.scale))
         self.rows = Lookup(np.array(weights), np.array(inliers), float(step))
         self._information = np.array(information)
 
@@ -257,6 +272,16 @@ class _FreshLookup:
 
     def information(self, own: Floats) -> Floats:
         return np.asarray(np.exp(np.interp(np.log(own), self._logs, np.log(self._information))))
+
+
+def _fisher_information(variance: float, scale: float) -> float:
+    """Information of one reading about the truth: the mean of the squared score.
+
+    Summed as far as the law reaches, which for a user who errs much is farther than the lookup.
+    """
+    sizes = np.linspace(0, 25 * scale + 8 * math.sqrt(variance), 2000)
+    score, density = normal_laplace(sizes, variance, scale)
+    return 2 * float(np.trapezoid(score**2 * density, sizes))
 
 
 def _typical_variance(engine: Engine, spreads: Floats) -> float:

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 _NODES = 480  # of a user's variance, on a logarithmic scale: fine against the posterior of one with 1,000 claims
 _LEAST_LOG_CHANCE = -600.0  # no prior is so sure that a user could become impossible
 _LEAST_PRIOR, _MOST_PRIOR = (-11.0, -2.5), (9.0, 4.0)  # log of mean over scale, log of shape
+_NO_GAIN = 1e-6  # in the logarithm of the likelihood: learning again is of no use
 _SAMPLED_USERS = 2000  # enough to learn two numbers
 _ROWS = 512  # users at once: bounds the memory of an evaluation
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
@@ -54,6 +55,8 @@ class Quality:
         self._drawn = (
             _drawn_chances(self._learnt, law.rate) if isinstance(law, SharedVariance | FlooredVariance) else None
         )
+        # Log of the largest plausible mean variance over the scale.
+        self._plausible = math.log1p(law.mean_variance / scale) if law else 0.0
         self._told = 0.5  # of a reading's square: its mean squared over its variance
         self._table: _Table | None = None
         self._believe(np.zeros(2))
@@ -67,8 +70,9 @@ class Quality:
         """Take the prior of an earlier fit as the first guess."""
         self._believe(np.array([prior[0] - math.log(self.scale), prior[1]]))
 
-    def learn(self, squares: Floats, counts: Floats) -> None:
-        """Fit the prior to the crowd."""
+    def learn(self, squares: Floats, counts: Floats) -> bool:
+        """Fit the prior to the crowd; whether that made it more likely than it was."""
+        self._table = None
         every = max(1, len(squares) // _SAMPLED_USERS)
         logs = self._log_likelihood(squares[::every], counts[::every])
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -78,17 +82,23 @@ class Quality:
                 return math.inf
             weights = np.exp(self._prior_weights(prior))
             # Where data say little: the shape is pulled towards 1, the exponential law of the paper, and all mean
-            # variances are equally likely, so that nobody is thought free of error because noise hides it.
-            return float(-np.log(likelihood @ weights).sum() + prior[1] ** 2 / 2 - prior[0])
+            # variances are equally likely, so that nobody is thought free of error because noise hides it. But only up
+            # to what claims and noise show: two or three users cannot refute any larger one.
+            unlikely = 2 * np.logaddexp(0, prior[0] - self._plausible) - prior[0]
+            return float(-np.log(likelihood @ weights).sum() + prior[1] ** 2 / 2 + unlikely)
 
         corners = np.clip(self._prior, -10.0, 3.0) + np.array([[0.0, 0.0], [-0.5, 0.0], [0.0, 0.5]])
-        options = {"xatol": 1e-3, "fatol": 1e-3, "initial_simplex": corners}
-        found = minimize(misfit, self._prior, method="Nelder-Mead", options=options).x
-        self._believe(found)
+        options = {"xatol": 1e-4, "fatol": _NO_GAIN / 10, "initial_simplex": corners}
+        found = minimize(misfit, self._prior, method="Nelder-Mead", options=options)
+        gained = bool(misfit(self._prior) - found.fun > _NO_GAIN)
+        if gained:
+            self._believe(found.x)
+        return gained
 
     def freeze(self, squares: Floats, counts: Floats) -> None:
-        """Learning is over: from now on, look posteriors up in a table made once, around what is seen now."""
-        self._table = _Table.around(self, squares, counts)
+        """Learning is over: from now on, look posteriors of many up in a table made once, around what is seen now."""
+        if len(squares) > _ROWS:
+            self._table = _Table.around(self, squares, counts)
 
     def belief(self, squares: Floats, counts: Floats) -> Belief:
         """Posterior for users with these sums of squares and numbers of claims."""

@@ -1,9 +1,10 @@
 """A simulated crowd in a real campaign: every participant runs the real device code against a running server."""
 
 import time
-from collections import Counter
+import warnings
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,8 +15,8 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.device import Client, ParticipantFile, Patience, flush, join, release
-from sottovoce.discovery import CRH, METHODS, Mean, Median, TruthDiscovery
-from sottovoce.errors import SottovoceError
+from sottovoce.discovery import CRH, METHODS, Mean, Median, NoiseAware, TruthDiscovery
+from sottovoce.errors import ConvergenceWarning, SottovoceError
 from sottovoce.privacy.laws import parse_law
 from sottovoce.protocol import InvitationLink, Problem
 from sottovoce.server.operator_client import OperatorClient
@@ -26,6 +27,10 @@ Connect = Callable[[str], Client]
 _PATIENCE_SECONDS = 120.0  # of a device; a server that limits one address makes many wait
 _RESULTS_SECONDS = 60.0
 _POLL_SECONDS = 0.25
+# Of the width of an interval: results that differ by less from those of the same claims computed from scratch are the
+# same. Figures are rounded, by 0.025 at most, and a task keeps its figures until enough claims about it are new, while
+# more becomes known about the participants.
+_SAME = 0.25
 
 
 @dataclass(frozen=True)
@@ -55,11 +60,17 @@ class CrowdOutcome:
 
     campaign: str
     delivery: Delivery
-    results_seconds: float  # from the last report to results that include it
+    results_seconds: float  # from the last report to the last results
     results: dict[str, Any]  # as the server states them
     claims: Claims  # as the server exports them
     truths: dict[str, float]
     errors: list[MethodErrors]
+    departure: float  # of the results from those of the same claims computed from scratch, in widths of intervals
+
+    @property
+    def as_from_scratch(self) -> bool:
+        """Whether results that grew with the reports are those of all claims together."""
+        return self.departure <= _SAME
 
     @property
     def shown(self) -> list[dict[str, Any]]:
@@ -80,6 +91,7 @@ class CrowdOutcome:
             "tasks": len(self.truths),
             "shown": len(self.shown),
             "within_interval": self.within,
+            "as_from_scratch": self.as_from_scratch,
             "method": self.results["method"],
             "guarantee": self.results["guarantee"],
             "errors": [asdict(row) for row in self.errors],
@@ -105,20 +117,23 @@ def run_campaign(
     *,
     connect: Connect = Client,
     at_once: int = 8,
+    over: float = 0.0,
+    seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> CrowdOutcome:
-    """Create a campaign and open it, let everybody join, measure and send, and wait for the results.
+    """Create a campaign and open it, let everybody join, measure and send, close it, and wait for the last results.
 
-    Every participant has a file of his own in a temporary folder, limits as usual, and noise from the exact sampler,
-    drawn anew each time. The claims as the server exports them go to ``claims.csv`` in the folder ``out`` if there is
-    one, the truths to ``truth.csv``.
+    Every participant has a file of their own in a temporary folder, limits as usual, and noise from the exact sampler,
+    drawn anew each time. They come one after the other, as `send_all` says. The claims as the server exports them go to
+    ``claims.csv`` in the folder ``out`` if there is one, the truths to ``truth.csv``.
     """
     campaign = operator.create(draft)["id"]
     operator.open(campaign)
     links = [invitation["url"] for invitation in operator.invite(campaign, world.claims.n_users)]
-    delivery = send_all(readings_of(world), links, connect, at_once, progress)
+    delivery = send_all(readings_of(world), links, connect, at_once, progress, over=over, seed=seed)
     sent = time.perf_counter()
-    results = _awaited(operator, campaign, delivery.reports)
+    operator.close(campaign)
+    results = _awaited(operator, campaign)
     seconds = time.perf_counter() - sent
     with TemporaryDirectory(prefix="sottovoce-crowd-") as temporary:
         folder = out or Path(temporary)
@@ -127,7 +142,8 @@ def run_campaign(
         claims = Claims.read(folder / "claims.csv")
     truths = dict(zip(map(str, world.claims.object_labels.tolist()), world.truths.tolist(), strict=True))
     errors = compare(world.claims, claims, truths, results)
-    return CrowdOutcome(campaign, delivery, seconds, results, claims, truths, errors)
+    departure = departure_from_scratch(claims, results)
+    return CrowdOutcome(campaign, delivery, seconds, results, claims, truths, errors, departure)
 
 
 def readings_of(world: World) -> list[dict[str, str]]:
@@ -148,31 +164,53 @@ def send_all(
     connect: Connect = Client,
     at_once: int = 8,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    over: float = 0.0,
+    seed: int = 0,
 ) -> Delivery:
-    """Let everybody join by a link of his own and send what he measured, so many at once."""
+    """Let everybody join by a link of their own and send what they measured.
+
+    They come in random order, at random moments of the first ``over`` seconds, at most ``at_once`` at the same time;
+    the same seed gives the same order and moments.
+    """
     started = time.perf_counter()
+    random = np.random.default_rng(seed)
+    moments = np.sort(random.uniform(0, over, len(links))).tolist()
+    coming = deque(zip(moments, random.permutation(len(links)).tolist(), strict=True))
     refusals: list[Problem] = []
-    delivered = counted = 0
+    done = delivered = counted = retries = 0
     with TemporaryDirectory(prefix="sottovoce-crowd-") as folder, _workers(at_once) as workers:
-        people = {
-            workers.submit(_take_part, InvitationLink.parse(link), taken, Path(folder) / f"{number}.db", connect): taken
-            for number, (link, taken) in enumerate(zip(links, readings, strict=True))
-        }
-        retries = 0
-        for done, person in enumerate(as_completed(people), start=1):
-            problem, tries = person.result()
-            retries += tries
-            if problem is None:
-                delivered += 1
-                counted += len(people[person])
-            else:
-                refusals.append(problem)
-            if progress is not None:
-                progress(done, len(people))
+        here: dict[Future[tuple[Problem | None, int]], int] = {}
+        while coming or here:
+            for person in _until(started + coming[0][0] if coming else None, here):
+                problem, tries = person.result()
+                number = here.pop(person)
+                done += 1
+                retries += tries
+                if problem is None:
+                    delivered += 1
+                    counted += len(readings[number])
+                else:
+                    refusals.append(problem)
+                if progress is not None:
+                    progress(done, len(links))
+            while coming and started + coming[0][0] <= time.perf_counter():
+                _, number = coming.popleft()
+                link, path = InvitationLink.parse(links[number]), Path(folder) / f"{number}.db"
+                here[workers.submit(_take_part, link, readings[number], path, connect)] = number
     if not delivered:
         raise refusals[0]
     codes = Counter(problem.code for problem in refusals)
     return Delivery(len(links), delivered, counted, retries, dict(codes), time.perf_counter() - started)
+
+
+def _until(moment: float | None, people: Mapping[Future[Any], int]) -> set[Future[Any]]:
+    """Those who are done, as soon as somebody is, or none when the moment has come."""
+    pause = None if moment is None else max(0.0, moment - time.perf_counter())
+    if people:
+        return wait(people, pause, FIRST_COMPLETED).done
+    time.sleep(pause or 0.0)
+    return set()
 
 
 @contextmanager
@@ -207,17 +245,19 @@ def _take_part(
     return sent.problem, len(pauses)
 
 
-def _awaited(operator: OperatorClient, campaign: str, reports: int) -> dict[str, Any]:
-    """The results as soon as they include so many reports."""
+def _awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
+    """The last results of a closed campaign, as soon as they are computed."""
     end = time.monotonic() + _RESULTS_SECONDS
-    while (results := operator.results(campaign))["reports"] < reports:
+    while not (status := operator.campaign(campaign))["final"]:
         if time.monotonic() > end:
             raise SottovoceError(
-                f"results of {results['reports']} reports: {reports} were stored {_RESULTS_SECONDS:.0f} s ago; "
-                "look into the server's log"
+                f"campaign {campaign}: its last results were not computed within {_RESULTS_SECONDS:.0f} s; look into "
+                "the server's log"
             )
         time.sleep(_POLL_SECONDS)
-    return results
+    if status["trouble"]:
+        raise SottovoceError(f"campaign {campaign}: {status['trouble']['reason']}; look into the server's log")
+    return operator.results(campaign)
 
 
 def compare(raw: Claims, noisy: Claims, truths: Mapping[str, float], results: Mapping[str, Any]) -> list[MethodErrors]:
@@ -242,3 +282,21 @@ def compare(raw: Claims, noisy: Claims, truths: Mapping[str, float], results: Ma
         if other is not ours
     ]
     return rows
+
+
+def departure_from_scratch(claims: Claims, results: Mapping[str, Any]) -> float:
+    """How far the results shown lie from those of the claims computed from scratch, in widths of their intervals."""
+    kind = METHODS[results["method"]]
+    method = kind(noise=claims.noise) if issubclass(kind, NoiseAware) else kind()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the results say whether they have converged
+        fit = method.fit(claims)
+    low, high = fit.intervals(results["level"])
+    place_of = {str(label): place for place, label in enumerate(fit.objects_.tolist())}
+    departures = [0.0]
+    for entry in results["results"]:
+        if entry["truth"] is not None and entry["low"] is not None:
+            place = place_of[entry["task"]]
+            ends = (entry["low"] - low[place], entry["high"] - high[place])
+            departures.append(float(max(map(abs, ends)) / (high[place] - low[place])))
+    return max(departures)

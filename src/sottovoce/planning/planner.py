@@ -11,12 +11,15 @@ from sottovoce.claims import Claims
 from sottovoce.discovery import NoiseAware
 from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.planning.information import participants_for, predicted_error
+from sottovoce.planning.noise import granted, noise_for
 from sottovoce.privacy.guarantee import Guarantee
-from sottovoce.privacy.laws import LAWS, FreshVariance, NoiseLaw, Unit, parse_law
-from sottovoce.privacy.promise import law_for
+from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit, parse_law
+from sottovoce.privacy.promise import check_asked, weakest
 from sottovoce.worlds import synthetic
 
 _ANY_NUMBER = 10**9  # more readings than anybody gives
+_FURTHEST = 1e50  # squares of squares and their inverses are numbers
+_MOST_PARTICIPANTS, _MOST_SIMULATED, _MOST_WORLDS = 10**9, 10**6, 10_000
 _WORLDS = 40
 _CLAIMS_PER_WORLD = 200_000
 
@@ -50,7 +53,13 @@ class Plan:
             name: entry for name, entry in vars(self).items() if name not in ("law", "guarantee", "simulated_error")
         }
         simulated = asdict(self.simulated_error) if self.simulated_error else None
-        return {"noise": str(self.law), **plain, "simulated_error": simulated, "sentence": self.sentence()}
+        return {
+            "noise": str(self.law),
+            "grid": self.guarantee.grid,
+            **plain,
+            "simulated_error": simulated,
+            "sentence": self.sentence(),
+        }
 
     def sentence(self) -> str:
         """The promise in words."""
@@ -64,6 +73,7 @@ class Plans(Sequence[Plan]):
     plans: tuple[Plan, ...]
     error_rate: float
     error_rate_source: str
+    left_out: dict[str, str]  # kinds of noise that cannot keep the promise, and why
 
     def __len__(self) -> int:
         return len(self.plans)
@@ -80,6 +90,7 @@ def plan(
     participants: int = 150,
     *,
     unit: Unit = "reading",
+    grid: float | Sequence[float] | None = None,
     error: float | None = None,
     error_rate: float | None = None,
     pilot: Claims | None = None,
@@ -93,6 +104,9 @@ def plan(
     epsilon, delta, distance, unit
         The promise: for one reading, or for all readings of a participant, that move by at most ``distance``.
         Fresh noise is planned to keep it without exception (δ = 0).
+    grid
+        Grid of the tasks, or their different grids: the promise then holds for what devices draw, on each of them.
+        Without one the figures are those of continuous noise, which a coarse grid does not keep.
     readings, participants
         Readings per participant, and how many participants read each object.
     error
@@ -107,33 +121,58 @@ def plan(
     >>> str(plans[0].law), plans[0].delta, plans[0].mean_variance
     ('fresh:0.5', 0.0, 2.0)
     """
-    if isinstance(participants, bool) or not isinstance(participants, int) or participants < 1:
+    if (
+        isinstance(participants, bool)
+        or not isinstance(participants, int)
+        or not (1 <= participants <= _MOST_PARTICIPANTS)
+    ):
         raise BadParameter(
-            f"participants {participants!r}: it must be a whole number of at least 1; count those per object"
+            f"participants {participants!r}: it must be a whole number of at least 1, and at most "
+            f"{_MOST_PARTICIPANTS:,}; count those per object"
         )
-    if error is not None and not (0 < error < math.inf):
-        raise BadParameter(f"error {error!r}: it must be a positive number, in the unit of the readings; leave it out")
-    if not (0 < distance < math.inf):
-        raise BadParameter(f"distance {distance!r}: it must be a positive number; use the width of the public range")
-    if simulations < 0:
-        raise BadParameter(f"simulations {simulations}: it must be 0 or a positive whole number; 40 is usual")
+    check_asked(epsilon, delta)
+    if not (1 / _FURTHEST <= distance <= _FURTHEST):
+        raise BadParameter(
+            f"distance {distance!r}: it must be a positive number, from {1 / _FURTHEST:g} to {_FURTHEST:g}; "
+            "use the width of the public range, in a unit that suits the readings"
+        )
+    if error is not None and not (distance / _FURTHEST <= error <= distance * _FURTHEST):
+        raise BadParameter(
+            f"error {error!r}: it must be a positive number, in the unit of the readings and not out of all proportion "
+            "to the distance; leave it out"
+        )
+    if not 0 <= simulations <= _MOST_WORLDS:
+        raise BadParameter(
+            f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is usual"
+        )
+    if simulations and participants > _MOST_SIMULATED:
+        raise BadParameter(
+            f"participants {participants:,}: at most {_MOST_SIMULATED:,} can be simulated; "
+            "plan without simulations (--simulations 0)"
+        )
+    if seed < 0:
+        raise BadParameter(f"seed {seed}: a seed is 0 or a positive whole number; 0 is usual")
+    grids = _grids(grid)
     rate, source = _quality(error_rate, pilot, distance)
-    found = []
+    found, left_out = [], {}
     for kind in LAWS.values():
-        # Where the promise has no exception only fresh noise can keep it.
-        if delta == 0 and kind is not FreshVariance:
+        allowed = granted(kind, delta)
+        try:
+            law = noise_for(kind, epsilon, allowed, distance, readings, unit, grids)
+            # On a grid the figures hold for any number of readings.
+            unlimited = law if grids or unit == "participant" else noise_for(
+                kind, epsilon, allowed, distance, _ANY_NUMBER, unit
+            )  # fmt: skip
+        except BadParameter as mistake:
+            left_out[kind.name] = str(mistake)
             continue
-        granted = 0.0 if kind is FreshVariance else delta
-        law = law_for(kind, epsilon, granted, distance=distance, readings=readings, unit=unit)
-        unlimited = law if unit == "participant" else law_for(
-            kind, epsilon, granted, distance=distance, readings=_ANY_NUMBER, unit=unit
-        )  # fmt: skip
+        guarantee = weakest([law.guarantee(distance, readings, unit, step) for step in grids or (None,)], allowed)
         found.append(
             Plan(
                 law=law,
-                guarantee=law.guarantee(distance, readings, unit),
+                guarantee=guarantee,
                 epsilon=epsilon,
-                delta=granted,
+                delta=allowed,
                 mean_variance=law.mean_variance,
                 mean_variance_any_n=unlimited.mean_variance,
                 predicted_error=predicted_error(law, rate, participants),
@@ -143,7 +182,9 @@ def plan(
                 participants_needed=participants_for(law, rate, error) if error else None,
             )
         )
-    return Plans(tuple(sorted(found, key=lambda option: option.predicted_error)), rate, source)
+    if not found:
+        raise BadParameter(next(iter(left_out.values())))
+    return Plans(tuple(sorted(found, key=lambda option: option.predicted_error)), rate, source, left_out)
 
 
 def trade_off(
@@ -154,18 +195,25 @@ def trade_off(
     participants: int,
     unit: Unit,
     error_rate: float,
+    grid: float | Sequence[float] | None = None,
 ) -> dict[str, list[float]]:
-    """Predicted error of each law at each ε, for a picture."""
-    lines: dict[str, list[float]] = {}
-    for kind in LAWS.values():
-        granted = 0.0 if kind is FreshVariance else delta
-        if delta == 0 and kind is not FreshVariance:
-            continue
-        laws = [
-            law_for(kind, epsilon, granted, distance=distance, readings=readings, unit=unit) for epsilon in epsilons
-        ]
-        lines[kind.name] = [predicted_error(law, error_rate, participants) for law in laws]
-    return lines
+    """Predicted error of each law at each ε, for a picture; not a number where no noise of the kind keeps it."""
+
+    def error_at(kind: type[NoiseLaw], epsilon: float) -> float:
+        try:
+            law = noise_for(kind, epsilon, granted(kind, delta), distance, readings, unit, _grids(grid))
+        except BadParameter:
+            return math.nan
+        return predicted_error(law, error_rate, participants)
+
+    lines = {kind.name: [error_at(kind, epsilon) for epsilon in epsilons] for kind in LAWS.values()}
+    return {name: line for name, line in lines.items() if not all(map(math.isnan, line))}
+
+
+def _grids(grid: float | Sequence[float] | None) -> tuple[float, ...]:
+    if grid is None:
+        return ()
+    return tuple(dict.fromkeys(map(float, grid if isinstance(grid, Sequence) else (grid,))))
 
 
 def estimate_error_rate(pilot: Claims) -> float:
@@ -194,9 +242,10 @@ def _quality(error_rate: float | None, pilot: Claims | None, distance: float) ->
     if error_rate is not None and pilot is not None:
         raise BadParameter("error_rate and pilot: quality comes from one of them; leave the other out")
     if error_rate is not None:
-        if not (0 < error_rate < math.inf):
+        if not (1 / _FURTHEST <= error_rate * distance**2 <= _FURTHEST):
             raise BadParameter(
-                f"error_rate {error_rate!r}: a rate (λ1) must be positive; it is 1 over the errors' variance"
+                f"error_rate {error_rate!r}: a rate (λ1) must be positive, and its errors not out of all proportion to "
+                "the distance; it is 1 over the errors' variance"
             )
         return float(error_rate), "given"
     if pilot is not None:

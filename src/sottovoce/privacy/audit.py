@@ -13,6 +13,7 @@ import csv
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from sottovoce.errors import BadParameter, BadRow, MissingColumn, UnreadableFile
+from sottovoce.privacy import sampler as devices
 from sottovoce.privacy.conformity import Check, Numbers, conformity
 from sottovoce.privacy.laws import NoiseLaw
-from sottovoce.privacy.sampler import GridLaw, exact_number
+from sottovoce.privacy.sampler import ByteStream, GridLaw, exact_number
 
 # The bound on ε holds with this confidence: a right sampler fails once in ten thousand audits at most.
 CONFIDENCE = 0.9999
@@ -119,7 +121,7 @@ class Draws:
                             "each release has each reading once"
                         )
                     releases[side][release][reading] = output
-        except (OSError, UnicodeDecodeError) as mistake:
+        except (OSError, UnicodeDecodeError, csv.Error) as mistake:
             raise UnreadableFile(f"{path}: it cannot be read as CSV ({mistake}); check the path") from None
         readings = sorted({reading for side in releases for outputs in side.values() for reading in outputs})
         for number, side_releases in enumerate(releases):
@@ -202,6 +204,22 @@ class Audit:
             "faults": self.faults,
             "passed": self.passed,
         }
+
+
+def device(law: NoiseLaw, setting: Setting, stream: ByteStream | None = None) -> Sampler:
+    """What devices run, as a sampler: a task's range spans the two inputs, and readings come from far outside it.
+
+    A reading lies as far beyond its end of the range as the range is wide, so that a device that does not clip shows.
+    """
+    grid = exact_number(setting.step)
+    width = setting.shift * grid
+    stream = stream or ByteStream()
+
+    def send(readings: Sequence[float]) -> list[int]:
+        ranged = [(3 * exact_number(reading) - width, Fraction(0), width) for reading in readings]
+        return devices.noisy_steps(law, grid, ranged, stream)
+
+    return send
 
 
 def audit(

@@ -1,4 +1,7 @@
-"""What a noise law promises to a participant: exact figures, and words.
+"""What a noise law promises to a participant: figures that are never too small, and words.
+
+Every ε and δ that anybody relies on comes from `Guarantee`. On a grid, which is what devices use, they are upper bounds
+whatever the parameters: what cannot be computed is refused, or counts as no promise at all.
 
 Neighbours are two sets of readings of one participant. At the level of a *reading* one of them moves by at most the
 distance; at the level of a *participant* all of them do, each by at most the distance. With a distance as wide as the
@@ -6,9 +9,9 @@ range to which devices clip, the promise holds for any readings; with a smaller 
 """
 
 import math
+import sys
 import warnings
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 from scipy.optimize import brentq
@@ -17,6 +20,7 @@ from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.lattice import LatticeGaussianProfile, LatticeLaplaceProfile
 from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, Unit
 from sottovoce.privacy.profiles import (
+    BoundedProfile,
     FlooredAnyNumber,
     GaussianProfile,
     LaplaceProfile,
@@ -28,6 +32,7 @@ from sottovoce.privacy.radial import MOST_READINGS, RadialProfile
 from sottovoce.privacy.sampler import GridLaw, exact_number
 
 _USUAL_DELTA = 1e-5
+_SMALLEST_DELTA = 1e-290  # less counts as 0: sums of such chances run out of what a double can hold
 _LARGEST_EPSILON = 1e7  # more than any promise is worth
 
 
@@ -95,14 +100,17 @@ class Guarantee:
             return LaplaceProfile(self.distance * math.sqrt(2 * law.rate), 1)
         if n <= MOST_READINGS and isinstance(law, SharedVariance | FlooredVariance):
             floor = law.floor * law.rate if isinstance(law, FlooredVariance) else 0.0
-            return RadialProfile(n, self._length * math.sqrt(law.rate), floor)
+            exact = RadialProfile(n, self._length * math.sqrt(law.rate), floor)
+            # A single reading under one variance tells least.
+            one = LaplaceProfile(self.distance * math.sqrt(2 * law.rate), 1) if not floor else None
+            return BoundedProfile(exact, self._any_number, one)
         return self._any_number
 
     @cached_property
     def _any_number(self) -> Profile:
         law = self.law
         if isinstance(law, SharedVariance):
-            return SharedAnyNumber(law.rate * self._length**2)
+            return SharedAnyNumber(law.rate * self._length * self._length)
         if isinstance(law, FlooredVariance):
             return FlooredAnyNumber(self._length, law.floor, law.rate)
         if isinstance(law, Gaussian):
@@ -111,11 +119,11 @@ class Guarantee:
 
     def _lattice_profile(self) -> Profile:
         step = exact_number(self.grid or 0)
-        moved = math.ceil(exact_number(self.distance) / step)
-        law = GridLaw.of(self.law, Fraction(step))
+        steps = math.ceil(exact_number(self.distance) / step)
+        law = GridLaw.of(self.law, step)
         if law.scale is not None:
-            return LatticeLaplaceProfile(law.scale, moved, self._moved)
-        return LatticeGaussianProfile(law, moved, self._moved)
+            return LatticeLaplaceProfile(law.scale, steps, self._moved)
+        return LatticeGaussianProfile(law, steps, self._moved)
 
     @property
     def pure_epsilon(self) -> float | None:
@@ -123,13 +131,16 @@ class Guarantee:
         return self._profile.pure_epsilon
 
     def delta(self, epsilon: float) -> float:
-        """δ at this ε: exact for up to 200 readings, above that (and on a grid) valid for any number of them."""
-        return min(1.0, self._profile.delta(_checked_epsilon(epsilon)))
+        """δ at this ε or a little more, never less.
+
+        Exact for up to 200 readings, above that (and on a grid) valid for any number of them.
+        """
+        return _chance_of(self._profile.delta(_checked_epsilon(epsilon)))
 
     def delta_any_n(self, epsilon: float) -> float:
         """δ at this ε that no number of readings under one variance can exceed: as if the variance were known."""
         valid_for_all = self._profile if self.grid is not None else self._any_number
-        return min(1.0, valid_for_all.delta(_checked_epsilon(epsilon)))
+        return _chance_of(valid_for_all.delta(_checked_epsilon(epsilon)))
 
     def paper_delta(self, epsilon: float) -> float | None:
         """δ by the printed theorem of the paper, 1 - exp(-rate·distance²/(2ε)); for the shared law only."""
@@ -138,28 +149,38 @@ class Guarantee:
         return -math.expm1(-self.law.rate * self._length**2 / (2 * epsilon))
 
     def epsilon(self, delta: float) -> float:
-        """The smallest ε whose δ is at most this one."""
+        """The smallest ε whose δ is at most this one, or a little more, never less; refused where there is none."""
         if not 0 <= delta < 1:
             raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
         pure = self.pure_epsilon
-        if delta == 0:
-            if pure is None:
+        if delta < _SMALLEST_DELTA:
+            if pure is None or pure == math.inf:
                 raise BadParameter(
-                    f"delta 0: the law {self.law} with {self.readings} readings promises nothing without exception; "
-                    "ask for a small delta such as 1e-5, or use a fresh variance per reading"
+                    f"delta {delta:g}: the law {self.law} with {self.readings} readings promises nothing without "
+                    "exception; ask for a small delta such as 1e-5, or use a fresh variance per reading"
                 )
             return pure
         if self.delta(0.0) <= delta:
             return 0.0
-        high = pure if pure is not None else 1.0
+        low, high = 0.0, min(1.0, _LARGEST_EPSILON if pure is None else pure)
         while self.delta(high) > delta:
-            high *= 2
-            if high > _LARGEST_EPSILON:
+            if high >= _LARGEST_EPSILON:
                 raise BadParameter(
-                    f"delta {delta:g}: with noise {self.law} no ε up to {_LARGEST_EPSILON:g} has so small a δ; "
+                    f"delta {delta:g}: with noise {self.law} no ε up to {_LARGEST_EPSILON:g} has a δ this small; "
                     "ask for a larger delta, or add more noise"
                 )
-        return float(brentq(lambda epsilon: math.log(max(self.delta(epsilon), 1e-300) / delta), 0.0, high, xtol=1e-12))
+            low, high = high, min(8 * high, _LARGEST_EPSILON, math.inf if pure is None else pure)
+
+        def excess(epsilon: float) -> float:
+            return math.log(max(self.delta(epsilon), sys.float_info.min) / delta)
+
+        found = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-10, maxiter=200, disp=False))
+        # The root is where rounding left it; what is returned holds.
+        margin = 1e-10
+        while found < high and self.delta(found) > delta:
+            found *= 1 + margin
+            margin *= 4
+        return min(found, high)
 
     def sentence(self, epsilon: float | None = None, delta: float | None = None) -> str:
         """The promise in words for a participant; at ε or at δ if given, else where it reads best."""
@@ -181,6 +202,11 @@ class Guarantee:
             f"more than {_factor(epsilon)} times as likely{exception}. "
             f"(ε = {epsilon:.4g}, δ = {delta:.3g}.) They do see which tasks you answered."
         )
+
+
+def _chance_of(delta: float) -> float:
+    """A figure that is not a number protects nobody: it counts as 1."""
+    return min(1.0, delta) if delta >= 0 else 1.0
 
 
 def _checked_epsilon(epsilon: float) -> float:

@@ -1,44 +1,63 @@
-"""Profiles of the noise that the exact sampler draws: sums over whole grid steps.
+"""Profiles of the noise that the exact sampler draws: upper bounds on sums over whole grid steps.
 
 The continuous closed forms are no upper bounds for noise on a coarse grid. Here δ(ε) is summed over the integers and,
 where a variance is drawn, over its own discrete law. There the server is taken to know the variance, which makes the
-figure valid for any number of readings.
+figure valid for any number of readings. Whatever is left out or rounded is bounded and added, so that no figure is
+below the exact one.
 """
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermeval
 from numpy.typing import NDArray
+from scipy.fft import next_fast_len
 from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr
 
-from sottovoce.privacy.profiles import LaplaceProfile, PureProfile
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.normal import LEAST, concentrated_delta, gain, smooth_delta, summed_delta, total_weight
+from sottovoce.privacy.pure import rounded_up
 from sottovoce.privacy.sampler import VARIANCE_STEPS, GridLaw
 
 Floats = NDArray[np.float64]
 
-# Above this variance (in grid steps) a sum over integers is the integral with a few corrections, to 1e-9 of itself.
-_WIDE = 100.0
-# B_{2j}(1/2) / (2j)! of Euler and Maclaurin's midpoint rule
-_CORRECTIONS = (-1 / 24, 7 / 5760, -31 / 967680, 127 / 154828800, -73 / 3503554560, 1414477 / 2678117105664000)
-_ROWS = 2048  # variances summed at once
-_ROUGH_SUMS = 1 << 16  # readings times variances that are convolved; about a second
-# Above this variance the sum of several discrete normals is a discrete normal, to 1e-17 of itself.
-_SMOOTH = 4.0
-# A lattice of losses longer than this is not summed: for one reading it is as good as continuous, to 1e-7 of itself.
-_LONGEST_LATTICE = 1 << 22
+_HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
+_MOST_EPSILON = 1e9  # more than any promise is worth
+_LARGEST_LOSS = 1e7  # of fresh noise: more is no promise, and not summed
+# Losses of all readings together, and at least of each, that are told apart under fresh noise
+_MOST_LOSSES, _FEWEST_LOSSES = 1 << 17, 128
+_TAIL = 45.0  # variances with a chance of e^-45 together are not summed but bounded
+# Variances (in squared steps, of all readings together) up to which δ is summed term by term: of many, and of one.
+_NARROW, _NARROW_ALONE = 50.0, 1e5
+_NARROW_IF_RARE, _RARE = 4.0, 10.0
+# Where the loss changes by more than ½ per step, only large shifts are smooth enough.
+_STEEP, _LARGE_SHIFT = 0.5, 400.0
+_HOPELESS = 1e4  # a shift of as many deviations has no ε below 10 million: δ is 1
+# Above this variance the sum of several discrete normals is one, up to a factor next to 1.
+_SMOOTH = 1.5
+_MOST_WORK = 3e8  # multiplications for the sums of several readings with less noise; about half a second
+_GROUP = 1e-3  # variances that differ by such a share of themselves count as the smallest of them
+# The same for the sums of several readings, divided by their number: the finest that keeps within the work is taken.
+_GROUPS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
+_SUMS = 1 + 1e-9  # relative error of sums of up to ten thousand readings: products and sums of positive terms
 
 
 def drawn_variances(law: GridLaw) -> tuple[Floats, Floats]:
     """The variances (in grid steps) that the sampler may draw, and their chances."""
     if not law.quantum:
-        return np.array([float(law.floor)]), np.ones(1)
-    drawn = np.arange(45.0 * VARIANCE_STEPS)  # what is left out has a chance of e^-45
+        return np.array([_as_double(law.floor)]), np.ones(1)
+    drawn = np.arange(_TAIL * VARIANCE_STEPS)
     chances = -math.expm1(-1 / VARIANCE_STEPS) * np.exp(-drawn / VARIANCE_STEPS)
-    return float(law.floor) + (drawn + 1) * float(law.quantum), chances
+    return _as_double(law.floor) + (drawn + 1) * _as_double(law.quantum), chances
+
+
+def _as_double(variance: Fraction) -> float:
+    if variance > 10**200:
+        raise BadParameter("noise: it is more than 1e100 grid steps wide; choose a coarser grid, or less noise")
+    return float(variance)
 
 
 @dataclass(frozen=True)
@@ -51,44 +70,88 @@ class LatticeLaplaceProfile:
 
     @property
     def pure_epsilon(self) -> float:
-        return float(self.readings * self.steps / self.scale)
+        return rounded_up(self.readings * self.steps / self.scale)
 
     def delta(self, epsilon: float) -> float:
         if epsilon >= self.pure_epsilon:
             return 0.0
-        if self.readings * self.steps > _LONGEST_LATTICE:
-            if self.readings == 1:
-                return LaplaceProfile(float(self.steps / self.scale), 1).delta(epsilon)
-            return PureProfile(self.pure_epsilon).delta(epsilon)
-        losses, chances = self._losses(epsilon)
-        return float(chances @ -np.expm1(np.minimum(epsilon - losses, 0)))
+        if self.pure_epsilon > _LARGEST_LOSS:
+            return 1.0
+        if self.readings == 1:
+            return self._one_reading(epsilon)
+        return self._together(epsilon)
 
-    def _losses(self, epsilon: float) -> tuple[Floats, Floats]:
-        """Privacy losses of all readings together, and their probabilities.
+    def _one_reading(self, epsilon: float) -> float:
+        """P(K ≤ κ) - e^ε P(K ≤ κ - steps), where κ is the last step whose loss (steps - 2κ)/scale exceeds ε."""
+        last = math.ceil((self.steps - Fraction(epsilon) * self.scale) / 2) - 1
+        ratio = math.exp(-1 / self.scale)
+        beyond = math.exp(-(last + 1) / self.scale) + math.exp(Fraction(epsilon) - (self.steps - last) / self.scale)
+        return 1 - beyond / (1 + ratio) + 1e-15
 
-        The loss of one reading is (steps - 2j)/scale with j = 0 … steps. Sums of n of them are convolutions, done by
-        Fourier transform after tilting by e^{c·loss}, so that rare large losses keep their digits.
+    @cached_property
+    def _levels(self) -> tuple[Floats, float, float]:
+        """Probabilities of the privacy losses of one reading, which fall evenly: the largest loss, and the spacing.
+
+        The loss is (steps - 2j)/scale with j = 0 … steps, noise below 0 and above ``steps`` counting as these. Where
+        that is too many, only every w-th stays, and the losses between two that stay are shared out between them such
+        that the probabilities before and after the move remain: the two could be merged again, so they tell no less.
         """
-        scale, m, n = float(self.scale), self.steps, self.readings
-        ratio = math.exp(-1 / scale)
-        one = (1 - ratio) / (1 + ratio) * np.power(ratio, np.arange(m + 1.0))
-        one[0], one[m] = 1 / (1 + ratio), ratio**m / (1 + ratio)
-        single = (m - 2 * np.arange(m + 1.0)) / scale
-        if n == 1:
-            return single, one
+        h, m = float(1 / self.scale), self.steps
+        w = -(-m // max(_MOST_LOSSES // self.readings, _FEWEST_LOSSES))
+        cells = -(-m // w)
+        left = m - w * (cells - 1)  # steps of the last cell
+        chances = np.zeros(cells + 1)
+        chances[0] = 1.0
+        # Of a cell's steps j = wi - d, d = 0 … w - 1, the share (1 - e^{-2dh})/(1 - e^{-2wh}) goes to the larger loss.
+        whole = -math.expm1(-w * h) * np.exp(-h - w * h * np.arange(cells - 1.0))
+        up = math.expm1(-(w - 1) * h) / math.expm1(-2 * w * h)
+        chances[:-2] += whole * up
+        chances[1:-1] += whole * (1 - up)
+        chances[-2] += -math.expm1(-(left - 1) * h) * math.exp(-h - w * h * (cells - 1))
+        up = math.expm1(-2 * (w - left) * h) / math.expm1(-2 * w * h)
+        chances[-2:] += math.exp(-m * h) * np.array([up, 1 - up])
+        # Doubles below 1e-300 lose digits and are slow; more is on the safe side.
+        return np.maximum(chances / (1 + math.exp(-h)), 1e-300), m * h, 2 * w * h
+
+    def _together(self, epsilon: float) -> float:
+        """Sums of losses are convolutions, done by Fourier transform.
+
+        Tilted by e^{c·loss}, so that rare large losses keep their digits, and with the transform's largest error added.
+        """
+        n, (one, top, spacing) = self.readings, self._levels
+        place = np.arange(float(len(one)))
 
         def log_moment(c: float) -> float:
-            return float(np.log(one @ np.exp(c * (single - single[0])))) + c * float(single[0])
+            """Of the loss less its largest value. Any tilt and any factor will do, so this may be rough."""
+            return float(np.log((one * np.exp(np.maximum(-c * spacing * place, -300.0))).sum()))
 
-        tilt = minimize_scalar(
-            lambda c: n * log_moment(c) - c * epsilon, bounds=(0, 50 / single[0]), method="bounded"
-        ).x  # fmt: skip
-        tilted = one * np.exp(tilt * single - log_moment(tilt))
-        size = n * m + 1
-        length = 1 << (size - 1).bit_length()
-        summed = np.maximum(np.fft.irfft(np.fft.rfft(tilted, length) ** n, length)[:size], 0)
-        losses = (n * m - 2 * np.arange(float(size))) / scale
-        return losses, np.asarray(summed * np.exp(n * log_moment(tilt) - tilt * losses), np.float64)
+        def excess(log: float) -> float:
+            return n * log_moment(math.exp(log)) + math.exp(log) * (n * top - epsilon)
+
+        ends = math.log(1e-3 / (1 + top)), math.log(40 / spacing)
+        tilt = math.exp(minimize_scalar(excess, bounds=ends, method="bounded", options={"xatol": 1e-3}).x)
+        moment = log_moment(tilt)
+        length = next_fast_len(n * (len(one) - 1) + 1, real=True)
+        transformed = np.fft.rfft(one * np.exp(-tilt * spacing * place - moment), length)
+        last = math.floor((n * top - epsilon) / spacing * (1 + _HAIR)) + 1
+        summed = np.fft.irfft(_power(transformed, n), length)[: min(last, n * (len(one) - 1)) + 1]
+        # A transform of length N is right to a few log2(N) roundings, of its norm (Higham 2002, theorem 24.2), which a
+        # power of n multiplies by n. The norm is at most 1.
+        error = n * 20 * (math.log2(length) + 1) * 2.0**-53
+        place = np.arange(float(len(summed)))
+        exponents = n * moment + tilt * spacing * place
+        exponents += _HAIR * (abs(n * moment) + tilt * spacing * place)
+        chances = (np.maximum(summed, 0.0) + error) * np.exp(np.minimum(exponents, 700.0))
+        losses = n * top * (1 + _HAIR) - spacing * place
+        return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()) * (1 + 1e-8) + LEAST
+
+
+def _power(numbers: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
+    """By squaring: five times as fast as NumPy's own power of complex numbers."""
+    power = numbers
+    for bit in bin(exponent)[3:]:
+        power = power * power * numbers if bit == "1" else power * power
+    return power
 
 
 @dataclass(frozen=True)
@@ -101,65 +164,133 @@ class LatticeGaussianProfile:
     pure_epsilon: None = None
 
     def delta(self, epsilon: float) -> float:
-        variances, chances = drawn_variances(self.law)
-        deltas = np.empty_like(variances)
-        rough = (variances < _SMOOTH) & (self.readings > 1)
-        if rough.sum() * self.readings > _ROUGH_SUMS:
-            deltas[rough] = 1.0  # too many sums: take it that so little noise tells all
-        else:
-            for place in np.flatnonzero(rough):
-                deltas[place] = self._rough_delta(epsilon, float(variances[place]))
-        shift, together = self.steps * self.readings, variances * self.readings
-        wide = together >= _WIDE
-        deltas[wide & ~rough] = _wide_delta(epsilon, shift, together[wide & ~rough])
-        narrow = np.flatnonzero(~wide & ~rough)
-        for first in range(0, len(narrow), _ROWS):
-            part = narrow[first : first + _ROWS]
-            deltas[part] = _summed_delta(epsilon, shift, together[part])
-        return float(chances @ deltas)
+        epsilon = min(epsilon, _MOST_EPSILON)  # a smaller ε has a larger δ
+        shift, parts = float(self.steps * self.readings), self._parts
+        total = parts.hopeless
+        for bound, (variances, chances) in (
+            (summed_delta, parts.narrow),
+            (smooth_delta, parts.wide),
+            (concentrated_delta, parts.loose),
+        ):
+            if len(variances):
+                total += float((chances * np.minimum(bound(epsilon, shift, variances), 1.0)).sum())
+        total *= self._not_quite_normal
+        variances, chances, noise = parts.rough
+        total += float((chances * gain(epsilon, shift, noise, variances)).sum()) * _SUMS
+        return total * (1 + 1e-10) + LEAST
 
-    def _rough_delta(self, epsilon: float, variance: float) -> float:
-        """Several readings with so little noise that their sum is not a discrete normal: convolve."""
-        n, m = self.readings, self.steps
-        reach = math.ceil(math.sqrt(2 * variance * 45)) + 1
-        k = np.arange(-reach, reach + 1)
-        one = np.exp(-(k**2) / (2 * variance))
-        one /= one.sum()
-        size = 2 * n * reach + 1
-        length = 1 << (size - 1).bit_length()
-        sums = np.maximum(np.fft.irfft(np.fft.rfft(one, length) ** n, length)[:size], 0)
-        losses = m * (n * m - 2 * (np.arange(size) - n * reach)) / (2 * variance)
-        return float(sums @ -np.expm1(np.minimum(epsilon - losses, 0)))
+    @cached_property
+    def _parts(self) -> "_Parts":
+        """Variances of all readings together, by how their δ is bounded; they rise."""
+        single, chances = drawn_variances(self.law)
+        together = single * self.readings
+        shift = float(self.steps * self.readings)
+        hopeless = shift > _HOPELESS * np.sqrt(together)
+        rough = ~hopeless & (self.readings > 1) & (single < _SMOOTH)
+        groups = self._groups(together, np.flatnonzero(rough))
+        loose = rough & (np.arange(len(together)) >= groups[-1])
+        narrow = together < (_NARROW if len(together) > 1 else _NARROW_ALONE)
+        narrow |= (shift > _STEEP * together) & (shift < _LARGE_SHIFT)
+        # Large variances are rare and tell less than the others: a looser bound on them changes nothing.
+        narrow &= (together < _NARROW_IF_RARE) | (chances > math.exp(-_RARE) / VARIANCE_STEPS)
+        narrow &= ~hopeless & ~rough
+        wide = ~hopeless & ~rough & ~narrow
+        tail = (together[-1:], np.full(1, math.exp(-_TAIL))) if len(together) > 1 else (together[:0], chances[:0])
+        hopeless_tail = tail[1].sum() if len(together) > 1 and hopeless[-1] else 0.0
+        if hopeless_tail:
+            tail = (together[:0], chances[:0])
+        return _Parts(
+            hopeless=float(chances[hopeless].sum() + hopeless_tail),
+            narrow=(together[narrow], chances[narrow]),
+            wide=_grouped(together[wide], chances[wide]),
+            loose=(np.append(together[loose], tail[0]), np.append(chances[loose], tail[1])),
+            rough=self._rough(single, chances, groups),
+        )
+
+    def _groups(self, together: Floats, rows: NDArray[np.int64]) -> list[int]:
+        """Where groups of close variances begin among these rows, which follow each other, and where the last ends."""
+        if not len(rows):
+            return [0]
+        end = int(rows[-1]) + 1
+        for share in _GROUPS:
+            starts, work = [int(rows[0])], 0.0
+            while starts[-1] < end:
+                work += 1e4 * together[starts[-1]] + 1e5
+                if work > _MOST_WORK:
+                    break
+                largest = together[starts[-1]] * (1 + share / self.readings)
+                following = int(np.searchsorted(together, largest, side="right"))
+                starts.append(min(max(following, starts[-1] + 1), end))
+            if starts[-1] == end:
+                break
+        return starts
+
+    def _rough(self, single: Floats, chances: Floats, groups: list[int]) -> tuple[Floats, Floats, Floats]:
+        """Each group at its smallest variance v, where losses are largest.
+
+        Under a larger one, v/(1 - w), noise k is at most e^{wk²/2v} times as likely: that factor is included.
+        """
+        variances, weights, noises = [np.empty(0)], [np.empty(0)], [np.empty(0)]
+        for start, end in pairwise(groups):
+            smallest, largest = float(single[start]), float(single[end - 1])
+            noise, probabilities = _sum_of_readings(smallest, largest, self.readings)
+            telling = (noise < self.steps * self.readings / 2) & (probabilities > 0)
+            noises.append(noise[telling])
+            weights.append(probabilities[telling] * chances[start:end].sum())
+            variances.append(np.full(len(noises[-1]), smallest * self.readings))
+        return np.concatenate(variances), np.concatenate(weights), np.concatenate(noises)
+
+    @property
+    def _not_quite_normal(self) -> float:
+        """Largest ratio of the probabilities of a sum of discrete normals to those of a discrete normal.
+
+        The sum of i + 1 of them differs from that of i and one more by a theta function of variance v·i/(i+1), which is
+        constant up to ±2e^{-2π²v·i/(i+1)}, a little more with its further terms.
+        """
+        i = np.arange(1.0, self.readings)
+        wobble = 2.001 * np.exp(-2 * math.pi**2 * _SMOOTH * i / (i + 1))
+        return math.exp(float((np.log1p(wobble) - np.log1p(-wobble)).sum()))
 
 
-def _summed_delta(epsilon: float, shift: int, variance: Floats) -> Floats:
-    """δ of discrete normals, term by term."""
-    # e^-745 is the smallest number there is; among many variances, e^-45 of the largest term is small enough.
-    reach = math.ceil(math.sqrt(2 * variance.max() * (745 if len(variance) == 1 else 45)))
-    k = np.arange(-reach, reach + 1)
-    weights = np.exp(-(k**2) / (2 * variance[:, None]))
-    losses = shift * (float(shift) - 2 * k) / (2 * variance[:, None])
-    gains = -np.expm1(np.minimum(epsilon - losses, 0))
-    return np.asarray((weights * gains).sum(axis=1) / weights.sum(axis=1))
+@dataclass(frozen=True)
+class _Parts:
+    hopeless: float  # their chance
+    narrow: tuple[Floats, Floats]
+    wide: tuple[Floats, Floats]
+    loose: tuple[Floats, Floats]
+    rough: tuple[Floats, Floats, Floats]  # for each value of the noise: the variance, their chance, the value
 
 
-def _wide_delta(epsilon: float, shift: int, variance: Floats) -> Floats:
-    """δ of discrete normals by the midpoint rule of Euler and Maclaurin, up to the last step whose loss exceeds ε.
+def _grouped(variances: Floats, chances: Floats) -> tuple[Floats, Floats]:
+    """Neighbours together, as the smallest of them."""
+    if not len(variances):
+        return variances, chances
+    first = np.flatnonzero(np.diff(np.floor(np.log(variances) / _GROUP), prepend=-np.inf))
+    return variances[first], np.add.reduceat(chances, first)
 
-    Σ_{k ≤ K} F(k) = ∫^{K+½} F - F⁽¹⁾/24 + 7F⁽³⁾/5760 - …, with F(k) = φ(k) - e^ε φ(k - shift).
+
+def _sum_of_readings(smallest: float, largest: float, readings: int) -> tuple[Floats, Floats]:
+    """The noise of several readings together, and at least its probabilities (up to what is below `LEAST`).
+
+    By doubling and plain convolution: all terms are positive, so every probability keeps its digits. Discrete normals
+    are subgaussian, so what lies beyond √(2·745·variance) steps has a chance below the smallest double.
     """
-    deviation = np.sqrt(variance)
-    last = np.ceil(shift / 2 - epsilon * variance / shift) - 1
-    x, y = (last + 0.5) / deviation, (last + 0.5 - shift) / deviation
-    total = np.exp(log_ndtr(x)) - np.exp(epsilon + log_ndtr(y))
-    for j, correction in enumerate(_CORRECTIONS):
-        order = 2 * j + 1
-        slope = _derivative(x, order, 0.0) - _derivative(y, order, epsilon)
-        total += correction * slope / deviation ** (order + 1)
-    return np.asarray(np.maximum(total, 0))
 
+    def reach(count: int) -> int:
+        return math.ceil(math.sqrt(2 * 745 * largest * count)) + 1
 
-def _derivative(x: Floats, order: int, log_factor: float) -> Floats:
-    """Odd derivative of the standard normal density, times e^log_factor."""
-    hermite = hermeval(np.clip(x, -1e4, 1e4), [0.0] * order + [1.0])
-    return np.asarray(-hermite * np.exp(log_factor - x**2 / 2) / math.sqrt(2 * math.pi))
+    def add(one: Floats, other: Floats, count: int) -> Floats:
+        both = np.convolve(one, other)
+        excess = (len(both) - 1) // 2 - reach(count)
+        return both[excess : len(both) - excess] if excess > 0 else both
+
+    k = np.arange(-reach(1), reach(1) + 1.0)
+    power, size = np.exp(-np.square(k) / (2 * largest)) / total_weight(np.array([smallest])), 1
+    total, count = np.ones(1), 0
+    while count < readings:
+        if readings & size:
+            total, count = add(total, power, count + size), count + size
+        if count < readings:
+            power, size = add(power, power, 2 * size), 2 * size
+    middle = (len(total) - 1) // 2
+    return np.arange(-middle, middle + 1.0), total

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # devices use the laws without NumPy
     from sottovoce.privacy.guarantee import Guarantee
 
 Unit = Literal["reading", "participant"]
+_LARGEST_SIZE = 1e100
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,15 @@ class NoiseLaw(ABC):
     @abstractmethod
     def mean_variance(self) -> float:
         """Expected variance of the noise on one reading."""
+
+    def check_size(self) -> None:
+        """Refuse noise whose squares are no numbers: readings that carry it could not be analysed."""
+        size = math.sqrt(self.mean_variance)
+        if not 1 / _LARGEST_SIZE <= size <= _LARGEST_SIZE:
+            raise BadParameter(
+                f"noise law {self}: its noise is of the size {size:g}, and must lie between {1 / _LARGEST_SIZE:g} and "
+                f"{_LARGEST_SIZE:g}; choose a unit that suits the readings"
+            )
 
     @abstractmethod
     def simulate(
@@ -147,7 +157,7 @@ class Gaussian(NoiseLaw):
 
     @property
     def mean_variance(self) -> float:
-        return self.sigma**2
+        return self.sigma * self.sigma  # as a power it would raise where it is infinite
 
     def simulate(
         self, values: "NDArray[np.float64]", users: "NDArray[np.int32]", rng: "np.random.Generator"

@@ -1,10 +1,12 @@
 """Privacy profiles in closed form: δ(ε) for continuous noise.
 
 A profile says how well one output of the mechanism tells two neighbouring inputs apart:
-δ(ε) = sup over events A of P(A) - e^ε P'(A). Each is written so that it keeps its digits down to δ = 1e-300.
+δ(ε) = sup over events A of P(A) - e^ε P'(A). Each is written such that it keeps its digits down to δ = 1e-300, and
+rounded up.
 """
 
 import math
+import sys
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
@@ -13,9 +15,14 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, roots_legendre
+from scipy.special import roots_legendre
+
+from sottovoce.privacy.normal import normal_delta
 
 Floats = NDArray[np.float64]
+
+_SLACK = 1 + 1e-12  # rounding goes up
+_LARGEST_LOSS = 1e7  # more is no promise, and not summed
 
 
 class Profile(Protocol):
@@ -27,23 +34,6 @@ class Profile(Protocol):
     def delta(self, epsilon: float) -> float: ...
 
 
-def gaussian_delta(epsilon: float, shift: Floats | float) -> Floats:
-    """δ(ε) of normal noise; ``shift`` is the distance of the inputs in standard deviations.
-
-    Φ(a) - e^ε Φ(b) with a = shift/2 - ε/shift and b = a - shift (Balle and Wang 2018). Since b² - a² = 2ε, both terms
-    share the factor exp(-a²/2), and the difference is one of scaled error functions: nothing cancels in the tail.
-    """
-    shift = np.asarray(shift, np.float64)
-    a = shift / 2 - epsilon / shift
-    b = a - shift
-    tail = np.exp(-np.square(np.minimum(a, 0)) / 2) * (
-        erfcx(-np.minimum(a, 0) / math.sqrt(2)) - erfcx(-b / math.sqrt(2))
-    )
-    # Where a > 0 the first term is not small: Φ(a) = 1 - Φ(-a), and the second has its own, smaller exponent.
-    bulk = 2 - np.exp(-np.square(a) / 2) * (erfcx(np.abs(a) / math.sqrt(2)) + erfcx(-b / math.sqrt(2)))
-    return np.asarray(np.where(a > 0, bulk, tail) / 2)
-
-
 @dataclass(frozen=True)
 class GaussianProfile:
     """Normal noise; ``shift`` in standard deviations."""
@@ -52,7 +42,7 @@ class GaussianProfile:
     pure_epsilon: None = None
 
     def delta(self, epsilon: float) -> float:
-        return float(gaussian_delta(epsilon, self.shift))
+        return float(normal_delta(epsilon, self.shift, 1.0))
 
 
 @dataclass(frozen=True)
@@ -68,8 +58,9 @@ class SharedAnyNumber:
 
     def delta(self, epsilon: float) -> float:
         # √(ε² + 2x) - ε, without the cancellation at small x
-        excess = 2 * self.scaled_square / (math.hypot(epsilon, math.sqrt(2 * self.scaled_square)) + epsilon)
-        return -math.expm1(-excess / 2)
+        square = max(self.scaled_square, sys.float_info.min)
+        excess = 2 * square / (math.hypot(epsilon, math.sqrt(2 * square)) + epsilon)
+        return -math.expm1(-excess / 2) * _SLACK
 
 
 @dataclass(frozen=True)
@@ -84,11 +75,20 @@ class FlooredAnyNumber:
     def delta(self, epsilon: float) -> float:
         # Variances from the floor up, by the exponential's own quantiles on the log scale: the integrand is smooth.
         nodes, weights = _UNIT_NODES
-        logs = math.log(1e-18) + nodes * (math.log(60.0) - math.log(1e-18))
-        extra = np.exp(logs)
-        density = extra * np.exp(-extra) * weights * (math.log(60.0) - math.log(1e-18))
-        deltas = gaussian_delta(epsilon, self.distance / np.sqrt(self.floor + extra / self.rate))
-        return float(density @ deltas)
+        width = math.log(60.0) - math.log(1e-18)
+        extra = np.exp(math.log(1e-18) + nodes * width)
+        chances = extra * np.exp(-extra) * weights * width
+        found = float((chances * self._known(epsilon, extra)).sum()) * _SLACK + 1e-18
+        # δ falls with the variance, so sums over cells are bounds on either side: a quadrature between them is right.
+        edges = np.concatenate([[0.0], np.geomspace(1e-9, 60.0, 2000)])
+        deltas, chances = self._known(epsilon, edges), -np.diff(np.exp(-edges))
+        most = float((chances * deltas[:-1]).sum()) * _SLACK + 1e-25
+        least = float((chances * deltas[1:]).sum()) / _SLACK
+        return found if least <= found <= most else most
+
+    def _known(self, epsilon: float, extra: Floats) -> Floats:
+        with np.errstate(over="ignore"):
+            return normal_delta(epsilon, self.distance, np.sqrt(self.floor + extra / self.rate))
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class PureProfile:
     def delta(self, epsilon: float) -> float:
         if epsilon >= self.pure_epsilon:
             return 0.0
-        return -math.expm1(epsilon - self.pure_epsilon) / (1 + math.exp(-self.pure_epsilon))
+        return -math.expm1(epsilon - self.pure_epsilon) / (1 + math.exp(-self.pure_epsilon)) * _SLACK
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ class LaplaceProfile:
         if epsilon >= self.pure_epsilon:
             return 0.0
         if n == 1:
-            return -math.expm1((epsilon - self.step) / 2)
+            return -math.expm1((epsilon - self.step) / 2) * _SLACK
+        if not self.pure_epsilon < _LARGEST_LOSS:
+            return 1.0
         with localcontext() as context:
             context.prec = 60 + n
             step, total = Decimal(self.step), Decimal(0)
@@ -136,7 +138,7 @@ class LaplaceProfile:
                 reach = (2 * k - n) * step - Decimal(epsilon)
                 if reach > 0:
                     total += math.comb(n, k) * (-(n - k) * step).exp() * self._residues(k, reach)
-            return max(0.0, float(total))
+            return max(0.0, float(total)) * _SLACK
 
     def _residues(self, k: int, reach: Decimal) -> Decimal:
         """Residues of e^{s·reach} (s+1)^{k-1} s^{n-k-1} / (2s+1)^n."""
@@ -164,6 +166,24 @@ class LaplaceProfile:
             found[k] = series
         found[n] = list(accumulate(-math.comb(n - 1, j) for j in range(n)))
         return found
+
+
+@dataclass(frozen=True)
+class BoundedProfile:
+    """A quadrature, where it lies between what is known to be too little and what is known to be enough."""
+
+    quadrature: Profile
+    enough: Profile
+    too_little: Profile | None = None
+
+    @property
+    def pure_epsilon(self) -> float | None:
+        return self.quadrature.pure_epsilon
+
+    def delta(self, epsilon: float) -> float:
+        found, most = self.quadrature.delta(epsilon), self.enough.delta(epsilon)
+        least = self.too_little.delta(epsilon) if self.too_little else 0.0
+        return found if least <= found <= most else most
 
 
 def _unit_nodes(cells: int = 40, order: int = 12) -> tuple[Floats, Floats]:

@@ -24,6 +24,8 @@ MOST_READINGS = 200
 _SHORTEST = 1e-16  # lengths are in units of √(1/rate)
 _KNOT = 0.006  # spacing of the table, in log length: an error of g below 1e-10
 _ANGLES = 64
+_FEWER_ANGLES = 48  # as a check
+_TRUSTED = 1e-6  # the quadrature's figures are right to this share of themselves, or not used
 _NEGLIGIBLE = 42.0  # e^-42: what is this much smaller than the largest part does not count
 
 
@@ -124,9 +126,30 @@ class RadialProfile:
         return self._worst[1] if self.floor else None
 
     def delta(self, epsilon: float) -> float:
+        """Not a number where the quadrature fails or disagrees with a coarser one: the caller has a bound beside it."""
+        with np.errstate(all="ignore"):
+            try:
+                found, check = self._quadratures(epsilon)
+            except (ArithmeticError, ValueError):
+                return math.nan
+        agreed = abs(found - check) <= _TRUSTED * found + 1e-300
+        return found * (1 + _TRUSTED / 2) + self._too_short if agreed else math.nan
+
+    @property
+    def _too_short(self) -> float:
+        """At least the chance of noise that is shorter than what is looked at, where the loss has no bound.
+
+        Two of its coordinates have squares that add up to 2y times an exponential variable: E[1 - e^{-x²/2y}] is at
+        most P(y < x²) + x²/2 · E[1/y; y > x²], and the latter mean at most ln(1 + 1/x²).
+        """
+        square = self._shortest * self._shortest
+        return 0.0 if self.floor or self.readings == 1 else square * (1 + math.log1p(1 / square) / 2)
+
+    def _quadratures(self, epsilon: float) -> tuple[float, float]:
+        """With many angles, and with fewer."""
         worst_length, worst_loss = self._worst
         if epsilon >= worst_loss:
-            return 0.0
+            return 0.0, 0.0
         edges = [self._shortest, self.noise.longest]
         if self._loss_behind(edges[0]) < epsilon:
             edges[0] = self._crossing(self._loss_behind, edges[0], worst_length, epsilon)
@@ -137,8 +160,12 @@ class RadialProfile:
             edges.insert(1, self._crossing(self._loss_ahead, edges[0], half, epsilon))
         r, weights = _nodes(tuple(math.log(edge) for edge in sorted(edges)))
         log_density = self.noise.log_length_density(r) + np.log(r)
-        inner = self._one_reading(r, epsilon) if self.readings == 1 else self._over_angles(r, epsilon)
-        return float(weights @ (np.exp(log_density) * inner))
+        masses = weights * np.exp(log_density)
+        if self.readings == 1:
+            found = float((masses * self._one_reading(r, epsilon)).sum())
+            return found, found
+        many, fewer = self._over_angles(r, epsilon)
+        return float((masses * many).sum()), float((masses * fewer).sum())
 
     @staticmethod
     def _crossing(loss: Callable[[float], Floats], low: float, high: float, epsilon: float) -> float:
@@ -154,7 +181,7 @@ class RadialProfile:
         losses = np.stack([self._loss_behind(r), self._loss_ahead(r)])
         return np.asarray(-np.expm1(np.minimum(epsilon - losses, 0)).mean(axis=0))
 
-    def _over_angles(self, r: Floats, epsilon: float) -> Floats:
+    def _over_angles(self, r: Floats, epsilon: float) -> tuple[Floats, Floats]:
         """Mean over the sphere of (1 - e^{ε - L})₊; θ is measured from the direction away from the shift."""
         n, density = self.readings, self.noise.log_density
         here = density(r)
@@ -176,12 +203,16 @@ class RadialProfile:
             least = np.sin(np.minimum(widest, math.pi / 2)) * math.exp(-_NEGLIGIBLE / (n - 2))
             narrowest = np.arcsin(least)
             widest = np.minimum(widest, math.pi - np.arcsin(math.exp(-_NEGLIGIBLE / (n - 2))))
-        nodes, weights = roots_legendre(_ANGLES)
-        angles = narrowest + (widest - narrowest) * (nodes + 1) / 2
         constant = gammaln(n / 2) - gammaln((n - 1) / 2) - math.log(math.pi) / 2
-        surface = np.exp(constant + (n - 2) * np.log(np.maximum(np.sin(angles), 1e-300)))
-        gain = -np.expm1(np.minimum(epsilon - loss(angles), 0))
-        return np.asarray(((surface * gain) @ weights) * (widest - narrowest)[:, 0] / 2)
+
+        def mean(count: int) -> Floats:
+            nodes, weights = roots_legendre(count)
+            angles = narrowest + (widest - narrowest) * (nodes + 1) / 2
+            surface = np.exp(constant + (n - 2) * np.log(np.maximum(np.sin(angles), 1e-300)))
+            gain = -np.expm1(np.minimum(epsilon - loss(angles), 0))
+            return np.asarray((surface * gain * weights).sum(axis=1) * (widest - narrowest)[:, 0] / 2)
+
+        return mean(_ANGLES), mean(_FEWER_ANGLES)
 
 
 def _nodes(edges: tuple[float, ...]) -> tuple[Floats, Floats]:

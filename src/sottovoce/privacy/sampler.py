@@ -25,6 +25,9 @@ SCALE_DENOMINATOR = 1 << 16
 _BUFFER_BYTES = 256
 _LARGEST_EXPONENT = 400  # beyond that of any double; written out, 1e999999999 would fill the memory
 
+Reading = str | int | float | Fraction
+Ranged = tuple[Reading, Fraction | None, Fraction | None]  # a reading and its public range, an end of which may be open
+
 
 class ByteStream:
     """Random bytes, taken one after the other: from the operating system, or given for a test vector."""
@@ -167,23 +170,36 @@ class Sampler:
                 f"range {float(self.low):g}:{float(self.high):g}: the low end must be below the high end; swap them"
             )
 
-    def steps(self, reading: str | int | float | Fraction) -> int:
+    def steps(self, reading: Reading) -> int:
         """The reading, clipped and rounded, in grid steps: ⌊x/g + ½⌋."""
-        exact = exact_number(reading)
-        if self.low is not None:
-            exact = max(exact, self.low)
-        if self.high is not None:
-            exact = min(exact, self.high)
-        return (exact / self.grid + Fraction(1, 2)).__floor__()
+        return _steps(reading, self.grid, self.low, self.high)
 
-    def perturb(self, readings: Iterable[str | int | float | Fraction], stream: ByteStream | None = None) -> list[int]:
+    def perturb(self, readings: Iterable[Reading], stream: ByteStream | None = None) -> list[int]:
         """Noisy grid steps for all readings of one participant; each call draws new noise, so call it once."""
-        steps = [self.steps(reading) for reading in readings]
-        noise = GridLaw.of(self.law, self.grid).draw(len(steps), stream or ByteStream())
-        return [step + disturbance for step, disturbance in zip(steps, noise, strict=True)]
+        ranged = [(reading, self.low, self.high) for reading in readings]
+        return noisy_steps(self.law, self.grid, ranged, stream or ByteStream())
 
 
-def exact_number(text: str | int | float | Fraction) -> Fraction:
+def noisy_steps(law: NoiseLaw, grid: Fraction, readings: Iterable[Ranged], stream: ByteStream) -> list[int]:
+    """What a device sends: a participant's readings, each with the range that it is clipped to, as noisy grid steps.
+
+    There is no other way from readings to what is sent: devices, `sottovoce perturb` and the audit all call this.
+    """
+    steps = [_steps(reading, grid, low, high) for reading, low, high in readings]
+    noise = GridLaw.of(law, grid).draw(len(steps), stream)
+    return [step + disturbance for step, disturbance in zip(steps, noise, strict=True)]
+
+
+def _steps(reading: Reading, grid: Fraction, low: Fraction | None, high: Fraction | None) -> int:
+    exact = exact_number(reading)
+    if low is not None:
+        exact = max(exact, low)
+    if high is not None:
+        exact = min(exact, high)
+    return (exact / grid + Fraction(1, 2)).__floor__()
+
+
+def exact_number(text: Reading) -> Fraction:
     """A number as the decimal that a person sees.
 
     >>> exact_number(0.1)

@@ -6,7 +6,8 @@ decimals are strings with one spelling each. What is not exact in every language
 
 import json
 import re
-from decimal import Decimal
+from collections.abc import Iterable
+from decimal import Context, Decimal
 from hashlib import sha256
 from typing import Any
 
@@ -14,8 +15,9 @@ from sottovoce.protocol.problems import Problem
 
 MOST_BYTES = 8 << 20
 MOST_LEVELS = 8
+MOST_KEYS = 100  # of one object; no document of the protocol has as many fields
 LARGEST_INTEGER = 2**63 - 1  # what a database column and most languages hold
-_MOST_DIGITS = 15  # so many survive the way through a double, which the figures of a guarantee take
+_MOST_DIGITS = 15  # this many survive the way through a double, which the figures of a guarantee take
 _LARGEST_POWER = 15
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _LONGEST_NUMBER = 40
@@ -54,10 +56,10 @@ def sha256_of(data: bytes) -> str:
 
 
 def parse_json(data: bytes, *, most_bytes: int = MOST_BYTES, fractions: bool = False) -> Any:
-    """Read strict JSON without fractions: each key once, no NaN, nothing deep, no endless number.
+    """Read strict JSON without fractions: each key once and few of them, no NaN, nothing deep, no endless number.
 
     Spaces and the order of keys are free: what must be canonical is compared with its canonical bytes afterwards.
-    Where an operator may write numbers as he likes, ``fractions`` come as exact decimals.
+    Where operators may write numbers as they like, ``fractions`` come as exact decimals.
     """
     if len(data) > most_bytes:
         raise Problem("too_large", f"a body of {len(data):,} bytes: at most {most_bytes:,} are read")
@@ -82,12 +84,27 @@ def parse_json(data: bytes, *, most_bytes: int = MOST_BYTES, fractions: bool = F
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MOST_KEYS:
+        raise Problem("bad_json", f"an object of {len(pairs):,} keys: it must have at most {MOST_KEYS}")
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = first_repeated(key for key, _ in pairs)
         raise Problem("bad_json", f"key {_short(twice)}: it appears twice in one object")
     return found
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that has appeared before, in one walk however many there are.
+
+    >>> first_repeated(["a", "b", "b", "a"])
+    'b'
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _whole_number(text: str) -> int:
@@ -150,7 +167,7 @@ def canonical_decimal(number: object) -> str:
     exact = Decimal(text)
     if exact == 0:
         return "0"
-    exact = exact.normalize()
+    exact = exact.normalize(Context(prec=_LONGEST_NUMBER))  # the usual precision would cut digits off in silence
     powers = exact.as_tuple()
     assert isinstance(powers.exponent, int)
     if len(powers.digits) > _MOST_DIGITS or exact.adjusted() >= _LARGEST_POWER or powers.exponent < -_LARGEST_POWER:

@@ -16,13 +16,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import FreshVariance, Gaussian, NoiseLaw, parse_law
-from sottovoce.protocol.canonical import canonical_bytes, canonical_decimal, parse_json, sha256_of
+from sottovoce.protocol.canonical import canonical_bytes, canonical_decimal, first_repeated, parse_json, sha256_of
 from sottovoce.protocol.problems import Problem
 
 MOST_TASKS = 10_000
+MOST_GRIDS = 100  # of a new campaign, each with a promise of its own
 # A reading and its noise, in grid steps, stay far inside 63 bits, and a reading inside what a double counts exactly.
 _MOST_STEPS = 2**53
 _WIDEST_NOISE = 2**50
+_FIRST_YEAR = 1000  # earlier ones have no spelling with four digits that everybody reads
 
 
 def _printable(text: Any) -> Any:
@@ -49,7 +51,13 @@ def _moment(moment: Any) -> Any:
         moment = datetime.fromisoformat(moment)
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise ValueError("must be a date and time with its zone, such as 2030-01-31T12:00:00Z")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        moment = moment.replace(year=1, tzinfo=UTC)  # at one of the ends, which are both too far away
+    if moment.year < _FIRST_YEAR:
+        raise ValueError(f"must lie in the years {_FIRST_YEAR} to 9999")
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 Decimal = Annotated[str, BeforeValidator(canonical_decimal)]
@@ -100,7 +108,7 @@ class Manifest(Document):
     title: Annotated[Line, StringConstraints(min_length=1, max_length=200)]
     asked_by: Annotated[Line, StringConstraints(min_length=1, max_length=200)]
     purpose: Annotated[str, BeforeValidator(_printable), StringConstraints(max_length=2000)] = ""
-    tasks: Annotated[tuple[Task, ...], Field(min_length=1, max_length=MOST_TASKS, strict=False)]
+    tasks: Annotated[tuple[Task, ...], Field(fail_fast=True, min_length=1, max_length=MOST_TASKS, strict=False)]
     noise: Annotated[str, BeforeValidator(_law_text)]
     distance: Decimal
     unit: Literal["reading", "participant"] = "reading"
@@ -110,9 +118,9 @@ class Manifest(Document):
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
-        if len(self.task_of) != len(self.tasks):
-            ids = [task.id for task in self.tasks]
-            raise ValueError(f"task {next(name for name in ids if ids.count(name) > 1)!r} must appear once")
+        twice = first_repeated(task.id for task in self.tasks)
+        if twice is not None:
+            raise ValueError(f"task {twice!r} must appear once")
         if Fraction(self.distance) <= 0:
             raise ValueError(f"distance {self.distance} must be positive")
         if not all(self._deviation / float(grid) <= _WIDEST_NOISE for grid in self.grids):
@@ -137,10 +145,7 @@ class Manifest(Document):
 
     @property
     def _deviation(self) -> float:
-        try:
-            return math.sqrt(self.law.mean_variance)
-        except OverflowError:
-            return math.inf
+        return math.sqrt(self.law.mean_variance)
 
     @property
     def grids(self) -> set[str]:
@@ -200,6 +205,7 @@ def told_as(code: str) -> Iterator[None]:
 def _problem(code: str, mistake: ValidationError) -> Problem:
     first = mistake.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "document"
-    found = repr(first["input"])
-    value = f" {found}" if len(found) <= 60 and not isinstance(first["input"], dict | list) else ""
+    # The text of a whole document would take long to make, and nobody would read it.
+    found = "" if isinstance(first["input"], dict | list) else repr(first["input"])
+    value = f" {found}" if found and len(found) <= 60 else ""
     return Problem(code, f"{place}{value}: {first['msg'].removeprefix('Value error, ')}")

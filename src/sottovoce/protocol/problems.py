@@ -81,6 +81,8 @@ CATALOGUE = _catalogue(
          "nothing is sent to it; what you released under the old terms stays as it is"),
     Kind("weaker_than_limits", None, "The campaign protects less than you ask for",
          "do not take part, or change your own limits with sottovoce limits"),
+    Kind("promise_in_doubt", None, "The promise cannot be true of this noise",
+         "do not take part; tell whoever gave you the link"),
     Kind("budget_spent", None, "Your limit over all campaigns would be exceeded",
          "do not take part, or change your own limits with sottovoce limits"),
     Kind("no_consent", None, "There is no consent", "join again and agree, if you want to take part"),
@@ -94,6 +96,9 @@ CATALOGUE = _catalogue(
     Kind("bad_answer", None, "The server's answer makes no sense", "check the address; tell the operator if it lasts"),
     Kind("file_trouble", None, "The participant's file cannot be written",
          "make room on the disk, or end what holds the file, and do the same again"),
+    Kind("damaged_file", None, "The participant's file is damaged",
+         "put a copy of it back; without one, move it away and begin anew, knowing that what was released before is no "
+         "longer counted"),
     Kind("unknown_file", None, "This is not a participant's file", "choose another file, or a newer program"),
 )  # fmt: skip
 

@@ -1,23 +1,25 @@
 """What a manifest promises, in figures: for the device that judges it and the server that states it.
 
 Fresh noise promises a pure ε, which is one exact division: no NumPy is loaded for it. For the other laws a bound simple
-enough for plain Python would be so loose that campaigns planned for a limit would seem to break it; there the exact
-sums of `sottovoce.privacy.guarantee` are used, loaded when first needed.
+enough for plain Python would be so loose that campaigns planned for a limit would seem to break it; there the sums of
+`sottovoce.privacy.guarantee` are used, loaded when first needed. Either way the figure is an upper bound, or infinite.
 """
 
 import math
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sottovoce.errors import BadParameter, UnwiseChoice
-from sottovoce.privacy.laws import FreshVariance
-from sottovoce.privacy.sampler import GridLaw
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.laws import FreshVariance, Unit, parse_law
+from sottovoce.privacy.pure import pure_epsilon_on_grid
 from sottovoce.protocol.manifest import Manifest
 
 if TYPE_CHECKING:
     from sottovoce.privacy.guarantee import Guarantee
+
+_KEPT = 256  # manifests are judged, shown and opened one after the other
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,13 @@ def promise_of(manifest: Manifest, delta: float = 1e-5, enough: float = math.inf
 
     A pure ε of at most ``enough`` is taken as it is, without asking whether δ would make it smaller.
     """
+    if not 0 <= delta < 1:
+        raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
     pure = pure_epsilon(manifest)
     if pure is not None and (pure <= enough or delta == 0):
         return Promise(pure, 0.0)
     try:
-        return Promise(max(guarantee.epsilon(delta) for guarantee in guarantees_of(manifest)), delta)
+        return Promise(_weakest(manifest, delta).epsilon(delta), delta)
     except BadParameter:  # no ε, or none below ten million
         return Promise(math.inf, delta)
 
@@ -47,24 +51,10 @@ def pure_epsilon(manifest: Manifest) -> float | None:
     if not isinstance(manifest.law, FreshVariance):
         return None
     moved = manifest.most_readings if manifest.unit == "participant" else 1
-    distance, exact = Fraction(manifest.distance), Fraction(0)
-    for grid in map(Fraction, manifest.grids):
-        scale = GridLaw.of(manifest.law, grid).scale
-        assert scale is not None
-        exact = max(exact, moved * math.ceil(distance / grid) / scale)
-    rounded = float(exact)
-    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)
-
-
-def guarantees_of(manifest: Manifest) -> "list[Guarantee]":
-    """The exact guarantee on each grid of the campaign; the weakest of them counts."""
-    with warnings.catch_warnings():
-        # A coarse grid costs privacy, and these figures show the cost: whoever planned the campaign was warned.
-        warnings.simplefilter("ignore", UnwiseChoice)
-        return [
-            manifest.law.guarantee(float(manifest.distance), manifest.most_readings, manifest.unit, float(grid))
-            for grid in sorted(manifest.grids)
-        ]
+    return max(
+        pure_epsilon_on_grid(manifest.law, Fraction(manifest.distance), Fraction(grid), moved)
+        for grid in manifest.grids
+    )
 
 
 def sentence(manifest: Manifest, delta: float = 1e-5) -> str:
@@ -72,5 +62,24 @@ def sentence(manifest: Manifest, delta: float = 1e-5) -> str:
     promise = promise_of(manifest, delta)
     if math.isinf(promise.epsilon):
         return "This campaign promises nothing: its noise hides next to nothing of your readings."
-    weakest = max(guarantees_of(manifest), key=lambda guarantee: guarantee.epsilon(promise.delta))
-    return weakest.sentence(delta=promise.delta)
+    return _weakest(manifest, promise.delta).sentence(delta=promise.delta)
+
+
+def _weakest(manifest: Manifest, delta: float) -> "Guarantee":
+    """The exact guarantee on that grid of the campaign on which it is weakest."""
+    return _weakest_of(
+        manifest.noise, manifest.distance, manifest.most_readings, manifest.unit, frozenset(manifest.grids), delta
+    )
+
+
+@lru_cache(_KEPT)
+def _weakest_of(
+    noise: str, distance: str, readings: int, unit: Unit, grids: frozenset[str], delta: float
+) -> "Guarantee":
+    from sottovoce.privacy.promise import quiet_guarantee, weakest
+
+    law, exact = parse_law(noise), Fraction(distance)
+    # About the weakest first: then one look at each of the others is enough. A coarse grid costs privacy, and these
+    # figures show the cost: whoever planned the campaign was warned.
+    by_reach = sorted(map(Fraction, grids), key=lambda grid: -math.ceil(exact / grid) * grid)
+    return weakest([quiet_guarantee(law, float(distance), readings, unit, float(grid)) for grid in by_reach], delta)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from sottovoce.protocol.canonical import LARGEST_INTEGER, parse_json, sha256_of
+from sottovoce.protocol.canonical import LARGEST_INTEGER, first_repeated, parse_json, sha256_of
 from sottovoce.protocol.manifest import MOST_TASKS, Document, Manifest, told_as
 from sottovoce.protocol.problems import Problem
 
@@ -31,7 +31,7 @@ class Report(Document):
 
     report_id: Annotated[str, AfterValidator(_uuid)]
     manifest_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-    readings: Annotated[tuple[Reading, ...], Field(min_length=1, max_length=MOST_TASKS, strict=False)]
+    readings: Annotated[tuple[Reading, ...], Field(fail_fast=True, min_length=1, max_length=MOST_TASKS, strict=False)]
 
     def bytes(self) -> bytes:
         """The canonical bytes, readings in the order of their tasks."""
@@ -72,8 +72,7 @@ class Report(Document):
         """Make a report from parsed JSON, such as one of a batch; mistakes are problems."""
         with told_as("bad_report"):
             report = cls.model_validate(content)
-        tasks = [reading.task for reading in report.readings]
-        if len(set(tasks)) != len(tasks):
-            twice = next(task for task in tasks if tasks.count(task) > 1)
+        twice = first_repeated(reading.task for reading in report.readings)
+        if twice is not None:
             raise Problem("repeated_task", f"task {twice!r}: it appears more than once in one report")
         return report

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
 from sottovoce import __version__
 from sottovoce.protocol.tokens import new_token
@@ -23,9 +23,10 @@ from sottovoce.server.routes import campaigns, enrolments, health, invitations, 
 from sottovoce.server.settings import Settings
 from sottovoce.server.shortcut import Shortcut
 from sottovoce.server.state import State
-from sottovoce.server.storage.engine import open_engine
+from sottovoce.server.storage.engine import lock_start_up, open_engine
+from sottovoce.server.storage.locks import served_alone
 from sottovoce.server.storage.migrations import migrate
-from sottovoce.server.storage.operators import add_operator, any_operator, is_operator_token
+from sottovoce.server.storage.operators import any_operator, ensure_operator
 from sottovoce.server.storage.writer import Writer
 
 log = logging.getLogger("sottovoce.server")
@@ -49,37 +50,39 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        engine = open_engine(settings.database.get_secret_value())
-        writer = Writer(
-            engine,
-            clock,
-            metrics,
-            rows=settings.batch_rows,
-            milliseconds=settings.batch_milliseconds,
-            waiting=settings.most_waiting,
-        )
-        jobs = Jobs(engine, writer, clock, settings, metrics)
-        try:
-            migrate(engine)
-            _ensure_operator(engine, settings, clock, show_token)
-            app.state.sottovoce = State(settings, clock, metrics, engine, writer, jobs)
-            writer.start()
-            if background:
-                jobs.start()
-            log.info("started", extra={"version": __version__, "database": engine.dialect.name})
-            yield
-        finally:
-            if background:
-                await asyncio.to_thread(jobs.close)  # it may be waiting for the writer, which needs this loop
-            await writer.close()
-            engine.dispose()
-            log.info("stopped")
+        database = settings.database.get_secret_value()
+        with served_alone(database):
+            engine = open_engine(database)
+            writer = Writer(
+                engine,
+                clock,
+                metrics,
+                rows=settings.batch_rows,
+                milliseconds=settings.batch_milliseconds,
+                waiting=settings.most_waiting,
+            )
+            jobs = Jobs(engine, writer, clock, settings, metrics)
+            try:
+                migrate(engine)
+                _ensure_operator(engine, settings, clock, show_token)
+                app.state.sottovoce = State(settings, clock, metrics, engine, writer, jobs)
+                writer.start()
+                if background:
+                    jobs.start()
+                log.info("started", extra={"version": __version__, "database": engine.dialect.name})
+                yield
+            finally:
+                if background:
+                    await asyncio.to_thread(jobs.close)  # it may be waiting for the writer, which needs this loop
+                await writer.close()
+                engine.dispose()
+                log.info("stopped")
 
     app = FastAPI(
         title="Sottovoce",
         version=__version__,
         lifespan=lifespan,
-        openapi_url="/api/openapi.json",
+        openapi_url=None,  # see `describe`
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -105,19 +108,20 @@ def _ensure_operator(engine: Engine, settings: Settings, clock: Clock, show_toke
     given = settings.operator_token.get_secret_value() if settings.operator_token else None
     if given is not None and len(given) < _SHORTEST_GOOD_TOKEN:
         log.warning("weak operator token", extra={"fix": f"use at least {_SHORTEST_GOOD_TOKEN} random characters"})
-
-    def ensure(connection: Connection) -> str | None:
-        if given is not None:
-            if not is_operator_token(connection, given):
-                add_operator(connection, "operator", given, administrator=True, now=clock())
-            return None
-        if any_operator(connection):
-            return None
-        token = new_token()
-        add_operator(connection, "operator", token, administrator=True, now=clock())
-        return token
-
+    drawn, valid = None, True
     with engine.execution_options(write=True).begin() as connection:
-        drawn = ensure(connection)
+        lock_start_up(connection)
+        if given is not None:
+            valid = ensure_operator(connection, given, clock())
+        elif not any_operator(connection):
+            drawn = new_token()
+            ensure_operator(connection, drawn, clock())
+    if not valid:
+        log.warning(
+            "the token in SOTTOVOCE_OPERATOR_TOKEN was replaced or revoked and stays void",
+            extra={
+                "fix": "use the new token and take the old one out of the environment; to get in again, set another"
+            },
+        )
     if drawn:
         show_token(drawn)

@@ -10,13 +10,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from sqlalchemy import Connection, Row
 
-from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
 from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import State
 from sottovoce.server.storage import campaigns as stored
-from sottovoce.server.storage.claims import NO_READINGS
 from sottovoce.server.storage.results import add_results
 
 Method = Literal["noise-aware", "crh", "gtm", "catd", "lfcn", "mean", "median"]
@@ -44,7 +43,7 @@ class CampaignChange(RequestBody):
     title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     asked_by: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     purpose: Annotated[str, Field(max_length=2000)] | None = None
-    tasks: Annotated[list[TaskDraft], Field(min_length=1, max_length=10_000)] | None = None
+    tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)] | None = None
     noise: Annotated[str, Field(max_length=100)] | None = None
     distance: Number | None = None
     unit: Literal["reading", "participant"] | None = None
@@ -57,7 +56,7 @@ class CampaignDraft(CampaignChange):
     """A new campaign. By default the operator asks, and a participant may answer all tasks."""
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
-    tasks: Annotated[list[TaskDraft], Field(min_length=1, max_length=10_000)]
+    tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)]
     noise: Annotated[str, Field(max_length=100)]
     distance: Number
 
@@ -71,7 +70,7 @@ def create(connection: Connection, operator: Row[Any], draft: CampaignDraft, now
     )
 
 
-def change(connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange, now: int) -> Row[Any]:
+def change(connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange) -> Row[Any]:
     """Change a draft; or pin the method of any campaign."""
     row = stored.campaign_of(connection, operator_key, campaign)
     if wanted.model_fields_set - {"method"}:
@@ -83,9 +82,9 @@ def change(connection: Connection, operator_key: int, campaign: str, wanted: Cam
             stored.quotas_of(connection, row.key) if quotas is None else quotas,
         )
     if "method" in wanted.model_fields_set and wanted.method != row.method:
-        if row.erased_at is not None:
+        if row.erasing_at is not None:
             raise Problem("erased", f"campaign {campaign!r}: its readings are erased, so its results stay as they are")
-        stored.pin_method(connection, row.key, wanted.method, now)
+        stored.pin_method(connection, row.key, wanted.method)
     return stored.campaign_of(connection, operator_key, campaign)
 
 
@@ -140,7 +139,7 @@ def _first_results(
     connection: Connection, row: Row[Any], manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
 ) -> None:
     """Results exist from the opening on, and say that nothing is known yet."""
-    empty = Computation(manifest, guarantee, row.method, NO_READINGS, 0, server.settings.least_claims)
+    empty = Computation.empty(manifest, guarantee, row.method, server.settings.least_claims)
     content = encode(empty.results(None, version=1, as_of=now))
     add_results(connection, row.key, 1, empty.method_name, 0, now, content)
 
@@ -153,7 +152,14 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     missing = [name for name, entry in given.items() if entry is None and name != "deadline"]
     if missing:
         raise Problem("bad_request", f"{missing[0]} null: only the deadline and the method can be taken away")
-    return Manifest.of(base | given)
+    manifest = Manifest.of(base | given)
+    if len(manifest.grids) > MOST_GRIDS:
+        raise Problem(
+            "bad_manifest",
+            f"tasks on {len(manifest.grids):,} different grids: at most {MOST_GRIDS} are judged one by one; "
+            "give tasks that are alike the same grid",
+        )
+    return manifest
 
 
 def _quotas(change: CampaignChange) -> dict[str, int] | None:

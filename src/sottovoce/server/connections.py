@@ -1,15 +1,130 @@
-"""Connections: those that do not come to the point are closed, and an answer leaves in one piece.
+"""Connections: how many there are, how long one may do nothing, and how much of it is read at once.
 
-Uvicorn waits for ever for a client that connects and sends nothing, or half a header. Each of them holds a socket, and
-with a few thousand of them nobody else gets one.
+Uvicorn waits for ever for a client that connects and sends nothing, or half a header, or never fetches its answer. Each
+of them holds a socket and memory, and when the files that a process may open are used up, nobody gets in.
 """
 
 import asyncio
+import logging
+import resource
+import socket
+import time
+import weakref
+from collections import Counter, OrderedDict
+from collections.abc import Collection
+from contextlib import suppress
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from sottovoce.server.addresses import UNKNOWN, household, plain
+from sottovoce.server.settings import Settings
+
+log = logging.getLogger("sottovoce.server.connections")
 _MOST_GATHERED = 64 << 10  # bytes
+_FILES_KEPT_FREE = 200  # for the database, logs and whatever else a server opens
+_ACCEPTED_AT_ONCE = 64  # then it is the turn of those who are in
+_WARN_SECONDS = 60.0
+# The parser goes through all it is given before anybody else's turn, and a chunked body may have a chunk per byte.
+_READ_AT_ONCE = 4 << 10
+_LEAST_FETCHED = 16 << 10  # bytes of an answer within `answer_seconds`
+_UNSENT_ABOVE = 64 << 10  # bytes: what waits for less than this is not counted
+_MOST_UNSENT = 256 << 20  # bytes of all answers that are waiting to be fetched
+
+
+class Door(socket.socket):
+    """A listening socket that lets in a limited number of connections: in all, and from one address.
+
+    Those of trusted proxies are limited in all alone: behind them are many people. Whoever is refused is refused before
+    a byte is read, also of TLS.
+    """
+
+    def __init__(self, family: socket.AddressFamily, most: int, settings: Settings) -> None:
+        super().__init__(family, socket.SOCK_STREAM)
+        self._most = most
+        wanted = settings.address_connections or most
+        self._most_of_one = min(wanted, max(1, most // 2))  # one address alone never shuts the others out
+        self._proxies = _networks(settings.trusted_proxies) if settings.behind_proxy else ()
+        self._open = 0
+        self._open_of: Counter[str] = Counter()
+        self._turn = 0
+        self._refused, self._warned = 0, -_WARN_SECONDS
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        while True:
+            self._turn += 1
+            if self._turn % _ACCEPTED_AT_ONCE == 0:
+                raise BlockingIOError  # the event loop comes back to it
+            connection, address = super().accept()
+            home = household(address[0])
+            if self._admits(home, address[0]):
+                self._open += 1
+                self._open_of[home] += 1
+                return _Guest(connection, self._leave, home), address
+            connection.close()
+            self._refuse()
+
+    def _admits(self, home: str, address: str) -> bool:
+        if self._open >= self._most:
+            return False
+        return self._open_of[home] < self._most_of_one or _is_among(address, self._proxies)
+
+    def _leave(self, home: str) -> None:
+        self._open -= 1
+        self._open_of[home] -= 1
+        if not self._open_of[home]:
+            del self._open_of[home]
+
+    def _refuse(self) -> None:
+        self._refused += 1
+        now = time.monotonic()
+        if now - self._warned >= _WARN_SECONDS:
+            log.warning("connections refused", extra={"refused": self._refused, "open": self._open})
+            self._refused, self._warned = 0, now
+
+
+class _Guest(socket.socket):
+    """A connection that says when it is over, whoever closes or forgets it."""
+
+    def __init__(self, connection: socket.socket, leave: Any, home: str) -> None:
+        super().__init__(connection.family, connection.type, connection.proto, fileno=connection.detach())
+        self._left = weakref.finalize(self, leave, home)
+
+    def close(self) -> None:
+        self._left()
+        super().close()
+
+
+def most_connections(wanted: int) -> int:
+    """As many as wanted, or as the system lets this process open; its limit is raised as far as need be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _FILES_KEPT_FREE
+    if soft < needed and soft != resource.RLIM_INFINITY:
+        raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        with suppress(ValueError, OSError):  # some systems have a limit of their own
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    most = max(1, soft - _FILES_KEPT_FREE)
+    log.warning("few connections", extra={"most": most, "wanted": wanted, "fix": f"allow {needed} open files"})
+    return most
+
+
+def _networks(listed: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    if listed.strip() == "*":
+        return ip_network("0.0.0.0/0"), ip_network("::/0")
+    found = []
+    for entry in listed.split(","):
+        with suppress(ValueError):  # uvicorn takes names too, such as those of sockets, which have no address
+            found.append(ip_network(entry.strip(), strict=False))
+    return tuple(found)
+
+
+def _is_among(address: str, networks: Collection[IPv4Network | IPv6Network]) -> bool:
+    known = plain(address)
+    return bool(networks) and known != UNKNOWN and any(ip_address(known) in network for network in networks)
 
 
 class _Gathering:
@@ -24,6 +139,7 @@ class _Gathering:
         self._loop = loop
         self._parts: list[bytes] = []
         self._size = 0
+        self._passed = 0
 
     def write(self, data: bytes) -> None:
         if not data:
@@ -39,8 +155,19 @@ class _Gathering:
         self._pass_on()
         self._transport.close()
 
+    @property
+    def unsent(self) -> int:
+        """Bytes that the system has not taken yet, because the client does not fetch what came before."""
+        return self._size + self._transport.get_write_buffer_size()
+
+    @property
+    def fetched(self) -> int:
+        """Bytes that the system has taken since the beginning."""
+        return self._passed - self._transport.get_write_buffer_size()
+
     def _pass_on(self) -> None:
         if self._parts:
+            self._passed += self._size
             self._transport.write(b"".join(self._parts))
             self._parts.clear()
             self._size = 0
@@ -49,34 +176,94 @@ class _Gathering:
         return getattr(self._transport, name)
 
 
-def impatient(idle_seconds: float) -> type[asyncio.Protocol]:
-    """Uvicorn's protocol, but between requests a client has only so long to send the next header whole."""
+class _Unsent:
+    """Answers that wait to be fetched, the longest waiting first: together they have a limited amount of memory."""
 
-    class ImpatientProtocol(H11Protocol):
-        _due: asyncio.TimerHandle | None = None
+    def __init__(self) -> None:
+        self._bytes: OrderedDict[WatchedProtocol, int] = OrderedDict()
+        self._total = 0
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(_Gathering(transport, self.loop))  # type: ignore[arg-type]
-            self._expect_header()
+    def add(self, protocol: "WatchedProtocol", size: int) -> None:
+        self.drop(protocol)
+        self._bytes[protocol] = size
+        self._total += size
+        while self._total > _MOST_UNSENT:
+            longest_waiting = next(iter(self._bytes))
+            self.drop(longest_waiting)
+            longest_waiting.transport.abort()
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.cycle is None or self.cycle.response_complete:
-                self._expect_header()
-            else:
-                self._forget()
+    def drop(self, protocol: "WatchedProtocol") -> None:
+        self._total -= self._bytes.pop(protocol, 0)
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._forget()
-            super().connection_lost(exc)
 
-        def _expect_header(self) -> None:
-            if self._due is None and not self.transport.is_closing():
-                self._due = self.loop.call_later(idle_seconds, self.transport.close)
+class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
+    """Uvicorn's protocol, but it reads little at a time, and a client that does not come to the point is cut off.
 
-        def _forget(self) -> None:
-            if self._due is not None:
-                self._due.cancel()
-                self._due = None
+    Between requests a client has a limited time to send the next header whole; while an answer is under way it must
+    fetch a little of it now and then.
+    """
 
-    return ImpatientProtocol
+    idle_seconds: float
+    answer_seconds: float
+    _unsent: _Unsent
+    _buffer = bytearray(_READ_AT_ONCE)  # for all: what arrives is copied before anything else arrives
+    transport: Any
+
+    def connection_made(self, transport: Any) -> None:
+        transport.set_write_buffer_limits(high=_UNSENT_ABOVE)
+        super().connection_made(_Gathering(transport, self.loop))  # type: ignore[arg-type]
+        if self.client is not None:
+            self.client = (plain(self.client[0]), self.client[1])
+        self._waiting_since = self._fetched_at = self.loop.time()
+        self._fetched = 0
+        self._look_again()
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.data_received(bytes(memoryview(self._buffer)[:nbytes]))
+
+    def on_response_complete(self) -> None:
+        self._waiting_since = self.loop.time()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unsent.add(self, self.transport.unsent)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unsent.drop(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._next_look.cancel()
+        self._unsent.drop(self)
+        super().connection_lost(exc)
+
+    def _look_again(self) -> None:
+        self._next_look = self.loop.call_later(min(self.idle_seconds, self.answer_seconds) / 4, self._look)
+
+    def _look(self) -> None:
+        now, unsent, fetched = self.loop.time(), self.transport.unsent, self.transport.fetched
+        if not unsent or fetched - self._fetched >= _LEAST_FETCHED:
+            self._fetched, self._fetched_at = fetched, now
+        stuck = now - self._fetched_at >= self.answer_seconds
+        between_requests = not unsent and (self.cycle is None or self.cycle.response_complete)
+        if stuck or (between_requests and now - self._waiting_since >= self.idle_seconds):
+            self.transport.abort()  # to close it would wait for what is unsent
+        else:
+            self._look_again()
+
+
+def watched(settings: Settings) -> type[WatchedProtocol]:
+    """The protocol with the server's patience."""
+    return type(
+        "WatchedProtocol",
+        (WatchedProtocol,),
+        {
+            "idle_seconds": settings.idle_seconds,
+            "answer_seconds": settings.answer_seconds,
+            "_unsent": _Unsent(),
+        },
+    )

@@ -1,8 +1,10 @@
 """Results and claims as files to keep, whoever asks for them."""
 
 import json
+from hashlib import sha256
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from fastapi import Request
 from fastapi.responses import Response
@@ -15,6 +17,7 @@ from sottovoce.server.etags import tagged
 from sottovoce.server.exports import MEDIA_TYPES, Format, claims_table, encode_table
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.claims import labels_of, load_readings
+from sottovoce.server.storage.steps import Cohorts, cohorts_with_withdrawals, load_included
 
 _TABLE = pa.schema(
     [
@@ -36,15 +39,42 @@ def results_file_of(request: Request, results: Row[Any], campaign: str, format: 
     )
 
 
-def claims_content(connection: Connection, operator_key: int, campaign: str, format: Format) -> bytes:
-    """All claims of an operator's campaign, under random names."""
+def claims_content(connection: Connection, operator_key: int, campaign: str, least: int, format: Format) -> bytes:
+    """The claims that the newest results of an operator's campaign rest on, under random names.
+
+    A name stands for what one participant sent in one cohort, and is another one after each step.
+
+    Whoever withdraws is gone from the next export, and a copy of the last one would show whose claims those were. So
+    ``least`` - 1 others of the same cohort go with each, always the same: which of them withdrew is not to be seen.
+    """
     row = campaign_of(connection, operator_key, campaign)
-    if row.erased_at is not None:
-        raise Problem("erased", f"campaign {campaign!r}: its readings were erased on {moment(row.erased_at)}")
-    table = claims_table(
-        Manifest.parse(row.manifest), load_readings(connection, row.key), labels_of(connection, row.key)
-    )
+    if row.erasing_at is not None:
+        raise Problem("erased", f"campaign {campaign!r}: its readings were erased on {moment(row.erasing_at)}")
+    # These first: they only grow, so that readings of a step that is published meanwhile are left out as a whole.
+    included = load_included(connection, row.key)
+    readings = load_readings(connection, row.key, int(included.cohorts.max(initial=0)))
+    readings = readings.where(included.entered(readings) >= 0)
+    labels = labels_of(connection, row.key)
+    names = {
+        (key, cohort): sha256(f"{row.step} {cohort} {labels[key]}".encode()).hexdigest()[:16]
+        for key, cohort in zip(readings.participants.tolist(), readings.cohorts.tolist(), strict=True)
+    }
+    hidden = _gone_along(cohorts_with_withdrawals(connection, row.key), labels, least)
+    shown = [who not in hidden for who in zip(readings.participants.tolist(), readings.cohorts.tolist(), strict=True)]
+    table = claims_table(Manifest.parse(row.manifest), readings.where(np.array(shown, bool)), names)
     return encode_table(table, format)
+
+
+def _gone_along(cohorts: Cohorts, labels: dict[int, str], least: int) -> set[tuple[int, int]]:
+    """Who is left out of exports because others of their cohort withdrew."""
+    hidden = set()
+    for cohort, members in cohorts.items():
+        for left in (key for key, withdrawn in members.items() if withdrawn):
+            drawn = sorted(
+                members.keys() - {left}, key=lambda key: sha256(f"{labels[left]} {labels[key]}".encode()).digest()
+            )
+            hidden |= {(key, cohort) for key in drawn[: least - 1]}
+    return hidden
 
 
 def claims_file_of(content: bytes, campaign: str, format: Format) -> Response:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from sottovoce.claims.cells import harmless_table
 from sottovoce.claims.reading import NOISE_COLUMN
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server.storage.claims import Readings
@@ -19,16 +20,18 @@ MEDIA_TYPES: dict[Format, str] = {
     "parquet": "application/vnd.apache.parquet",
     "jsonl": "application/jsonl",
 }
+Names = dict[tuple[int, int], str]  # by participant and cohort
 
 
-def claims_table(manifest: Manifest, readings: Readings, labels: dict[int, str]) -> pa.Table:
-    """One row a claim, with the law of its noise: whoever analyses them must know it."""
-    keys, ids = np.unique(readings.participants, return_inverse=True)
-    users = pa.array([labels[key] for key in keys.tolist()], pa.string())
+def claims_table(manifest: Manifest, readings: Readings, names: Names) -> pa.Table:
+    """One row per claim, with the law of its noise: whoever analyses them must know it."""
+    both = np.stack([readings.participants, readings.cohorts], axis=1)
+    who, ids = np.unique(both, axis=0, return_inverse=True)
+    users = pa.array([names[key, cohort] for key, cohort in who.tolist()], pa.string())
     objects = pa.array([task.id for task in manifest.tasks], pa.string())
     table = pa.table(
         {
-            "user": users.take(pa.array(ids)),
+            "user": users.take(pa.array(ids.reshape(-1))),
             "object": objects.take(pa.array(readings.places)),
             "value": readings.values(manifest),
             NOISE_COLUMN: pa.repeat(manifest.noise, len(readings)),
@@ -41,7 +44,7 @@ def claims_table(manifest: Manifest, readings: Readings, labels: dict[int, str])
 def encode_table(table: pa.Table, format: Format) -> bytes:
     sink = io.BytesIO()
     if format == "csv":
-        pa.csv.write_csv(table, sink, pa.csv.WriteOptions(quoting_style="needed"))
+        pa.csv.write_csv(harmless_table(table), sink, pa.csv.WriteOptions(quoting_style="needed"))
     elif format == "parquet":
         pa.parquet.write_table(table, sink)
     else:

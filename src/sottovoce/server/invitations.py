@@ -29,6 +29,7 @@ def qr_code(url: str, *, stretches: bool = False) -> str:
 
 
 def state_of(invitation: Row[Any]) -> Literal["unspent", "spent", "revoked"]:
-    if invitation.spent_by:
+    """As its operator is shown it: who joins is shown for several at once."""
+    if invitation.shown_spent:
         return "spent"
     return "unspent" if invitation.revoked_at is None else "revoked"

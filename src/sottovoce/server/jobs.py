@@ -1,47 +1,58 @@
-"""What the server does by itself: new results, deadlines, retention. One thread, so that requests never wait for it."""
+"""What the server does by itself: new results, deadlines, retention. In threads, so that requests never wait for it.
+
+Results have a thread of their own: readings are erased in time even if a computation fails or never ends.
+"""
 
 import json
 import logging
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread
+from typing import Any
 
-from sqlalchemy import Connection, Engine, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Engine, Row, select
 
-from sottovoce.discovery import TruthDiscovery
 from sottovoce.protocol.manifest import Manifest
-from sottovoce.server.clock import Clock
+from sottovoce.server.clock import Clock, moment
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.results import Computation, encode, same_findings, warm_up
 from sottovoce.server.settings import Settings
+from sottovoce.server.steps import Included, next_step
 from sottovoce.server.storage.campaigns import close_overdue
 from sottovoce.server.storage.claims import load_readings
+from sottovoce.server.storage.engine import CHORES_LOCK, RESULTS_LOCK
+from sottovoce.server.storage.locks import JobsLock
 from sottovoce.server.storage.results import (
     add_results,
-    mark_computed,
+    mark_published,
+    mark_trouble,
     newest_results,
     next_version,
     outdated_campaigns,
 )
-from sottovoce.server.storage.retention import erasable_campaigns, erase_some
+from sottovoce.server.storage.retention import begin_erasing, erasable_campaigns, erase_some
+from sottovoce.server.storage.steps import advance, keep_included, load_included, show_spent, spent_unseen
 from sottovoce.server.storage.tables import campaigns
 from sottovoce.server.storage.writer import Writer
 
 log = logging.getLogger("sottovoce.server.jobs")
 _EVERY_SECONDS = 0.5
-# Results are due when no report has come for so long: with the pause above and the computing itself, within 5 s.
+# A step is considered when no report has come for this long: with the pause above and the computing, within 5 s.
 _QUIET_MILLISECONDS = 2_000
-# Or when so many changes have gathered, and this share of all before: while reports pour in, they come first.
-_ENOUGH_CHANGES = 100
+# Or when this many changes have gathered, and this share of all before: while reports pour in, they come first. Not
+# with fewer: each step may leave the last few claims of a task waiting for more, and in the end out.
+_ENOUGH_CHANGES = 1_000
 _ENOUGH_SHARE = 0.5
-_PATIENCE = 10  # and then not before so many times the time that the last computation took
-_FITS_KEPT = 16
+_PATIENCE = 10  # and then not before this many times the time that the last computation took
 _DAY = 86_400_000
+# How long readings that are due to be erased wait for results that have not been computed.
+_GRACE_SECONDS = 600.0
 
 
 class Jobs:
-    """The background thread. Whatever matters is in the database, so a restart loses nothing but a head start."""
+    """The background threads. Whatever matters is in the database, so a restart loses nothing."""
 
     def __init__(self, engine: Engine, writer: Writer, clock: Clock, settings: Settings, metrics: Metrics) -> None:
         self._engine = engine
@@ -49,122 +60,189 @@ class Jobs:
         self._clock = clock
         self._settings = settings
         self._metrics = metrics
+        self._chores_lock, self._results_lock = JobsLock(engine, CHORES_LOCK), JobsLock(engine, RESULTS_LOCK)
         self._stop = Event()
-        self._thread = Thread(target=self._work, name="jobs", daemon=True)
+        self._threads = (
+            Thread(target=self._do_chores, name="chores", daemon=True),
+            Thread(target=self._make_results, name="results", daemon=True),
+        )
         self._not_before = 0.0
-        self._fits: dict[int, TruthDiscovery] = {}  # of the campaigns computed last, the newest at the end
-        self._failed: dict[int, int] = {}  # campaigns whose results could not be computed, and at how many changes
+        self._failed: dict[int, int] = {}  # campaigns whose results could not be computed, and at which step
+        self._awaited: dict[int, float] = {}  # campaigns to be erased whose results are awaited, and since when
 
     def start(self) -> None:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def close(self) -> None:
         self._stop.set()
-        self._thread.join(timeout=2)  # a long computation is given up: the next start does it again
+        for thread in self._threads:
+            thread.join(timeout=2)  # a long computation is given up: the next start does it again
 
-    def _work(self) -> None:
-        try:
-            warm_up()
-        except Exception:  # results may fail likewise, and say so; deadlines and retention must not stop for that
-            log.error("warming up failed", exc_info=True)
+    def _do_chores(self) -> None:
         while not self._stop.wait(_EVERY_SECONDS):
-            try:
-                self.tick()
-            except Exception:  # the database is away, or the server is stopping: the next round, or start, does it
-                log.warning("jobs put off", exc_info=True)
+            _each(partial(self._chores_lock.run, partial(_each, self.close_overdue, self.show_spent, self.erase)))
+        self._chores_lock.release()
+
+    def _make_results(self) -> None:
+        _each(warm_up)
+        while not self._stop.wait(_EVERY_SECONDS):
+            _each(partial(self._results_lock.run, partial(_each, self.recompute)))
+        self._results_lock.release()
 
     def tick(self) -> None:
         """One round of everything that is due."""
+        _each(self.close_overdue, self.show_spent, self.recompute, self.erase)
+
+    def close_overdue(self) -> None:
         closed = self._writer.run_and_wait(lambda connection: close_overdue(connection, self._clock()))
         if closed:
             log.info("deadline passed", extra={"campaigns": closed})
-        self.recompute()
-        self._erase()
+
+    def show_spent(self) -> None:
+        """Show operators which invitations are spent, where enough have been since they were last shown."""
+        with self._engine.connect() as connection:
+            due = spent_unseen(connection, self._settings.least_claims)
+        if due:
+            self._writer.run_and_wait(lambda connection: show_spent(connection, due))
 
     def recompute(self, at_once: bool = False) -> None:
-        """Compute the results that are due; all that are outdated if asked to."""
+        """Take the steps that are due and compute their results; all that are outdated if asked to."""
         with self._engine.connect() as connection:
             outdated = outdated_campaigns(connection)
-        for campaign in outdated:
-            if self._failed.get(campaign.key) == campaign.changes:
-                continue
-            if at_once or self._due(campaign.changes, campaign.computed, campaign.changed_at):
-                self._compute(campaign.key, campaign.changes)
+        _each(*(partial(self._bring_up_to_date, campaign, at_once) for campaign in outdated))
 
-    def _due(self, changes: int, computed: int, changed_at: int) -> bool:
-        new = changes - computed
-        if new >= max(_ENOUGH_CHANGES, _ENOUGH_SHARE * computed) and time.monotonic() >= self._not_before:
+    def _bring_up_to_date(self, campaign: Row[Any], at_once: bool) -> None:
+        if campaign.waiting and (at_once or campaign.state == "closed" or self._due(campaign)):
+            least = self._settings.least_claims
+            self._writer.run_and_wait(lambda connection: advance(connection, campaign.key, least, self._clock()))
+        with self._engine.connect() as connection:
+            found = select(campaigns.c.step, campaigns.c.published).where(campaigns.c.key == campaign.key)
+            step, published = connection.execute(found).one()
+        if step > published and self._failed.get(campaign.key) != step:
+            self._compute(campaign.key)
+
+    def _due(self, campaign: Row[Any]) -> bool:
+        new = campaign.changes - campaign.computed
+        enough = new >= max(_ENOUGH_CHANGES, _ENOUGH_SHARE * campaign.computed)
+        if enough and time.monotonic() >= self._not_before:
             return True
-        quiet = self._clock() - changed_at
-        return quiet >= _QUIET_MILLISECONDS or quiet < 0  # negative: the clock was set back
+        quiet = self._clock() - campaign.changed_at
+        return bool(quiet >= _QUIET_MILLISECONDS or quiet < 0)  # negative: the clock was set back
 
-    def _compute(self, campaign_key: int, changes: int) -> None:
+    def _compute(self, campaign_key: int) -> None:
         started = time.perf_counter()
+        due = self._load(campaign_key)
+        trouble = None
         try:
-            computation, included = self._load(campaign_key)
-            found = computation.find(self._fits.get(campaign_key))
-            content = computation.results(found, version=0, as_of=self._clock())
-        except SQLAlchemyError:
-            raise
-        except Exception:
-            # Results stay as they were; the next report gives the method another chance.
-            self._failed[campaign_key] = changes
+            found = due.computation.find()
+            if found is not None and not found.fit.converged_:
+                trouble = "not converged"
+            content = due.computation.results(None if trouble else found, version=0, as_of=self._clock())
+        except Exception as failure:
             log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
-            return
-        self._failed.pop(campaign_key, None)
-        self._remember(campaign_key, None if found is None else found.fit)
-
-        def keep(connection: Connection) -> int | None:
-            mark_computed(connection, campaign_key, included)
-            if same_findings(newest_results(connection, campaign_key).content, encode(content)):
-                return None
-            version = next_version(connection, campaign_key)
-            content["version"] = version
-            add_results(
-                connection, campaign_key, version, content["method"], content["reports"], self._clock(), encode(content)
-            )
-            return version
-
-        version = self._writer.run_and_wait(keep)
+            trouble = f"failed: {type(failure).__name__}"[:100]
+            content = due.computation.results(None, version=0, as_of=self._clock())
+        if trouble:
+            # What was published stays; the next step gives the method another chance.
+            self._failed[campaign_key] = due.step
+        else:
+            self._failed.pop(campaign_key, None)
+        version = self._writer.run_and_wait(partial(self._keep, due=due, content=content, trouble=trouble))
         seconds = time.perf_counter() - started
         self._not_before = time.monotonic() + _PATIENCE * seconds
         self._metrics.result_seconds.observe(seconds)
-        log.info("results", extra={"campaign": campaign_key, "version": version, "reports": content["reports"]})
+        log.info("results", extra={"campaign": campaign_key, "version": version, "trouble": trouble})
 
-    def _remember(self, campaign_key: int, fit: TruthDiscovery | None) -> None:
-        """The next computation begins with this one; only the campaigns computed last are remembered."""
-        self._fits.pop(campaign_key, None)
-        if fit is not None:
-            self._fits[campaign_key] = fit
-        if len(self._fits) > _FITS_KEPT:
-            self._fits.pop(next(iter(self._fits)))
+    def _keep(self, connection: Connection, *, due: "_Due", content: dict[str, Any], trouble: str | None) -> int | None:
+        """Publish results with the step that they are of. Where none could be computed yet, they are counts alone."""
+        erasing = select(campaigns.c.erasing_at).where(campaigns.c.key == due.key)
+        if connection.scalar(erasing) is not None:
+            return None
+        if trouble:
+            mark_trouble(connection, due.key, trouble, self._clock())
+            if not due.computation.first:
+                return None
+        else:
+            mark_published(connection, due.key, due.step)
+        keep_included(connection, due.key, due.included, due.computation.step.included)
+        if same_findings(newest_results(connection, due.key).content, encode(content)):
+            return None
+        return self._add_version(connection, due.key, content)
 
-    def _load(self, campaign_key: int) -> tuple[Computation, int]:
+    def _add_version(self, connection: Connection, campaign_key: int, content: dict[str, Any]) -> int:
+        content["version"] = next_version(connection, campaign_key)
+        add_results(
+            connection, campaign_key, content["version"], content["method"], content["reports"], self._clock(),
+            encode(content),
+        )  # fmt: skip
+        return int(content["version"])
+
+    def _load(self, campaign_key: int) -> "_Due":
         with _snapshot(self._engine) as connection:
             campaign = connection.execute(select(campaigns).where(campaigns.c.key == campaign_key)).one()
-            readings = load_readings(connection, campaign_key)
+            readings = load_readings(connection, campaign_key, campaign.cohort)
+            included = load_included(connection, campaign_key)
+            before = json.loads(newest_results(connection, campaign_key).content)
+        manifest, least = Manifest.parse(campaign.manifest), self._settings.least_claims
+        step = next_step(included, readings, campaign.cohort, least, len(manifest.tasks))
         computation = Computation(
-            Manifest.parse(campaign.manifest),
-            json.loads(campaign.guarantee),
-            campaign.method,
-            readings,
-            campaign.reports,
-            self._settings.least_claims,
+            manifest, json.loads(campaign.guarantee), campaign.method, step, campaign.shown_reports, least, before
         )
-        return computation, campaign.changes
+        return _Due(campaign_key, campaign.step, included, computation)
 
-    def _erase(self) -> None:
+    def erase(self) -> None:
+        """Erase the readings whose time has come. Results that could not be computed by now never will be."""
         if not self._settings.retention_days:
             return
         before = self._clock() - self._settings.retention_days * _DAY
         with self._engine.connect() as connection:
             due = erasable_campaigns(connection, before)
-        for campaign_key in due:
-            while not self._writer.run_and_wait(partial(erase_some, campaign_key=campaign_key, now=self._clock())):
+        for campaign in due:
+            if campaign.erasing_at is None:
+                if not campaign.complete and not self._given_up(campaign):
+                    continue
+                begin = partial(self._begin_erasing, campaign_key=campaign.key, complete=campaign.complete)
+                self._writer.run_and_wait(begin)
+            while not self._writer.run_and_wait(partial(erase_some, campaign_key=campaign.key, now=self._clock())):
                 if self._stop.is_set():
                     return
-            self._remember(campaign_key, None)
-            log.info("readings erased", extra={"campaign": campaign_key})
+            self._awaited.pop(campaign.key, None)
+            log.info("readings erased", extra={"campaign": campaign.key})
+
+    def _given_up(self, campaign: Row[Any]) -> bool:
+        """Whether the last results were tried and failed, or have kept us waiting for too long."""
+        since = self._awaited.setdefault(campaign.key, time.monotonic())
+        return self._failed.get(campaign.key) == campaign.step or time.monotonic() - since >= _GRACE_SECONDS
+
+    def _begin_erasing(self, connection: Connection, campaign_key: int, complete: bool) -> None:
+        begin_erasing(connection, campaign_key, self._clock())
+        if complete:
+            return
+        content = json.loads(newest_results(connection, campaign_key).content)
+        when = moment(self._clock())
+        text = f"The readings were erased on {when}, as promised, before the last results could be computed from them."
+        content["warnings"] = [*content["warnings"], {"code": "erased_early", "text": text}]
+        self._add_version(connection, campaign_key, content)
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A step of a campaign whose results are to be computed."""
+
+    key: int
+    step: int
+    included: Included  # what was published last rests on
+    computation: Computation
+
+
+def _each(*parts: Callable[[], None]) -> None:
+    """Do one after the other, whatever becomes of those before. What fails is done again in the next round."""
+    for part in parts:
+        try:
+            part()
+        except Exception:  # the database is away, or the server is stopping
+            log.warning("job put off", exc_info=True)
 
 
 def _snapshot(engine: Engine) -> Connection:

@@ -4,21 +4,25 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from ipaddress import ip_address
+from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sottovoce.protocol.problems import Problem
+from sottovoce.server.addresses import household
+from sottovoce.server.bodies import SMALL
 from sottovoce.server.problems import problem_response
+from sottovoce.server.rights import bearer_token
 from sottovoce.server.settings import Settings
 
 _BUCKETS_KEPT = 50_000
 _OPEN_TO_ALL = {"/healthz", "/readyz", "/metrics"}
-_OF_PARTICIPANTS = ("/reports", "/participation", "/enrolments", "/look-up")
+_OF_STRANGERS = {"/api/enrolments", "/api/invitations/look-up", "/sign-in"}  # secrets, of a few hundred bytes
+_OF_PARTICIPANTS = ("/reports", "/participation")
 
 
 class Buckets:
-    """Token buckets: so many requests a minute, all at once if need be. The least recently used are forgotten."""
+    """Token buckets: a number of requests per minute, all at once if need be. The least recently used are forgotten."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = float(per_minute)
@@ -52,29 +56,19 @@ class RateLimits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in _OPEN_TO_ALL:
-            wait = self._addresses.wait(_household(scope["client"][0] if scope.get("client") else ""))
-            token = next((entry for name, entry in scope["headers"] if name == b"authorization"), None)
-            if not wait and token is not None:
-                wait = self._tokens.wait(hash(token))  # the token itself is not kept
+            wait = self._addresses.wait(household(scope["client"][0] if scope.get("client") else ""))
+            if not wait:
+                with suppress(Problem):  # without a token only the address counts
+                    wait = self._tokens.wait(hash(bearer_token(scope["headers"])))  # the token itself is not kept
             if wait:
-                problem = Problem("rate_limited", "requests: more than so many a minute", retry_after=int(wait) + 1)
+                problem = Problem("rate_limited", "requests: too many within a minute", retry_after=int(wait) + 1)
                 await problem_response(problem)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
 
-def _household(address: str) -> str:
-    """What one subscriber holds: an IPv4 address, or a /64 of IPv6, which has more addresses than anybody counts."""
-    if ":" not in address:
-        return address
-    try:
-        return ip_address(address).exploded[:19]
-    except ValueError:
-        return address
-
-
 class BodyLimits:
-    """A body is read up to its limit and for a limited time; a participant's are small."""
+    """A body is read up to its limit and for a limited time. The less is known about its sender, the less is read."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -86,7 +80,7 @@ class BodyLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit = self._small if scope["path"].endswith(_OF_PARTICIPANTS) else self._large
+        limit = self._limit(scope["path"])
         declared = next((entry for name, entry in scope["headers"] if name == b"content-length"), b"0")
         # A length that is no number is the HTTP parser's to refuse.
         too_large = declared.isdigit() and (len(declared) > 12 or int(declared) > limit)
@@ -115,6 +109,11 @@ class BodyLimits:
             return message
 
         await self._app(scope, limited, send)
+
+    def _limit(self, path: str) -> int:
+        if path in _OF_STRANGERS:
+            return SMALL
+        return self._small if path.endswith(_OF_PARTICIPANTS) else self._large
 
 
 def _too_large(limit: int) -> Problem:

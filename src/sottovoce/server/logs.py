@@ -1,12 +1,13 @@
-"""Logs: one JSON object a line. Never a token, a reading or a whole address; no text that a client sent."""
+"""Logs: one JSON object per line. Never a token, a reading or a whole address; no text that a client sent."""
 
 import json
 import logging
 import sys
 import traceback
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_network
 from typing import Any
 
+from sottovoce.server.addresses import UNKNOWN, plain
 from sottovoce.server.clock import moment
 
 _USUAL = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
@@ -47,16 +48,15 @@ def set_up_logs(level: str) -> None:
     logging.getLogger("sottovoce").setLevel(level.upper())
     # Access logs would hold whole addresses and the tokens in links.
     logging.getLogger("uvicorn.access").disabled = True
+    # It warns of every request that is not HTTP, of which a stranger can send any number.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
 
 
 def shortened(address: str) -> str:
     """An address with the part that names a household or a person cut off.
 
-    >>> shortened("203.0.113.77"), shortened("2001:db8:1:2::3")
-    ('203.0.113.0/24', '2001:db8:1::/48')
+    >>> shortened("203.0.113.77"), shortened("::ffff:203.0.113.77"), shortened("2001:db8:1:2::3")
+    ('203.0.113.0/24', '203.0.113.0/24', '2001:db8:1::/48')
     """
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return "unknown"
-    return str(ip_network((found, 48 if isinstance(found, IPv6Address) else 24), strict=False))
+    found = plain(address).partition("%")[0]  # without the zone that a local address may name
+    return UNKNOWN if found == UNKNOWN else str(ip_network((found, 48 if ":" in found else 24), strict=False))

@@ -15,6 +15,8 @@ from sottovoce.server.metrics import Metrics
 from sottovoce.server.problems import problem_response
 
 log = logging.getLogger("sottovoce.server.requests")
+# A client may invent others, one for each request: neither figures nor logs have room for them.
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class Observation:
@@ -22,7 +24,7 @@ class Observation:
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
-        # There are only so many routes, methods and statuses; to look their figures up takes longer than to count.
+        # There are few routes, methods and statuses; to look their figures up takes longer than to count.
         self._counter, self._timer = cache(metrics.requests.labels), cache(metrics.request_seconds.labels)
         self._prefix, self._numbers = secrets.token_hex(4), count()
 
@@ -50,7 +52,8 @@ class Observation:
                 await problem_response(Problem("internal"))(scope, receive, noted)
         seconds = time.perf_counter() - started
         route = _route(scope)
-        self._counter(route, scope["method"] if route != "none" else "", status).inc()
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._counter(route, method if route != "none" else "", status).inc()
         self._timer(route).observe(seconds)
         level = logging.INFO if status >= 400 and status not in (429, 499) else logging.DEBUG
         if log.isEnabledFor(level):
@@ -60,7 +63,7 @@ class Observation:
                 extra={
                     "request": request_id,
                     "route": route,
-                    "method": scope["method"],
+                    "method": method,
                     "status": status,
                     "milliseconds": round(seconds * 1000, 1),
                     "from": shortened(scope["client"][0]) if scope.get("client") else "unknown",

@@ -1,9 +1,12 @@
 """The description of the interface: the framework's, with our problems and the bodies we read ourselves."""
 
+import json
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import Response
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -16,6 +19,7 @@ from sottovoce.server.routes.invitations import NewInvitations, Rotation
 from sottovoce.server.routes.operators import NewOperator
 from sottovoce.server.routes.reports import Batch
 
+_ADDRESS = "/api/openapi.json"
 _BODIES: tuple[type[BaseModel], ...] = (
     Manifest, CampaignDraft, CampaignChange, NewInvitations, Rotation, Lookup, Enrolment, Report, Batch, NewOperator,
 )  # fmt: skip
@@ -41,3 +45,12 @@ def describe(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+    @cache
+    def content() -> bytes:
+        return json.dumps(openapi(), ensure_ascii=False).encode()
+
+    # In a thread: to make it the first time takes long enough for others to notice.
+    @app.get(_ADDRESS, include_in_schema=False)
+    def description() -> Response:
+        return Response(content(), media_type="application/json")

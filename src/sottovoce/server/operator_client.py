@@ -3,7 +3,6 @@
 Light on purpose: nothing of the server itself is imported, so an operator's own machine needs no server installed.
 """
 
-import csv
 import io
 import json
 import os
@@ -94,7 +93,7 @@ class OperatorClient:
         self._send("DELETE", f"/api/campaigns/{campaign}/invitations/{number}")
 
     def renew_invitation(self, campaign: str, number: int) -> dict[str, Any]:
-        """A new link in place of an unspent one."""
+        """A new invitation in place of an unspent one."""
         return self._ask("POST", f"/api/campaigns/{campaign}/invitations/{number}/rotate")
 
     def results(self, campaign: str, version: int | None = None) -> dict[str, Any]:
@@ -141,6 +140,8 @@ class OperatorClient:
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
         try:
             answer = self._http.request(method, path, json=body)
+        except httpx.InvalidURL as mistake:
+            raise Problem("not_found", f"{path[:60]!r}: {mistake}") from None
         except httpx.HTTPError as mistake:
             raise Problem("unreachable", f"{self.server}: {mistake or type(mistake).__name__}") from None
         if answer.is_success:
@@ -171,7 +172,7 @@ def read_draft(path: Path) -> dict[str, Any]:
                 raise UnreadableFile(f"{path}: a campaign as JSON is one object; see the API's POST /api/campaigns")
             return draft
         return {"tasks": read_tasks(str(path), text)}
-    except (UnicodeDecodeError, json.JSONDecodeError, csv.Error) as mistake:
+    except (ValueError, RecursionError) as mistake:
         raise UnreadableFile(f"{path}: {mistake}; tasks come as CSV, a whole campaign as JSON, in UTF-8") from None
 
 

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from sottovoce.protocol.problems import CATALOGUE, MEDIA_TYPE, Problem
@@ -72,7 +73,7 @@ def tell_problems(app: FastAPI) -> None:
         if code != "method_not_allowed":
             return problem_response(Problem(code))
         response = problem_response(Problem(code, f"{request.method}: not for this address"))
-        response.headers["Allow"] = ", ".join(_methods_at(app, request.url.path))
+        response.headers["Allow"] = ", ".join(await run_in_threadpool(_methods_at, app, request.url.path))
         return response
 
     @app.exception_handler(RequestValidationError)

@@ -1,5 +1,6 @@
 """Who is asking: bearer tokens of operators and participants."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -15,11 +16,12 @@ class _Bearer(HTTPBearer):
     """The token of a request; unlike its base, it tells what is missing as a problem."""
 
     async def __call__(self, request: Request) -> str:  # type: ignore[override]
-        return bearer_token(request.headers.get("authorization", ""))
+        return bearer_token(request.scope["headers"])
 
 
-def bearer_token(header: str) -> str:
-    """The token in an Authorization header."""
+def bearer_token(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The token of a request, however its header is spelled; of several Authorization headers the first counts."""
+    header = next((entry for name, entry in headers if name == b"authorization"), b"").decode("latin-1")
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise Problem("unauthorised", "the Authorization header: it must be there, as Bearer and a token")

@@ -1,4 +1,4 @@
-"""Running the server: one process, one event loop, one writer."""
+"""Running the server: one process, one event loop, one writer. On PostgreSQL there may be several such processes."""
 
 import ctypes
 import gc
@@ -13,10 +13,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.server.app import create_app
-from sottovoce.server.connections import impatient
+from sottovoce.server.connections import Door, most_connections, watched
 from sottovoce.server.logs import set_up_logs
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage.engine import open_engine
+from sottovoce.server.storage.locks import served_alone
 from sottovoce.server.storage.migrations import migrate
 
 _KEEP_ALIVE_SECONDS = 20
@@ -40,7 +41,7 @@ def serve(
     sys.setswitchinterval(_SWITCH_SECONDS)
     _return_large_arrays()
     _prepare(settings)
-    listening = _listen(host, port)
+    listening = _listen(host, port, settings)
     scheme = "https" if settings.tls_cert else "http"
     shown = f"[{host}]" if ":" in host else host
     url = settings.public_url or f"{scheme}://{shown}:{listening.getsockname()[1]}"
@@ -57,7 +58,7 @@ def serve(
 
     config = uvicorn.Config(
         create_app(settings, show_token=show_token),
-        http=impatient(settings.idle_seconds),
+        http=watched(settings),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -83,10 +84,12 @@ def _return_large_arrays() -> None:
 
 
 def _prepare(settings: Settings) -> None:
-    """Open the database and bring it up to date, while mistakes can still be told in one sentence."""
-    engine = open_engine(settings.database.get_secret_value())
+    """Open the database and bring it up to date, while mistakes can still be reported in one sentence."""
+    database = settings.database.get_secret_value()
+    engine = open_engine(database)
     try:
-        migrate(engine)
+        with served_alone(database):
+            migrate(engine)
     except SQLAlchemyError as failure:
         words = str(getattr(failure, "orig", failure)).strip().splitlines()[0]
         raise UnreadableFile(
@@ -97,9 +100,9 @@ def _prepare(settings: Settings) -> None:
         engine.dispose()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening = Door(family, most_connections(settings.connections), settings)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

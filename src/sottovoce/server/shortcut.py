@@ -3,6 +3,7 @@ layers, which take as long as all that the function does.
 """
 
 import re
+from functools import partial
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,8 +30,9 @@ class Shortcut:
             return
         scope["route"] = self
         try:
-            content = await _body(receive)
-            status, answer = await take(scope["app"].state.sottovoce, found[1], scope["headers"], content)
+            status, answer = await take(
+                scope["app"].state.sottovoce, found[1], scope["headers"], partial(_body, receive)
+            )
         except Problem as problem:
             await problem_response(problem)(scope, receive, send)
             return
@@ -40,11 +42,11 @@ class Shortcut:
 
 
 async def _body(receive: Receive) -> bytes:
-    content = b""
+    parts = []
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        content += bytes(message.get("body", b""))
+        parts.append(message.get("body", b""))
         if not message.get("more_body", False):
-            return content
+            return b"".join(parts)

@@ -12,10 +12,13 @@ from sottovoce.privacy.laws import NoiseLaw
 from sottovoce.privacy.sampler import Sampler, exact_number
 
 _READINGS_PER_TICK = 1000
+# As for campaigns: what counts steps stays far inside 63 bits.
+_MOST_STEPS, _WIDEST_NOISE = 2**53, 2**50
 
 
 def usual_grid(law: NoiseLaw) -> Fraction:
     """The power of ten that is between a twentieth and a two-hundredth of the noise's mean deviation."""
+    law.check_size()
     return Fraction(10) ** math.floor(math.log10(math.sqrt(law.mean_variance) / 20))
 
 
@@ -24,6 +27,14 @@ def perturb(claims: Claims, sampler: Sampler, progress: Callable[[int, int], Non
     if claims.noise:
         raise BadParameter(
             f"readings with noise {claims.noise}: noise is added once, to raw readings; perturb the originals instead"
+        )
+    sampler.law.check_size()
+    widest = exact_number(math.sqrt(sampler.law.mean_variance)) / sampler.grid
+    furthest = max(abs(sampler.steps(float(end))) for end in (claims.values.min(), claims.values.max()))
+    if widest > _WIDEST_NOISE or furthest > _MOST_STEPS:
+        raise BadParameter(
+            f"grid {float(sampler.grid):g} with noise {sampler.law}: noise must have at most 2^50 steps of the grid, "
+            "and readings 2^53; choose a coarser grid, or leave it out"
         )
     order = np.argsort(claims.users, kind="stable")
     ends = np.cumsum(claims.claims_per_user)

@@ -6,6 +6,9 @@ from sottovoce.claims import Claims
 from sottovoce.errors import BadParameter
 from sottovoce.worlds.world import World
 
+_MOST_CLAIMS = 10**9  # which memory must hold several times
+_FURTHEST = 1e100  # squares are numbers
+
 
 def synthetic(
     participants: int = 150,
@@ -30,8 +33,16 @@ def synthetic(
     for name, size in (("participants", participants), ("objects", objects)):
         if size < 1:
             raise BadParameter(f"{name}={size}: a crowd needs at least one; give a positive whole number")
-    if not (np.isfinite(error_rate) and error_rate > 0):
-        raise BadParameter(f"error_rate={error_rate}: a rate (λ1) must be a positive number; 1 is usual")
+    if participants * objects > _MOST_CLAIMS:
+        raise BadParameter(
+            f"participants={participants} and objects={objects}: a crowd has at most {_MOST_CLAIMS:g} claims in all; "
+            "give fewer of one of them"
+        )
+    if not (1 / _FURTHEST <= error_rate <= _FURTHEST):
+        raise BadParameter(
+            f"error_rate={error_rate}: a rate (λ1) must be a positive number, from {1 / _FURTHEST:g} to "
+            f"{_FURTHEST:g}; 1 is usual"
+        )
     if not 0 < fill <= 1:
         raise BadParameter(
             f"fill={fill}: a fill rate lies above 0 and up to 1; 1 means that everybody claims everything"
@@ -40,6 +51,10 @@ def synthetic(
         raise BadParameter(f"seed={seed}: a seed is 0 or a positive whole number; 0 is usual")
     if not low <= high:
         raise BadParameter(f"truth_range={low}:{high}: the low end comes first; swap them")
+    if max(-low, high) > _FURTHEST:
+        raise BadParameter(
+            f"truth_range={low}:{high}: truths lie between -{_FURTHEST:g} and {_FURTHEST:g}; choose another unit"
+        )
 
     rng = np.random.default_rng(seed)
     truths = rng.uniform(low, high, objects)

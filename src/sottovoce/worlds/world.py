@@ -23,6 +23,7 @@ class World:
 
     def with_simulated_noise(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
         """The same world seen by the server: simulated noise on every claim."""
+        law.check_size()
         noisy = law.simulate(self.claims.values, self.claims.users, np.random.default_rng(seed))
         return replace(self, claims=self.claims.with_values(noisy, noise=str(law)))
 

@@ -4,6 +4,7 @@ import * as client from "./client.js";
 import { exactNumber } from "./exact.js";
 import { canonicalBytes, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
 import { checkLimits, checkTotal, judge } from "./promise.js";
+import { checkPromise } from "./sanity.js";
 import { change, read, spentBy } from "./store.js";
 
 const SENT_AFTER = 1000; // milliseconds after the tap: how long the draw took must not show
@@ -97,7 +98,7 @@ export async function release({ campaign, manifest, manifest_sha256, epsilon, de
   const report_id = crypto.randomUUID();
   const body = canonicalBytes({ report_id, manifest_sha256, readings: noisy });
   await change((record) => {
-    check(campaign, readings, record); // noise that is not written down was seen by nobody
+    check(campaign, manifest_sha256, readings, record); // noise that is not written down was seen by nobody
     record.releases.push({ report_id, campaign, epsilon, delta, readings: noisy, body, released_at: now(), state: "queued" });
   });
   changed();
@@ -108,15 +109,17 @@ export async function release({ campaign, manifest, manifest_sha256, epsilon, de
 export const answeredIn = ({ releases }, campaign) =>
   releases.flatMap((one) => (one.campaign === campaign ? one.readings.map(({ task }) => task) : []));
 
-function check(campaign, readings, record) {
+function check(campaign, hash, readings, record) {
   const joined = record.memberships[campaign];
   const answered = answeredIn(record, campaign);
   if (joined.withdrawn_at) throw new Problem("withdrawn");
+  if (joined.manifest_sha256 !== hash) throw new Problem("manifest_changed"); // joined anew in another tab, on other terms
   if (!readings.size || ![...readings.values()].every(exactNumber)) throw new Problem("bad_reading");
   if (answered.some((task) => readings.has(task))) throw new Problem("already_released");
   if (answered.length && readingsComeAtOnce(joined.manifest)) throw new Problem("one_release_only");
   if (answered.length + readings.size > joined.manifest.readings) throw new Problem("too_many_readings");
-  checkLimits(joined, record.limits); // he may have tightened them since he joined
+  checkLimits(joined, record.limits); // they may have been tightened since joining
+  checkPromise(joined.manifest, joined); // an older version of this page may have got the figures wrong
   if (!answered.length) checkTotal(spentBy(record), joined, record.limits);
 }
 

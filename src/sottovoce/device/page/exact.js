@@ -45,11 +45,16 @@ export function bits(n) {
   return n ? 4 * text.length + 28 - Math.clz32(parseInt(text[0], 16)) : 0;
 }
 
-/** The smallest double that is not below a positive ratio. */
-export function roundedUp({ n, d }) {
-  let shift = 53 - bits(n) + bits(d);
-  const scaled = () => ceil(shift < 0 ? { n, d: d << BigInt(-shift) } : { n: n << BigInt(shift), d });
-  if (bits(scaled()) > 53) shift -= 1; // what is left has as many bits as a double
+/** The smallest double that is not below a ratio of at least 0; infinite if there is none. */
+export const roundedUp = (exact) => asDouble(exact, ceil);
+
+/** The largest double that is not above a ratio of at least 0. */
+export const roundedDown = (exact) => Math.min(asDouble(exact, floor), Number.MAX_VALUE);
+
+function asDouble({ n, d }, toWhole) {
+  let shift = Math.min(53 - bits(n) + bits(d), 1074); // a double has 53 bits, and none below 2^-1074
+  const scaled = () => toWhole(shift < 0 ? { n, d: d << BigInt(-shift) } : { n: n << BigInt(shift), d });
+  if (bits(scaled()) > 53) shift -= 1;
   return Number(scaled()) * 2 ** -shift;
 }
 

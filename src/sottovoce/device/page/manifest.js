@@ -1,7 +1,7 @@
 // The manifest: all that a campaign asks and promises, in canonical JSON. Its hash is the link's, so it is what was
 // meant; here it is made sure that it means something.
 
-import { exactNumber, isLess, minus } from "./exact.js";
+import { exactNumber, isLess, minus, ratio, size, times } from "./exact.js";
 
 /** Codes are those of the protocol, the words are in texts.js. `later`: the same may succeed later. */
 export class Problem extends Error {
@@ -27,31 +27,40 @@ export const canonicalBytes = (document) => new TextEncoder().encode(canonicalTe
 /** Read canonical bytes; any other spelling is refused: a key twice, a space, a fraction, half a character. */
 function parseCanonical(bytes) {
   try {
+    if (bytes.length > MOST_BYTES) throw new RangeError();
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     const document = JSON.parse(text);
     if (canonicalText(document) === text) return Object(document);
   } catch {
-    // told below, as any other spelling
+    // refused below, as any other spelling
   }
   throw new Problem("bad_manifest");
 }
 
 const FIELDS = "asked_by campaign deadline distance format noise purpose readings tasks title unit version";
+const MOST_BYTES = 8 << 20;
+const MOST_TASKS = 10_000;
+const MOST_STEPS = 2n ** 53n; // of a range: a reading stays inside what a double counts exactly
+const WIDEST_NOISE = 2 ** 50; // in steps
 const DECIMAL = /^(?!-0$)-?(0|[1-9]\d{0,14})(\.\d{0,14}[1-9])?$/;
-const NUMBER = String.raw`:\d[\d.]*(e[+-]\d+)?`;
-const LAW = new RegExp(`^((fresh|shared|gaussian)${NUMBER}|floored${NUMBER}${NUMBER})$`);
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/u; // such characters can make a text look like another
+const NUMBER = String.raw`:[\d.]+(?:e[+-]\d+)?`;
+const LAW = new RegExp(`^(?:(?:fresh|shared|gaussian)${NUMBER}|floored${NUMBER}${NUMBER})$`);
+const DEADLINE = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u; // such characters can make a text look like another
 
+/** What the installed client's model of a manifest takes, and nothing else. */
 export function parseManifest(bytes) {
   const manifest = parseCanonical(bytes);
-  const { format, campaign, title, asked_by: who, purpose, readings, unit, distance, deadline, tasks, noise } = manifest;
+  const { format, campaign, title, asked_by: who, purpose, readings, unit, distance, deadline, tasks, noise, version } = manifest;
   const isRight =
-    hasFields(manifest, FIELDS) && format === "sottovoce-manifest/1" && /^[\w-]{1,64}$/.test(campaign) &&
-    [title, who, String(purpose).replaceAll("\n", " ")].every(isLine) && title && who &&
-    Number.isInteger(readings) && readings > 0 && ["reading", "participant"].includes(unit) &&
-    isDecimal(distance) && distance > 0 && (deadline === null || Date.parse(deadline)) &&
-    Array.isArray(tasks) && tasks.length && tasks.every(isTask) && new Set(tasks.map(({ id }) => id)).size === tasks.length &&
-    LAW.test(noise) && noise.split(":").slice(1).every((number) => number > 0 && number < Infinity) &&
+    hasFields(manifest, FIELDS) && format === "sottovoce-manifest/1" &&
+    typeof campaign === "string" && /^[\w-]{1,64}$/.test(campaign) &&
+    isLine(title, 1, 200) && isLine(who, 1, 200) && isText(purpose, 2000) &&
+    isWhole(readings, MOST_TASKS) && isWhole(version, 1e9) && ["reading", "participant"].includes(unit) &&
+    isDecimal(distance) && distance > 0 && (deadline === null || isMoment(deadline)) &&
+    Array.isArray(tasks) && isWhole(tasks.length, MOST_TASKS) && tasks.every(isTask) &&
+    new Set(tasks.map(({ id }) => id)).size === tasks.length &&
+    isLaw(noise) && gridsOf(manifest).every((grid) => deviation(noise) / grid <= WIDEST_NOISE) &&
     (gridsOf(manifest).length === 1 || (!readingsComeAtOnce(manifest) && unit === "reading"));
   if (!isRight) throw new Problem("bad_manifest");
   return manifest;
@@ -60,16 +69,44 @@ export function parseManifest(bytes) {
 /** Whether one variance is drawn for all readings of a participant, so that they must be noised together. */
 export const readingsComeAtOnce = ({ noise }) => /^(shared|floored):/.test(noise);
 export const mostReadings = ({ readings, tasks }) => Math.min(readings, tasks.length);
+/** How many readings of a participant may be others, for the promise to hold. */
+export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
 export const gridsOf = ({ tasks }) => [...new Set(tasks.map(({ grid }) => grid))];
 
 function isTask(task) {
   const { id, title, unit, ...numbers } = Object(task);
-  if (!hasFields(task, "grid high id low title unit") || ![id, title, unit].every(isLine) || !id) return false;
+  if (!hasFields(task, "grid high id low title unit") || !isLine(id, 1, 100) || !isLine(title, 0, 200) || !isLine(unit, 0, 40)) return false;
   if (!Object.values(numbers).every(isDecimal) || numbers.grid <= 0) return false;
   const [low, high, grid] = [numbers.low, numbers.high, numbers.grid].map(exactNumber);
-  return !isLess(minus(high, low), grid);
+  const isCounted = (end) => !isLess(times(grid, ratio(MOST_STEPS)), { n: size(end.n), d: end.d });
+  return !isLess(minus(high, low), grid) && isCounted(low) && isCounted(high);
 }
 
-const isDecimal = (text) => typeof text === "string" && DECIMAL.test(text);
-const isLine = (text) => typeof text === "string" && !UNPRINTABLE.test(text);
+/** A decimal of at most 15 digits. */
+const isDecimal = (text) =>
+  typeof text === "string" && DECIMAL.test(text) && text.replace(/[-.]/g, "").replace(/^0+/, "").length <= 15;
+const isWhole = (number, most) => Number.isInteger(number) && number >= 1 && number <= most;
+const isText = (text, most) =>
+  typeof text === "string" && [...text].length <= most && !/^[ \n]|[ \n]$/.test(text) && !UNPRINTABLE.test(text.replaceAll("\n", ""));
+const isLine = (text, least, most) => isText(text, most) && text.length >= least && !text.includes("\n");
+const isMoment = (text) =>
+  typeof text === "string" && DEADLINE.test(text) && Date.parse(text) > -Infinity && new Date(text).toISOString().startsWith(text.slice(0, -1));
 const hasFields = (entry, names) => String(Object.keys(Object(entry)).sort()) === names.replaceAll(" ", ",");
+
+function isLaw(text) {
+  const isParameter = (number) => number > 0 && number < Infinity && spelled(Number(number)) === number;
+  return typeof text === "string" && LAW.test(text) && text.split(":").slice(1).every(isParameter);
+}
+
+/** A double as Python spells it: always with a point or an exponent, which has two digits. */
+function spelled(number) {
+  const [digits, power] = number.toExponential().split("e");
+  if (power > -5 && power < 16) return Number.isInteger(number) ? `${number}.0` : String(number);
+  return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+}
+
+/** Of the noise on one reading, in the tasks' unit. */
+function deviation(noise) {
+  const [name, first, rate = first] = noise.split(":");
+  return name === "gaussian" ? Number(first) : Math.sqrt((name === "floored" && Number(first)) + 1 / rate);
+}

@@ -115,14 +115,14 @@ export const texts = {
   whatNow: "What to do: ",
   retry: "Try again",
   reasons: {
-    weaker_than_limits: ({ limit, found, most, task }) => (task ? `On “${task}” it only hides differences of up to ${found}; you ask for ${most}.` : `Its ${limit} is ${found}; your limit is ${most}.`),
+    weaker_than_limits: ({ limit, found, most, task, isNothing }) => (isNothing ? "It promises nothing: its noise hides next to nothing of your readings." : task ? `On “${task}” it only hides differences of up to ${found}; you ask for ${most}.` : `Its ${limit} is ${found}; your limit is ${most}.`),
     budget_spent: ({ limit, found, spent, most }) => `It would cost ${limit} ${found}; ${spent} of ${most} is spent already.`,
   },
   // by code: what happened, what to do
   problems: {
     weaker_than_limits: ["This campaign protects you too little", "Do not take part, or change your limits."],
     budget_spent: ["Your limit over all campaigns is reached", "Do not take part, or change your limits."],
-    too_heavy: ["This page cannot work out what is promised", "Use the installed client, sottovoce."],
+    promise_in_doubt: ["The promise cannot be true of this noise", "Do not take part; tell whoever gave you the link. Nothing is sent."],
     manifest_mismatch: ["The server offers something else than your link says", "Tell whoever gave you the link."],
     manifest_changed: ["The campaign changed after you agreed", "Nothing is sent to it."],
     stale_manifest: ["The campaign has changed", "Ask for a new link."],

@@ -1,9 +1,10 @@
 """What the theorems ask of their parameters, and how a mistake is told."""
 
-import math
-
 from sottovoce.errors import BadParameter
 
+_FURTHEST = 1e30  # beyond that the theorems' powers of it are no numbers, and nobody's readings
+_MOST_PARTICIPANTS = 10**12
+_SMALLEST_CHANCE = 1e-300
 _POSITIVE = {
     "error_rate": ("a rate (λ1) must be a positive number", "1 is usual"),
     "noise_rate": ("a rate (λ2) must be a positive number", "0.5 is usual"),
@@ -25,13 +26,15 @@ def check(**parameters: float) -> None:
     """Refuse a parameter outside its meaning; its name says which rule holds."""
     for name, number in parameters.items():
         if name == "participants":
-            legal = math.isfinite(number) and number >= 2 and number == int(number)
-            rule, fix = "pairs of users (S) need at least two of them", "give a whole number from 2 on"
+            legal = 2 <= number <= _MOST_PARTICIPANTS and number == int(number)
+            rule = "pairs of users (S) need at least two of them"
+            fix = f"give a whole number from 2 to {_MOST_PARTICIPANTS:,}"
         elif name in _FRACTIONS:
-            legal = 0 < number < 1
+            legal = _SMALLEST_CHANCE <= number < 1
             rule, fix = _FRACTIONS[name]
         else:
-            legal = 0 < number < math.inf
+            legal = 1 / _FURTHEST <= number <= _FURTHEST
             rule, fix = _POSITIVE[name]
+            rule += f", from {1 / _FURTHEST:g} to {_FURTHEST:g}"
         if not legal:
             raise BadParameter(f"{name}={number}: {rule}; {fix}")

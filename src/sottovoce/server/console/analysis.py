@@ -13,13 +13,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from sottovoce.claims import Claims
-from sottovoce.claims.reading import NOISE_COLUMN
+from sottovoce.claims.bounded import Budget, TooMuch, read_parquet
+from sottovoce.claims.reading import NOISE_COLUMN, require
 from sottovoce.discovery import METHODS, Comparison, NoiseAware, TruthDiscovery
 from sottovoce.engines import MemoryEngine
-from sottovoce.errors import BadParameter, BadRow, ConvergenceWarning, NoClaims, SottovoceError, UnreadableFile
+from sottovoce.errors import BadParameter, BadRow, ConvergenceWarning, NoClaims, SottovoceError
 from sottovoce.server.console.uploads import Upload
 from sottovoce.server.exports import encode_table
 from sottovoce.server.results import LEVEL, Findings
@@ -28,13 +28,9 @@ Duplicates = Literal["error", "mean", "last"]
 CHOICES = tuple(name for name in METHODS if name not in ("mean", "median"))  # the plain ones are always there
 MOST_CLAIMS = 1_000_000
 MOST_SECONDS = 20.0
-_MOST_UNPACKED = 256 << 20  # bytes: Parquet can hold much in little
+_MOST_UNPACKED = 64 << 20  # bytes: Parquet can hold much in little
 _ROWS_SHOWN = 500
 _ROWS_SAVED = 20_000
-
-
-class TooMuch(SottovoceError):
-    """A file that a server should not be kept busy with."""
 
 
 @dataclass(frozen=True)
@@ -107,72 +103,47 @@ class Question:
         columns: dict[str, Any] = {name: getattr(self, name) for name in ("user", "object", "value")}
         columns |= {"duplicates": self.duplicates, "skip_bad": self.skip_bad}
         kind = PurePath(self.claims.name).suffix.lower()
+        budget = Budget(MOST_CLAIMS, _MOST_UNPACKED)
         if kind in (".parquet", ".pq", ".jsonl", ".ndjson"):
-            table = self._parquet() if kind in (".parquet", ".pq") else self._lines()
+            wanted = [self.user, self.object, self.value]
+            if kind in (".parquet", ".pq"):
+                table = read_parquet(self.claims.getvalue(), self.claims.name, wanted, [NOISE_COLUMN], budget)
+            else:
+                table = self._lines(wanted, budget)
             try:
                 claims = Claims.from_frame(table, **columns)
             except SottovoceError as error:
                 raise type(error)(str(error).replace("the frame", self.claims.name)) from None
         else:
             claims = Claims.read(self.claims, **columns)
-        if len(claims) > MOST_CLAIMS:
-            raise self._too_many(len(claims))
+        budget.check_rows(self.claims.name, len(claims))
         return claims
 
-    def _too_many(self, claims: int) -> TooMuch:
-        return TooMuch(
-            f"{self.claims}: {claims:,} claims: at most {MOST_CLAIMS:,} are taken here; "
-            "run the command instead, which takes any number"
-        )
-
-    def _parquet(self) -> pa.Table:
-        try:
-            file = pa.parquet.ParquetFile(self.claims)
-            about = file.metadata
-            if about.num_rows > MOST_CLAIMS:
-                raise self._too_many(about.num_rows)
-            unpacked = sum(about.row_group(place).total_byte_size for place in range(about.num_row_groups))
-            if unpacked > _MOST_UNPACKED:
-                raise TooMuch(
-                    f"{self.claims}: {unpacked:,} bytes when unpacked: at most {_MOST_UNPACKED:,} are taken here; "
-                    "run the command instead"
-                )
-            table = file.read()
-            table.validate(full=True)  # such as text that is not UTF-8
-            return table
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise UnreadableFile(
-                f"{self.claims}: it could not be read as Parquet ({error}); check that its name ends as its content "
-                "does and that the file is whole"
-            ) from None
-
-    def _lines(self) -> pa.Table:
+    def _lines(self, wanted: list[str], budget: Budget) -> pa.Table:
         """JSON Lines, read by Python: Arrow's reader is faster, but some broken files end its whole process."""
-        wanted = [self.user, self.object, self.value, NOISE_COLUMN]
-        rows: list[dict[str, Any]] = []
-        for number, line in enumerate(self.claims.getvalue().split(b"\n"), start=1):
+        columns: dict[str, list[str | None]] = {name: [] for name in (*wanted, NOISE_COLUMN)}
+        present: dict[str, None] = {}  # names in the first row, and of ours in any
+        self.claims.seek(0)
+        rows = 0
+        for number, line in enumerate(self.claims, start=1):
             if not line.strip():
                 continue
-            try:
-                record = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
-            except (ValueError, RecursionError):
-                record = None
-            if isinstance(record, dict):
-                rows.append(record)
-            elif self.skip_bad:
-                rows.append({})  # dropped and counted with the rows that lack something
-            else:
+            record = _record(line)
+            if record is None and not self.skip_bad:
                 raise BadRow(
                     f"{self.claims}, row {number}: {line[:60].decode(errors='replace')!r}: a line must be a JSON "
                     "object; correct it, or leave such rows out (--skip-bad)"
                 )
+            found = record or {}  # what is none is dropped and counted with the rows that lack something
+            present |= dict.fromkeys(found if not rows else columns.keys() & found)
+            for name, column in columns.items():
+                column.append(_text(found.get(name)))
+            rows += 1
+            budget.check_rows(self.claims.name, rows)
         if not rows:
             raise NoClaims(f"{self.claims}: the file is empty; it needs at least one line")
-        present = [*rows[0], *(name for name in wanted if name not in rows[0] and any(name in row for row in rows))]
-        columns = {name: pa.nulls(len(rows)) for name in present}
-        for name in set(wanted) & set(present):
-            columns[name] = pa.array([_text(row.get(name)) for row in rows], pa.string())
-        return pa.table(columns)
+        require(wanted, [*present], self.claims.name)
+        return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items() if name in present})
 
     def _scores(self, comparison: Comparison) -> dict[str, Any]:
         assert self.truth is not None
@@ -181,9 +152,21 @@ class Question:
         return comparison.scores(self.truth, object=self.object, value=self.value)  # type: ignore[arg-type]
 
 
+def _record(line: bytes) -> dict[str, Any] | None:
+    """The object that a line holds, with numbers as they are written."""
+    try:
+        found = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def _text(entry: Any) -> str | None:
-    """A cell as it would stand in a CSV file."""
-    return entry if entry is None or isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+    """A cell as it would stand in a CSV file; half a character, which only JSON can name, as a question mark."""
+    if entry is None:
+        return None
+    text = entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)

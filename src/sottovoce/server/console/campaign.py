@@ -16,12 +16,18 @@ from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
-from sottovoce.server.results import guarantee_of
+from sottovoce.server.results import guarantee_of, trouble_words
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.results import VersionNumber
-from sottovoce.server.state import Server
+from sottovoce.server.state import Server, State
 from sottovoce.server.storage import campaigns as stored
-from sottovoce.server.storage.results import newest_results, newest_version, newest_versions, results_version
+from sottovoce.server.storage.results import (
+    count_versions,
+    newest_results,
+    newest_version,
+    newest_versions,
+    results_version,
+)
 
 router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, include_in_schema=False)
 Step = Annotated[Literal["open", "close", "delete"], Path()]
@@ -42,13 +48,21 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
             "campaign.html",
             row=row,
             manifest=parsed(row.manifest),
-            counts=stored.counts_of(connection, row.key),
+            **_progress(connection, row, server),
             results=results,
             listing=results_page(results["results"], request.query_params, f"/campaigns/{campaign}"),
             methods=sorted(METHODS),
         )
 
     return await server.read(show)
+
+
+def _progress(connection: Connection, row: Row[Any], server: State) -> dict[str, Any]:
+    return {
+        "counts": stored.counts_of(connection, row.key),
+        "least": server.settings.least_claims,
+        "trouble": trouble_words(row.trouble) if row.trouble else None,
+    }
 
 
 def _draft(request: Request, row: Row[Any]) -> Response:
@@ -67,7 +81,7 @@ async def progress(campaign: CampaignId, request: Request, session: Session, ser
 
     def show(connection: Connection) -> Response:
         row = stored.campaign_of(connection, session.key, campaign)
-        return render(request, "_progress.html", row=row, counts=stored.counts_of(connection, row.key))
+        return render(request, "_progress.html", row=row, **_progress(connection, row, server))
 
     return await server.read(show)
 
@@ -92,11 +106,11 @@ async def findings(
 
 @router.get("/history")
 async def history(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    """All versions of the results."""
+    """The versions of the results that are kept."""
 
     def load(connection: Connection) -> tuple[Row[Any], Turn, list[Row[Any]]]:
         row = stored.campaign_of(connection, session.key, campaign)
-        turn = Turn.of(request, newest_version(connection, row.key))
+        turn = Turn.of(request, count_versions(connection, row.key))
         return row, turn, newest_versions(connection, row.key, turn.first, turn.length)
 
     row, turn, versions = await server.read(load)
@@ -137,7 +151,8 @@ async def results_file(
 async def claims_file(
     campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], session: Session, server: Server
 ) -> Response:
-    content = await server.read(lambda connection: claims_content(connection, session.key, campaign, format))
+    least = server.settings.least_claims
+    content = await server.read(lambda connection: claims_content(connection, session.key, campaign, least, format))
     return claims_file_of(content, campaign, format)
 
 
@@ -178,8 +193,7 @@ async def new_version(campaign: CampaignId, session: Session, _: Form, server: S
 @router.post("/method")
 async def method(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
     """Results by another method."""
-    now = server.clock()
     with told_as("bad_request"):
         wanted = CampaignChange.model_validate({"method": form.get("method") or None})
-    await server.write(lambda connection: actions.change(connection, session.key, campaign, wanted, now))
+    await server.write(lambda connection: actions.change(connection, session.key, campaign, wanted))
     return RedirectResponse(f"/campaigns/{campaign}", 303)

@@ -21,7 +21,7 @@ from sottovoce.server.console.stored import parsed
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, State
 from sottovoce.server.storage.campaigns import campaign_of, quotas_of
-from sottovoce.server.task_tables import read_tasks, write_tasks
+from sottovoce.server.task_tables import read_quota, read_tasks, write_tasks
 
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
 MOST_TYPED = 20  # tasks in fields of their own; more come as a table
@@ -66,7 +66,6 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
 
 @router.post("/{campaign}/tasks")
 async def change(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    now = server.clock()
     row = await server.read(lambda connection: _draft(connection, session, campaign))
     before = parsed(row.manifest)
 
@@ -76,7 +75,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
             wanted["readings"] = len(tasks)
         with told_as("bad_request"):
             asked = CampaignChange.model_validate(wanted)
-        return lambda connection: actions.change(connection, session.key, campaign, asked, now)
+        return lambda connection: actions.change(connection, session.key, campaign, asked)
 
     return await _keep(request, server, row, form, prepare)
 
@@ -114,14 +113,13 @@ async def line(campaign: CampaignId, law: str, request: Request, session: Sessio
 
 @router.post("/{campaign}/privacy")
 async def promise(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    now = server.clock()
     row = await server.read(lambda connection: _draft(connection, session, campaign))
     manifest = parsed(row.manifest)
     try:
         wanted = Wanted.of(form, manifest)
-        given = await run_in_threadpool(wanted.change)
+        given = await run_in_threadpool(wanted.change, manifest)
         asked = CampaignChange.model_validate(given)
-        await server.write(lambda connection: actions.change(connection, session.key, campaign, asked, now))
+        await server.write(lambda connection: actions.change(connection, session.key, campaign, asked))
     except SottovoceError as mistake:
         before = Wanted.of({}, manifest)
         return render(
@@ -132,7 +130,8 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
 
 
 def _plan(wanted: Wanted) -> tuple[list[dict[str, Any]], str | None]:
-    return wanted.offers(), wanted.sentence() if wanted.law in wanted.laws else None
+    offers = wanted.offers()
+    return offers, wanted.sentence() if wanted.law in {offer["name"] for offer in offers} else None
 
 
 def _draft(connection: Connection, session: SignedIn, campaign: str) -> Row[Any]:
@@ -211,9 +210,7 @@ def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             plain = re.sub(r"[^a-z0-9]+", "-", task["title"].lower()).strip("-")[:60] or f"task-{place}"
             task["id"] = next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 99))) if name not in used)
             used.add(task["id"])
-        if task["quota"] and not task["quota"].isdecimal():
-            raise Problem("bad_request", f"quota {task['quota'][:20]!r} of task {place}: it must be a whole number")
-        task["quota"] = int(task["quota"]) if task["quota"] else None
+        task["quota"] = read_quota(task["quota"], f"task {place}") if task["quota"] else None
         tasks.append(task)
     return tasks
 

@@ -15,19 +15,21 @@ _KINDS = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-
 
 
 @cache
-def _content(name: str) -> tuple[bytes, str] | None:
-    """A file and its hash. Only what is in the two folders, by its plain name."""
-    for folder in ("static", "vendor"):
-        found = {entry.name: entry for entry in (files("sottovoce.server.console") / folder).iterdir()}.get(name)
-        if found is not None and name.rpartition(".")[2] in _KINDS:
-            content = found.read_bytes()
-            return content, sha256(content).hexdigest()
-    return None
+def _contents() -> dict[str, tuple[bytes, str, str]]:
+    """Content, hash and kind of every file in the two folders, by its plain name."""
+    found = {}
+    for folder in ("vendor", "static"):
+        for entry in (files("sottovoce.server.console") / folder).iterdir():
+            kind = _KINDS.get(entry.name.rpartition(".")[2])
+            if kind is not None:
+                content = entry.read_bytes()
+                found[entry.name] = (content, sha256(content).hexdigest(), kind)
+    return found
 
 
 @router.api_route("/{name}", methods=["GET", "HEAD"])
 async def file(name: str, request: Request) -> Response:
-    found = _content(name)
+    found = _contents().get(name)
     if found is None:
         raise Problem("not_found", "the address: there is no such file")
-    return tagged(request, *found, _KINDS[name.rpartition(".")[2]])
+    return tagged(request, *found)

@@ -40,6 +40,7 @@ async def listed(campaign: CampaignId, request: Request, session: Session, serve
         return render(
             request, "invitations.html",
             row=row, manifest=parsed(row.manifest), counts=counts, turn=turn, links=links, most=MOST_AT_ONCE,
+            least=server.settings.least_claims,
         )  # fmt: skip
 
     return await server.read(show)
@@ -64,15 +65,15 @@ async def invite(campaign: CampaignId, request: Request, session: Session, form:
 async def rotate(
     campaign: CampaignId, invitation: InvitationNumber, request: Request, session: Session, _: Form, server: Server
 ) -> Response:
-    """A new link in place of one that went astray."""
+    """A new invitation in place of one that went astray."""
     now = server.clock()
 
-    def replace(connection: Connection) -> tuple[Row[Any], str]:
+    def replace(connection: Connection) -> tuple[Row[Any], tuple[int, str]]:
         row = campaign_of(connection, session.key, campaign)
         return row, rotate_invitation(connection, row, invitation, now)
 
-    row, token = await server.write(replace)
-    return await _sheet(request, server, row, [(invitation, token)])
+    row, made = await server.write(replace)
+    return await _sheet(request, server, row, [made])
 
 
 @router.post("/{invitation}/revoke")

@@ -1,34 +1,26 @@
 """The planner behind the privacy page: from a promise to noise, and to the error that it will cost.
 
-Everything is computed for readings one apart and scaled to the campaign's distance, so that what was computed once
-serves again when an operator moves a slider.
+What is offered keeps the promise on the campaign's own grids. What was computed once serves again when an operator
+moves a slider; the lines of the chart are the same at any distance that is many steps of the grid.
 """
 
 import math
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sottovoce.errors import UnwiseChoice
+from sottovoce.errors import BadParameter
 from sottovoce.planning.information import predicted_error
-from sottovoce.privacy.laws import (
-    LAWS,
-    FlooredVariance,
-    FreshVariance,
-    Gaussian,
-    NoiseLaw,
-    SharedVariance,
-    Unit,
-    parse_law,
-)
-from sottovoce.privacy.promise import law_for
+from sottovoce.planning.noise import can_share, granted, noise_for
+from sottovoce.privacy.laws import LAWS, FreshVariance, NoiseLaw, Unit, parse_law
+from sottovoce.privacy.promise import law_for, quiet_guarantee, scaled, shortened, weakest
 from sottovoce.protocol.canonical import canonical_decimal
-from sottovoce.protocol.manifest import MOST_TASKS
+from sottovoce.protocol.manifest import MOST_TASKS, Manifest
 from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.promise import promise_of
 
 EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
 _WORDS = {
@@ -40,6 +32,9 @@ _WORDS = {
 _CURVES_KEPT = 4096
 _PARTICIPANTS = 100
 _DELTA = 1e-5
+_HAIR = 1e-9  # by which devices, too, let a figure miss a round limit
+_FINE = 100  # steps: for the eye, noise on a finer grid costs the same
+_SAME_ERROR = 6  # digits of a law that are looked at, so that the same law at another distance is found again
 
 
 @dataclass(frozen=True)
@@ -84,16 +79,7 @@ class Wanted:
     @property
     def laws(self) -> list[str]:
         """The laws to choose from. Where readings are noised or judged together, they must be on one grid."""
-        together = len(self.grids) > 1
-        if together and self.unit == "participant":
-            return []
-        return [name for name in _WORDS if not together or name in ("fresh", "gaussian")]
-
-    @property
-    def reach(self) -> float:
-        """The distance in whole steps of the grid: what lies between counts as the next."""
-        distance = Fraction(str(self.distance))
-        return float(max(math.ceil(distance / Fraction(grid)) * Fraction(grid) for grid in self.grids))
+        return [name for name in _WORDS if can_share(LAWS[name], self.unit, len(self.grids))]
 
     @staticmethod
     def title(name: str) -> str:
@@ -101,24 +87,49 @@ class Wanted:
         return _WORDS[name][0]
 
     def noise(self, name: str) -> NoiseLaw:
-        """The law of this name that keeps the promise, with parameters short enough to read."""
-        granted = 0.0 if name == FreshVariance.name else self.delta
-        return _rounded(_scaled(_unit_law(name, self.epsilon, granted, self.readings, self.unit), self.reach))
+        """The law of this name that keeps the promise on all grids, with parameters short enough to read."""
+        kind = LAWS[name]
+        return noise_for(
+            kind, self.epsilon, granted(kind, self.delta), self.distance, self.readings, self.unit, self._steps
+        )
+
+    @property
+    def _steps(self) -> tuple[float, ...]:
+        return tuple(map(float, self.grids))
 
     def expected_error(self, law: NoiseLaw) -> float:
-        """Of a truth, with so many participants."""
+        """Of a truth, with this many participants."""
         rate = 1 / self.error**2 if self.error else 2 / self.distance**2
-        return self.distance * _unit_error(_scaled(law, 1 / self.distance), rate * self.distance**2, self.participants)
+        return self.distance * _unit_error(scaled(law, 1 / self.distance), rate * self.distance**2, self.participants)
 
-    def line(self, name: str) -> list[float]:
-        """The error to expect of one law over all promises."""
-        return [self.expected_error(replace(self, epsilon=epsilon).noise(name)) for epsilon in EPSILONS]
+    def line(self, name: str) -> list[float | None]:
+        """The error to expect of one law over all promises; None where it cannot keep one."""
+        kind, distance = LAWS[name], Fraction(str(self.distance))
+        moves = [(math.ceil(distance / grid), grid) for grid in map(Fraction, self.grids)]
+        steps, grid = max(moves, key=lambda move: move[0] * move[1])
+        fewer = min(steps, _FINE)
+        length = float(steps * grid / fewer)
+
+        def error_at(epsilon: float) -> float | None:
+            try:
+                law = law_for(
+                    kind, epsilon, granted(kind, self.delta), distance=fewer, readings=self.readings,
+                    unit=self.unit, grid=1.0,
+                )  # fmt: skip
+            except BadParameter:
+                return None
+            return self.expected_error(scaled(law, length))
+
+        return [error_at(epsilon) for epsilon in EPSILONS]
 
     def offers(self) -> list[dict[str, Any]]:
         """The laws that can keep the promise, the most accurate first."""
         offers = []
         for name in self.laws:
-            law = self.noise(name)
+            try:
+                law = self.noise(name)
+            except BadParameter:  # no noise of this kind keeps the promise
+                continue
             title, words = _WORDS[name]
             offers.append(
                 {
@@ -134,35 +145,44 @@ class Wanted:
 
     def sentence(self) -> str:
         """The promise of the chosen law in words, exactly as it holds on the grid."""
-        granted = 0.0 if self.law == FreshVariance.name else self.delta
-        coarsest = max(self.grids, key=Fraction)
-        return _sentence(self.noise(self.law), self.distance, self.readings, self.unit, float(coarsest), granted)
+        law = self.noise(self.law)
+        return _sentence(law, self.distance, self.readings, self.unit, self._steps, granted(type(law), self.delta))
 
-    def change(self) -> dict[str, Any]:
-        """What the campaign gets."""
+    def change(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """What the campaign gets, after a look at it as devices will look."""
         if self.law not in self.laws:
             raise Problem(
                 "bad_manifest",
                 f"noise {self.law!r} for a {self.unit}: tasks on different grids are noised one by one; "
                 "choose fresh noise or the bell curve, for a reading",
             )
-        return {
-            "noise": str(self.noise(self.law)),
+        law = self.noise(self.law)
+        change = {
+            "noise": str(law),
             "distance": f"{Decimal(str(self.distance)):f}",
             "unit": self.unit,
             "readings": self.readings,
         }
+        promise = promise_of(Manifest.of({**manifest, **change}), granted(type(law), self.delta))
+        if promise.epsilon > self.epsilon * (1 + _HAIR):
+            raise Problem(
+                "bad_manifest",
+                f"noise {law}: devices would find ε = {promise.epsilon:.4g} instead of {self.epsilon:.4g}; "
+                "choose another kind of noise",
+            )
+        return change
 
 
 def first_noise(tasks: list[dict[str, Any]]) -> dict[str, Any]:
     """A promise to begin with: a tenth of the narrowest range is hidden, at ε = 1, by fresh noise."""
     try:
         ranges = [tuple(Fraction(canonical_decimal(task[end])) for end in ("low", "high", "grid")) for task in tasks]
-        width = min(high - low for low, high, _ in ranges)
-        distance = max(_one_digit(width / 10), *(grid for _, _, grid in ranges))
+        grids = {grid for _, _, grid in ranges}
+        distance = max(_one_digit(min(high - low for low, high, _ in ranges) / 10), *grids)
+        law = noise_for(FreshVariance, 1.0, 0.0, float(distance), 1, "reading", tuple(map(float, grids)))
     except (KeyError, ValueError):  # a range that is none: the manifest says so, and better
-        distance = Fraction(1)
-    return {"noise": str(law_for(FreshVariance, 1.0, 0.0, distance=float(distance))), "distance": _plain(distance)}
+        distance, law = Fraction(1), FreshVariance(0.5)
+    return {"noise": str(law), "distance": _plain(distance)}
 
 
 def _one_digit(number: Fraction) -> Fraction:
@@ -184,53 +204,18 @@ def _epsilon_now(law: NoiseLaw, distance: float, unit: Unit, readings: int, grid
 
 
 @lru_cache(_CURVES_KEPT)
-def _unit_law(name: str, epsilon: float, delta: float, readings: int, unit: Unit) -> NoiseLaw:
-    return law_for(LAWS[name], epsilon, delta, distance=1.0, readings=readings, unit=unit)
-
-
-@lru_cache(_CURVES_KEPT)
 def _unit_error_of_one(law: NoiseLaw, rate: float) -> float:
     return predicted_error(law, rate, 1)
 
 
 def _unit_error(law: NoiseLaw, rate: float, participants: int) -> float:
-    # Six digits: the same law at another distance is found again.
-    return _unit_error_of_one(_rounded(law), float(f"{rate:.6g}")) / math.sqrt(participants)
+    return _unit_error_of_one(shortened(law, _SAME_ERROR), float(f"{rate:.6g}")) / math.sqrt(participants)
 
 
 @lru_cache(_CURVES_KEPT)
-def _sentence(law: NoiseLaw, distance: float, readings: int, unit: Unit, grid: float, delta: float) -> str:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnwiseChoice)  # a coarse grid costs privacy, and the sentence shows the cost
-        return law.guarantee(distance, readings, unit, grid).sentence(delta=delta)
-
-
-def _scaled(law: NoiseLaw, length: float) -> NoiseLaw:
-    """The same law for readings that lie so many times as far apart."""
-    if isinstance(law, Gaussian):
-        return Gaussian(law.sigma * length)
-    if isinstance(law, FlooredVariance):
-        return FlooredVariance(law.floor * length**2, law.rate / length**2)
-    assert isinstance(law, SharedVariance | FreshVariance)
-    return type(law)(law.rate / length**2)
-
-
-def _rounded(law: NoiseLaw) -> NoiseLaw:
-    """Six digits of each parameter, on the side of more noise."""
-    if isinstance(law, Gaussian):
-        return Gaussian(_digits(law.sigma, ROUND_CEILING))
-    if isinstance(law, FlooredVariance):
-        return FlooredVariance(_digits(law.floor, ROUND_CEILING), _digits(law.rate, ROUND_FLOOR))
-    assert isinstance(law, SharedVariance | FreshVariance)
-    return type(law)(_digits(law.rate, ROUND_FLOOR))
-
-
-def _digits(number: float, side: str) -> float:
-    # What is a round number up to the last bits is meant to be that number.
-    near = float(f"{number:.6g}")
-    if math.isclose(near, number, rel_tol=1e-13):
-        return near
-    return float(Context(prec=6, rounding=side).create_decimal(Decimal(number)))
+def _sentence(law: NoiseLaw, distance: float, readings: int, unit: Unit, grids: tuple[float, ...], delta: float) -> str:
+    promises = [quiet_guarantee(law, distance, readings, unit, grid) for grid in grids]
+    return weakest(promises, delta).sentence(delta=delta)
 
 
 def _number(query: Mapping[str, str], name: str, otherwise: float) -> float:

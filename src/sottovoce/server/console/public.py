@@ -13,6 +13,7 @@ from sottovoce.server.console.listing import results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.etags import tagged
+from sottovoce.server.results import is_final
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.results import VersionNumber
 from sottovoce.server.state import Server, State
@@ -65,7 +66,7 @@ def _rendered(request: Request, campaign: Row[Any], versions: list[Row[Any]], co
         results=results,
         manifest=parsed(campaign.manifest),
         open=campaign.state == "open",
-        all_included=campaign.computed >= campaign.changes,
+        final=is_final(campaign),
         listing=results_page(results["results"], request.query_params, request.url.path),
         versions=versions,
         versions_listed=_VERSIONS_LISTED,

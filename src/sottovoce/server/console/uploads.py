@@ -15,6 +15,7 @@ from sottovoce.protocol.problems import Problem
 
 _KIND = "multipart/form-data"
 _MOST_PARTS = 100
+_LONGEST_HEAD = 8 << 10  # bytes before the content of a part
 
 
 class Upload(io.BytesIO):
@@ -65,9 +66,11 @@ def parse_parts(content: bytes, boundary: bytes) -> UploadForm:
     for part in parts[:-1]:
         head, found, body = part.partition(b"\r\n\r\n")
         try:
+            if not found or len(head) > _LONGEST_HEAD:
+                raise ValueError(len(head))
             header = HeaderParser().parsestr(head.strip().decode())
             name, filename = header.get_param("name", header="content-disposition"), header.get_filename()
-            if not found or not isinstance(name, str):
+            if not isinstance(name, str):
                 raise ValueError(name)
             if filename is None:
                 form.fields.setdefault(name, []).append(body.decode())

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection, Row
 
 from sottovoce.protocol.manifest import Manifest
@@ -15,6 +15,7 @@ from sottovoce.server.campaigns import CampaignChange, CampaignDraft, Method
 from sottovoce.server.clock import moment
 from sottovoce.server.etags import tagged
 from sottovoce.server.problems import problems
+from sottovoce.server.results import is_final, trouble_words
 from sottovoce.server.rights import Operator
 from sottovoce.server.state import Server
 from sottovoce.server.storage import campaigns as stored
@@ -57,11 +58,20 @@ class CampaignEntry(BaseModel):
 
 
 class Counts(BaseModel):
+    """As of the last step; invitations made and revoked as they are."""
+
     invitations: int
     spent: int
     revoked: int
     participants: int
     withdrawn: int
+
+
+class Trouble(BaseModel):
+    """Why the newest results could not be published. Those from before stay; the next step tries again."""
+
+    reason: str
+    since: str
 
 
 class Campaign(CampaignEntry):
@@ -77,6 +87,8 @@ class Campaign(CampaignEntry):
     manifest_sha256: str | None
     guarantee: dict[str, Any] | None
     erased_at: str | None
+    final: Annotated[bool, Field(description="closed, and the last results are computed")]
+    trouble: Trouble | None
     counts: Counts
 
 
@@ -94,7 +106,7 @@ def _entry(row: Row[Any], manifest: Manifest) -> dict[str, Any]:
         "title": manifest.title,
         "state": row.state,
         "version": manifest.version,
-        "reports": row.reports,
+        "reports": row.shown_reports,
         "created_at": moment(row.created_at),
         "opened_at": _moment(row.opened_at),
         "closed_at": _moment(row.closed_at),
@@ -114,6 +126,8 @@ def _whole(connection: Connection, row: Row[Any]) -> Campaign:
         manifest_sha256=row.manifest_sha256,
         guarantee=json.loads(row.guarantee) if row.guarantee else None,
         erased_at=_moment(row.erased_at),
+        final=is_final(row),
+        trouble=Trouble(reason=trouble_words(row.trouble), since=moment(row.trouble_at)) if row.trouble else None,
         counts=Counts(**stored.counts_of(connection, row.key)),
     )
 
@@ -159,9 +173,8 @@ async def change(
     server: Server,
 ) -> Campaign:
     """Change a draft; or pin the method of any campaign (null: the noise-aware one again)."""
-    now = server.clock()
     return await server.write(
-        lambda connection: _whole(connection, actions.change(connection, operator.key, campaign, wanted, now))
+        lambda connection: _whole(connection, actions.change(connection, operator.key, campaign, wanted))
     )
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody, body_of, described
+from sottovoce.server.invitations import state_of
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import ParticipantToken
 from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId
@@ -47,10 +48,17 @@ class Enrolled(BaseModel):
     openapi_extra=described(Lookup),
 )
 async def look_up(wanted: Annotated[Lookup, Depends(body_of(Lookup))], server: Server) -> Invited:
-    """What an invitation leads to. It is not spent by that; the token is in the body, where no log keeps it."""
+    """What an invitation leads to. It is not spent by that; the token is in the body, where no log keeps it.
+
+    Operators know the tokens that they handed out, so this says no sooner than the list of invitations that one is
+    spent.
+    """
     found, campaign = await server.read(lambda connection: invitation_with(connection, wanted.invitation))
-    if found.spent_by is not None:
+    state = state_of(found)
+    if state == "spent":
         raise Problem("invitation_spent", f"invitation {found.key}: it has been used")
+    if state == "revoked":
+        raise Problem("invitation_revoked", f"invitation {found.key}: it was taken back")
     return Invited(campaign_id=campaign.id, manifest_sha256=campaign.manifest_sha256)
 
 

@@ -92,7 +92,7 @@ async def create(
 
 @router.get("", responses=problems("unauthorised", "not_found", "bad_request"))
 async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> InvitationList:
-    """All invitations of a campaign. Nothing tells which participant one became."""
+    """All invitations of a campaign, spent ones as of the last step. Nothing tells which participant one became."""
     rows = await server.read(
         lambda connection: list_invitations(connection, campaign_of(connection, operator.key, campaign).key)
     )
@@ -114,7 +114,7 @@ async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> 
     responses=problems("unauthorised", "not_found", "invitation_spent", "bad_request"),
 )
 async def revoke(operator: Operator, campaign: CampaignId, invitation: InvitationNumber, server: Server) -> None:
-    """Take an unspent invitation back."""
+    """Take an invitation back; without effect on somebody who has used it since the last step."""
     now = server.clock()
     await server.write(
         lambda connection: revoke_invitation(
@@ -136,12 +136,12 @@ async def rotate(
     request: Request,
     server: Server,
 ) -> Invitation:
-    """A new link in place of one that went astray; the old one is void."""
+    """A new invitation in place of one that went astray; the old link is void."""
     now, base = server.clock(), address_of(server, request)
 
-    def replace(connection: Connection) -> tuple[Row[Any], str]:
+    def replace(connection: Connection) -> tuple[Row[Any], tuple[int, str]]:
         row = campaign_of(connection, operator.key, campaign)
         return row, rotate_invitation(connection, row, invitation, now)
 
-    row, token = await server.write(replace)
-    return _invitation(invitation, token, row, base, wanted.qr)
+    row, made = await server.write(replace)
+    return _invitation(*made, row, base, wanted.qr)

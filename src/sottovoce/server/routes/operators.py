@@ -65,7 +65,7 @@ def _entry(row: Row[Any]) -> dict[str, Any]:
 async def add(
     _: Administrator, wanted: Annotated[NewOperator, Depends(body_of(NewOperator))], server: Server
 ) -> OperatorWithToken:
-    """Add an operator. The answer holds his token; it is shown this once."""
+    """Add an operator. The answer holds their token; it is shown this once."""
     token, now = new_token(), server.clock()
     made = await server.write(
         lambda connection: add_operator(connection, wanted.name, token, wanted.administrator, now)
@@ -97,7 +97,7 @@ async def not_by_that_name() -> None:
     responses=problems("unauthorised", "forbidden", "not_found", "wrong_state", "bad_request"),
 )
 async def revoke(_: Administrator, operator: Number, server: Server) -> None:
-    """Make an operator's token void. His campaigns go on."""
+    """Make an operator's token void. Their campaigns go on."""
     now = server.clock()
     await server.write(lambda connection: revoke_operator(connection, operator, now))
 

@@ -3,11 +3,12 @@
 The answer is the same whoever asks and whatever the invitation is: the page itself asks what it leads to.
 """
 
+import gzip
 import json
 import re
 from base64 import b64encode
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
 
@@ -26,14 +27,14 @@ _KINDS = {
     "svg": "image/svg+xml",
     "webmanifest": "application/manifest+json",
 }
-# Comments, empty lines and indentation are for readers; phones need not load them.
-_FOR_READERS = re.compile(rb"^ *(//.*|/\*\*.*|)\n|^ +| +// .*$", re.MULTILINE)
+_GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:$|,|;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:$|,)))", re.IGNORECASE)
 # For scripts too: a worker obeys the policy that its own script came with.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "object-src 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
+    "Vary": "Accept-Encoding",
 }
 
 
@@ -42,9 +43,24 @@ class _File:
     content: bytes
     kind: str
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         return sha256(self.content).digest()
+
+    @cached_property
+    def compressed(self) -> bytes:
+        return gzip.compress(self.content, mtime=0)
+
+    def answer(self, request: Request, *, stored: bool) -> Response:
+        """The file, compressed for whoever takes that; with a tag unless nobody may store it."""
+        smaller = _GZIP.search(request.headers.get("accept-encoding", "")) is not None
+        content = self.compressed if smaller else self.content
+        tag = self.digest.hex() + "-gzip" * smaller  # two spellings have two tags
+        answer = tagged(request, content, tag, self.kind) if stored else Response(content, media_type=self.kind)
+        answer.headers.update(_HEADERS)
+        if smaller and answer.body:
+            answer.headers["Content-Encoding"] = "gzip"
+        return answer
 
 
 @cache
@@ -52,7 +68,7 @@ def _page_files() -> dict[str, _File]:
     folder = files("sottovoce") / "device" / "page"
     return _with_service_worker(
         {
-            entry.name: _File(_FOR_READERS.sub(b"", entry.read_bytes()), _KINDS[entry.name.rpartition(".")[2]])
+            entry.name: _File(entry.read_bytes(), _KINDS[entry.name.rpartition(".")[2]])
             for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
         }
     )
@@ -71,10 +87,7 @@ def _with_service_worker(found: dict[str, _File]) -> dict[str, _File]:
 async def page(name: str, request: Request) -> Response:
     """A file of the page, or, for any invitation, the page."""
     if _INVITATION.fullmatch(name):
-        shell = _page_files()["index.html"]
-        return Response(shell.content, media_type=shell.kind, headers=_HEADERS)  # not stored: the address is a secret
+        return _page_files()["index.html"].answer(request, stored=False)  # the address is a secret
     if file := _page_files().get(name):
-        answer = tagged(request, file.content, file.digest.hex(), file.kind)
-        answer.headers.update(_HEADERS)
-        return answer
+        return file.answer(request, stored=True)
     raise Problem("not_found", "the address: there is no such page")

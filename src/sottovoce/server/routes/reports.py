@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -13,12 +15,13 @@ from sottovoce.protocol.canonical import parse_json
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.report import Report
 from sottovoce.protocol.tokens import token_hash
-from sottovoce.server.bodies import RequestBody, described, json_bytes, require_json
+from sottovoce.server.bodies import SMALL, RequestBody, described, json_bytes, read_aside, require_json
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator, bearer_token
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, State
 from sottovoce.server.storage.campaigns import campaign_of
+from sottovoce.server.storage.participants import participant_of
 from sottovoce.server.storage.reports import Receipt, Submission
 from sottovoce.server.wire import Contents, read_report
 
@@ -85,19 +88,26 @@ class Verdicts(BaseModel):
 async def submit(request: Request) -> Response:
     """Take a report. The answer comes when it is durably stored."""
     server, campaign = request.app.state.sottovoce, request.path_params["campaign"]
-    status, answer = await take(server, campaign, request.scope["headers"], await request.body())
+    status, answer = await take(server, campaign, request.scope["headers"], request.body)
     return Response(answer, status, media_type="application/json")
 
 
-async def take(server: State, campaign: str, sent: list[tuple[bytes, bytes]], content: bytes) -> tuple[int, bytes]:
+async def take(
+    server: State, campaign: str, sent: list[tuple[bytes, bytes]], body: Callable[[], Awaitable[bytes]]
+) -> tuple[int, bytes]:
     """What a report is answered: the status and the body. Of the framework it needs nothing."""
     headers = dict(reversed(sent))  # of a header that is there twice, the first counts, as for the limits
-    token = bearer_token(headers.get(b"authorization", b"").decode("latin-1"))
+    token = bearer_token(sent)
     require_json(headers.get(b"content-type", b"").decode("latin-1"))
     try:
         if not _CAMPAIGN.fullmatch(campaign):  # databases do not take every character
             raise Problem("not_found", "the campaign: there is none with such a name")
-        report = read_report(content)
+        # The writer asks whose token it is, with those of many others at once. What costs memory and time is not even
+        # awaited for a stranger.
+        length = headers.get(b"content-length", b"")
+        if not length.isdigit() or int(length) > SMALL:
+            await server.read(lambda connection: participant_of(connection, campaign, token))
+        report = await read_aside(read_report, await body())
         receipt = await server.writer.submit(Submission(campaign, token_hash(token), report))
     except Problem as problem:
         server.metrics.reports.labels(problem.code).inc()
@@ -116,7 +126,7 @@ async def submit_batch(operator: Operator, campaign: CampaignId, request: Reques
     """Take what a gateway has gathered: reports, each with its participant's token. Each is judged on its own."""
     content = await json_bytes(request)
     await server.read(lambda connection: campaign_of(connection, operator.key, campaign))
-    document = await asyncio.to_thread(parse_json, content, most_bytes=len(content))
+    document = await read_aside(partial(parse_json, most_bytes=len(content)), content)
     reports = document.get("reports") if isinstance(document, dict) and len(document) == 1 else None
     if not isinstance(reports, list) or not 1 <= len(reports) <= _MOST_IN_BATCH:
         raise Problem(

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from sqlalchemy import Row
+from starlette.concurrency import run_in_threadpool
 
 from sottovoce.server.clock import moment
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
@@ -23,7 +24,7 @@ VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class TaskResult(BaseModel):
-    """One task. Truth and interval are null while there are too few claims."""
+    """One task, as of its last step. Truth and interval are null while there are too few claims."""
 
     task: str
     title: str
@@ -58,7 +59,7 @@ class Weights(BaseModel):
 
 
 class Doubt(BaseModel):
-    code: Literal["few_claims", "few_decide", "suspicious_crowd", "not_converged"]
+    code: Literal["few_claims", "few_decide", "suspicious_crowd", "not_converged", "erased_early"]
     text: str
 
 
@@ -115,7 +116,7 @@ async def newest(campaign: CampaignId, request: Request, server: Server) -> Resp
 
 @router.get("/results/versions", responses=problems("not_found", "bad_request"))
 async def versions(campaign: CampaignId, server: Server) -> VersionList:
-    """All versions, the newest first."""
+    """The versions that are kept, the newest first."""
     rows = await server.read(lambda connection: list_versions(connection, published_campaign(connection, campaign).key))
     return VersionList(
         versions=[
@@ -151,7 +152,7 @@ async def results_file(
     campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], request: Request, server: Server
 ) -> Response:
     """The newest results as a table: task, truth, low, high, claims."""
-    return results_file_of(request, await _newest(campaign, server), campaign, format)
+    return await run_in_threadpool(results_file_of, request, await _newest(campaign, server), campaign, format)
 
 
 @router.get(
@@ -165,7 +166,11 @@ async def results_file(
 async def claims_file(
     operator: Operator, campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], server: Server
 ) -> Response:
-    """All claims (user, object, value, noise_law), as `sottovoce discover` reads them. Users are random names."""
+    """The claims that the newest results rest on (user, object, value, noise_law), as `sottovoce discover` reads them.
 
-    content = await server.read(lambda connection: claims_content(connection, operator.key, campaign, format))
+    Users are random names, other ones after each step: a name stands for what one participant sent in one step.
+    """
+
+    least = server.settings.least_claims
+    content = await server.read(lambda connection: claims_content(connection, operator.key, campaign, least, format))
     return claims_file_of(content, campaign, format)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import milliseconds
-from sottovoce.server.storage.tables import campaigns, invitations, participants, tasks
+from sottovoce.server.storage.tables import campaigns, invitations, tasks
 
 Quotas = Mapping[str, int]  # by task id; tasks without one take any number of readings
 
@@ -20,6 +20,16 @@ def campaign_of(connection: Connection, operator_key: int, id: str) -> Row[Any]:
     ).one_or_none()
     if found is None:
         raise unknown_campaign(id)
+    return found
+
+
+def _locked(connection: Connection, campaign: Row[Any]) -> Row[Any]:
+    """A campaign as it is now; no other process changes its state or manifest before the transaction ends."""
+    found = connection.execute(
+        select(campaigns).where(campaigns.c.key == campaign.key).with_for_update(key_share=True)
+    ).one_or_none()
+    if found is None:
+        raise unknown_campaign(campaign.id)
     return found
 
 
@@ -68,16 +78,17 @@ def previous_id(connection: Connection, campaign: Row[Any]) -> str | None:
 
 
 def counts_of(connection: Connection, campaign_key: int) -> dict[str, int]:
-    """How many were invited, came and left."""
-    sent = select(
-        func.count(), func.count(invitations.c.spent_by), func.count(invitations.c.revoked_at)
-    ).where(invitations.c.campaign_key == campaign_key)  # fmt: skip
-    came = select(func.count(), func.count(participants.c.withdrawn_at)).where(
-        participants.c.campaign_key == campaign_key
-    )
-    (invited, spent, revoked), (joined, withdrawn) = connection.execute(sent).one(), connection.execute(came).one()
+    """How many were invited, came and left, as of the last step: who joined is shown for several at once."""
+    invited, spent, revoked = connection.execute(
+        select(
+            func.count(),
+            func.count(case((invitations.c.shown_spent, 1))),
+            func.count(case((~invitations.c.shown_spent, invitations.c.revoked_at))),
+        ).where(invitations.c.campaign_key == campaign_key)
+    ).one()
+    withdrawn = connection.scalar(select(campaigns.c.shown_withdrawn).where(campaigns.c.key == campaign_key)) or 0
     return {
-        "invitations": invited, "spent": spent, "revoked": revoked, "participants": joined, "withdrawn": withdrawn,
+        "invitations": invited, "spent": spent, "revoked": revoked, "participants": spent, "withdrawn": withdrawn,
     }  # fmt: skip
 
 
@@ -114,6 +125,7 @@ def create_campaign(
 
 def change_draft(connection: Connection, campaign: Row[Any], manifest: Manifest, quotas: Quotas) -> None:
     """Replace what a draft says."""
+    campaign = _locked(connection, campaign)
     if campaign.state != "draft":
         raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}")
     connection.execute(
@@ -133,16 +145,15 @@ def _write_tasks(connection: Connection, campaign_key: int, manifest: Manifest, 
     connection.execute(insert(tasks), rows)
 
 
-def pin_method(connection: Connection, campaign_key: int, method: str | None, now: int) -> None:
-    """Choose the method; results are computed anew with it."""
+def pin_method(connection: Connection, campaign_key: int, method: str | None) -> None:
+    """Choose the method; results are computed anew with it, from the same claims."""
     connection.execute(
-        update(campaigns)
-        .where(campaigns.c.key == campaign_key)
-        .values(method=method, changes=campaigns.c.changes + 1, changed_at=now)
+        update(campaigns).where(campaigns.c.key == campaign_key).values(method=method, step=campaigns.c.step + 1)
     )
 
 
 def delete_draft(connection: Connection, campaign: Row[Any]) -> None:
+    campaign = _locked(connection, campaign)
     if campaign.state != "draft":
         raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be deleted")
     connection.execute(delete(campaigns).where(campaigns.c.key == campaign.key))
@@ -150,6 +161,7 @@ def delete_draft(connection: Connection, campaign: Row[Any]) -> None:
 
 def open_campaign(connection: Connection, campaign: Row[Any], manifest: Manifest, guarantee: str, now: int) -> None:
     """From now on the manifest is fixed. It must still be what the guarantee was computed for."""
+    campaign = _locked(connection, campaign)
     if campaign.state != "draft":
         raise Problem("wrong_state", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be opened")
     if campaign.manifest != manifest.bytes():
@@ -164,6 +176,8 @@ def open_campaign(connection: Connection, campaign: Row[Any], manifest: Manifest
 
 
 def close_campaign(connection: Connection, campaign: Row[Any], now: int) -> None:
+    """From now on no report is stored: whatever is being stored is waited for."""
+    campaign = _locked(connection, campaign)
     if campaign.state != "open":
         raise Problem(
             "wrong_state", f"campaign {campaign.id!r}: it is {campaign.state}, and only open ones can be closed"

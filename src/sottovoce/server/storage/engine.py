@@ -1,16 +1,28 @@
 """Opening the database: SQLite as durable as it can be, or PostgreSQL."""
 
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from sottovoce.errors import BadParameter, UnreadableFile
 
+log = logging.getLogger("sottovoce.server.database")
+# Keys of advisory locks in a PostgreSQL database.
+START_UP_LOCK = 7_358_061
+CHORES_LOCK = 7_358_062
+RESULTS_LOCK = 7_358_063
 _BUSY_SECONDS = 5  # how long a connection waits for another one's lock
 _CONNECT_SECONDS = 5
+# A process that stands still in the middle of a transaction, or a machine that is gone, must not keep its locks.
+_LEAVE_LOCKS_AFTER = "60s"
+_ERASED = "sottovoce erased"
 
 
 def open_engine(database: str) -> Engine:
@@ -18,7 +30,55 @@ def open_engine(database: str) -> Engine:
     url = _checked(database)
     if url.get_backend_name() == "sqlite":
         return _sqlite(url)
-    return create_engine(
+    return _postgresql(url)
+
+
+def database_file(database: str) -> Path | None:
+    """The file of a SQLite database, whatever links lead to it; None for PostgreSQL."""
+    url = _checked(database)
+    return Path(url.database or "").resolve() if url.get_backend_name() == "sqlite" else None
+
+
+def lock_start_up(connection: Connection) -> None:
+    """Servers that start at the same moment change the database one after the other, each in a transaction."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (START_UP_LOCK,))
+
+
+def mark_erased(connection: Connection) -> None:
+    """Say that readings were erased in this transaction, which SQLite's log still holds after the commit."""
+    connection.info[_ERASED] = True
+
+
+def take_erased(connection: Connection) -> bool:
+    """Whether readings were erased since this was last asked."""
+    return bool(connection.info.pop(_ERASED, False))
+
+
+def empty_log(engine: Engine) -> bool:
+    """Move SQLite's log into the database and cut it to nothing; False while somebody still reads from it."""
+    if engine.dialect.name != "sqlite":
+        return True
+    try:
+        connection = engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            # Readers are not waited for: they may take long, and reports would wait as well.
+            cursor.execute("PRAGMA busy_timeout = 0")
+            try:
+                busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}")
+        finally:
+            connection.close()
+    except (SQLAlchemyError, sqlite3.Error):
+        log.warning("the log of the database could not be emptied; trying again", exc_info=True)
+        return False
+    return not busy
+
+
+def _postgresql(url: URL) -> Engine:
+    engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
         # A connection that died with the server is noticed before use, so that the first request after it is served.
         pool_pre_ping=True,
@@ -28,6 +88,48 @@ def open_engine(database: str) -> Engine:
         connect_args={"connect_timeout": _CONNECT_SECONDS},
         hide_parameters=True,  # readings and hashes have no place in the words of an error
     )
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        if connection.get_execution_options().get("write", False):
+            connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = '{_LEAVE_LOCKS_AFTER}'")
+
+    return engine
+
+
+def open_existing(database: str) -> Engine:
+    """An engine for a database that a server has made, to read from: nothing is created, no foreign file touched."""
+    url = _checked(database)
+    with readable(url):
+        if url.get_backend_name() == "sqlite":
+            _check_file(Path(str(url.database)))
+        engine = open_engine(database)
+        if not inspect(engine).has_table("campaigns"):
+            raise UnreadableFile(f"{url.render_as_string()}: it holds no campaigns; give a server's database")
+    return engine
+
+
+@contextmanager
+def readable(url: URL) -> Iterator[None]:
+    """What stands in the way of reading a database, in words: out of reach, damaged, or of another version."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.DatabaseError) as mistake:
+        told = str(getattr(mistake, "orig", mistake)).strip().partition("\n")[0]
+        raise UnreadableFile(
+            f"{url.render_as_string()}: it cannot be read ({told}); give a server's database, whole, within reach and "
+            "of this version"
+        ) from None
+
+
+def _check_file(path: Path) -> None:
+    """Whether this is a sound SQLite file, before it is opened in a way that would create or change it."""
+    if not path.is_file():
+        raise UnreadableFile(f"{path}: there is no such file; give a server's database")
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'campaigns'")
+        if not tables:
+            raise UnreadableFile(f"{path}: it holds no campaigns; give a server's database")
 
 
 def _checked(database: str) -> URL:
@@ -43,6 +145,9 @@ def _checked(database: str) -> URL:
             raise BadParameter(f"database {database!r}: reports must outlive the server, so it must be a file; {rule}")
         if not Path(url.database).resolve().parent.is_dir():
             raise UnreadableFile(f"{url.database}: there is no folder {Path(url.database).parent}; make it first")
+        if Path(url.database).exists() and not Path(url.database).is_file():
+            # Neither opened nor made private: a folder or a device belongs to others as well.
+            raise UnreadableFile(f"{url.database}: it is a folder or a device, and the database is a file; name a file")
     return url
 
 
@@ -56,7 +161,8 @@ def _sqlite(url: URL) -> Engine:
         # Transactions are begun below; the driver's own way would leave the first reads of a transaction outside it.
         connection.isolation_level = None
         # WAL lets readers go on while one writes. FULL: a commit returns when it is on the disk, not before.
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        # What is deleted is overwritten: a withdrawn reading shall not be found in the file.
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

@@ -43,23 +43,22 @@ def newest_invitations(connection: Connection, campaign_key: int, first: int, mo
 
 
 def revoke_invitation(connection: Connection, campaign_key: int, key: int, now: int) -> None:
-    """Take an invitation back. One that is spent cannot be: nothing tells which participant it became."""
+    """Take an invitation back. One that is spent cannot be: nothing tells which participant it became.
+
+    Whether it is spent is not to be seen before the next step. Until then it can be taken back as if it were not, which
+    is without effect on whoever has spent it.
+    """
     found = _unspent(connection, campaign_key, key)
     if found.revoked_at is None:
         connection.execute(update(invitations).where(invitations.c.key == key).values(revoked_at=now))
 
 
-def rotate_invitation(connection: Connection, campaign: Row[Any], key: int, now: int) -> str:
-    """A new token for an invitation that went astray; the old link is void."""
+def rotate_invitation(connection: Connection, campaign: Row[Any], key: int, now: int) -> tuple[int, str]:
+    """Number and token of a new invitation in place of one that went astray; the old link is void."""
     _require_open(campaign)
-    _unspent(connection, campaign.key, key)
-    token = new_token()
-    connection.execute(
-        update(invitations)
-        .where(invitations.c.key == key)
-        .values(token_hash=token_hash(token), created_at=now, revoked_at=None)
-    )
-    return token
+    revoke_invitation(connection, campaign.key, key, now)
+    ((number, token),) = create_invitations(connection, campaign, 1, now)
+    return number, token
 
 
 def _require_open(campaign: Row[Any]) -> None:
@@ -71,21 +70,23 @@ def _require_open(campaign: Row[Any]) -> None:
 
 def _unspent(connection: Connection, campaign_key: int, key: int) -> Row[Any]:
     found = connection.execute(
-        select(invitations).where(invitations.c.key == key, invitations.c.campaign_key == campaign_key)
+        select(invitations)
+        .where(invitations.c.key == key, invitations.c.campaign_key == campaign_key)
+        .with_for_update()  # or it might be spent before it is revoked or renewed
     ).one_or_none()
     if found is None:
         raise Problem("not_found", f"invitation {key}: the campaign has no such invitation")
-    if found.spent_by is not None:
+    if found.shown_spent:
         raise Problem("invitation_spent", f"invitation {key}: it has been used")
     return found
 
 
 def invitation_with(connection: Connection, token: str) -> tuple[Row[Any], Row[Any]]:
-    """The invitation with this token, and its campaign; revoked ones are refused."""
+    """The invitation with this token, and its campaign; one that was revoked before anybody used it is refused."""
     wanted = token_hash(token)
     found = connection.execute(select(invitations).where(invitations.c.token_hash == wanted)).one_or_none()
     if found is None or not same_hash(found.token_hash, wanted):
         raise Problem("invitation_unknown", "the invitation: there is none with this token")
-    if found.revoked_at is not None:
+    if found.revoked_at is not None and found.spent_by is None:
         raise Problem("invitation_revoked", f"invitation {found.key}: it was taken back")
     return found, connection.execute(select(campaigns).where(campaigns.c.key == found.campaign_key)).one()

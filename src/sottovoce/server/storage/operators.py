@@ -6,21 +6,28 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, same_hash, token_hash
-from sottovoce.server.storage.tables import operators, sessions
+from sottovoce.server.storage.tables import operators, replaced_tokens, sessions
 
 
-def operator_with(connection: Connection, token: str) -> Row[Any]:
-    """The operator with this token."""
+def operator_with(connection: Connection, token: str, *, lock: bool = False) -> Row[Any]:
+    """The operator with this token; with a lock, the token stays valid until the transaction ends."""
     wanted = token_hash(token)
-    found = connection.execute(select(operators).where(operators.c.token_hash == wanted)).one_or_none()
+    asked = select(operators).where(operators.c.token_hash == wanted)
+    found = connection.execute(asked.with_for_update(read=True) if lock else asked).one_or_none()
     if found is None or not same_hash(found.token_hash, wanted) or found.revoked_at is not None:
         raise Problem("unauthorised", "the token: it is no operator's")
     return found
 
 
-def is_operator_token(connection: Connection, token: str) -> bool:
-    """Whether a token was ever an operator's, valid or revoked."""
-    return connection.scalar(select(operators.c.key).where(operators.c.token_hash == token_hash(token))) is not None
+def ensure_operator(connection: Connection, token: str, now: int) -> bool:
+    """Add an administrator with this token if it is new; False if it was an operator's and is void."""
+    wanted = token_hash(token)
+    if connection.scalar(select(replaced_tokens).where(replaced_tokens.c.token_hash == wanted)) is not None:
+        return False
+    found = connection.execute(select(operators).where(operators.c.token_hash == wanted)).one_or_none()
+    if found is None:
+        add_operator(connection, "operator", token, administrator=True, now=now)
+    return found is None or found.revoked_at is None
 
 
 def any_operator(connection: Connection) -> bool:
@@ -42,13 +49,16 @@ def list_operators(connection: Connection) -> list[Row[Any]]:
 
 def revoke_operator(connection: Connection, key: int, now: int) -> None:
     """Make an operator's token void; at least one administrator stays."""
-    found = _operator(connection, key)
-    if found.administrator and found.revoked_at is None:
-        others = select(func.count()).where(
-            operators.c.administrator, operators.c.revoked_at.is_(None), operators.c.key != key
-        )
-        if not connection.scalar(others):
-            raise Problem("wrong_state", f"operator {key}: the last administrator cannot be revoked")
+    # All of them are locked, so that two administrators cannot revoke each other at the same moment.
+    administrators = connection.scalars(
+        select(operators.c.key)
+        .where(operators.c.administrator, operators.c.revoked_at.is_(None))
+        .order_by(operators.c.key)
+        .with_for_update()
+    ).all()
+    _locked(connection, key)
+    if administrators == [key]:
+        raise Problem("wrong_state", f"operator {key}: the last administrator cannot be revoked")
     connection.execute(
         update(operators).where(operators.c.key == key, operators.c.revoked_at.is_(None)).values(revoked_at=now)
     )
@@ -56,8 +66,9 @@ def revoke_operator(connection: Connection, key: int, now: int) -> None:
 
 
 def rotate_operator(connection: Connection, key: int) -> str:
-    """A new token for an operator; the old one is void. A revoked operator is let in again."""
-    _operator(connection, key)
+    """A new token for an operator; the old one is void for ever. A revoked operator is let in again."""
+    found = _locked(connection, key)
+    connection.execute(insert(replaced_tokens).values(token_hash=found.token_hash))
     token = new_token()
     connection.execute(
         update(operators).where(operators.c.key == key).values(token_hash=token_hash(token), revoked_at=None)
@@ -71,8 +82,8 @@ def _end_sessions(connection: Connection, key: int) -> None:
     connection.execute(delete(sessions).where(sessions.c.operator_key == key))
 
 
-def _operator(connection: Connection, key: int) -> Row[Any]:
-    found = connection.execute(select(operators).where(operators.c.key == key)).one_or_none()
+def _locked(connection: Connection, key: int) -> Row[Any]:
+    found = connection.execute(select(operators).where(operators.c.key == key).with_for_update()).one_or_none()
     if found is None:
         raise Problem("not_found", f"operator {key}: there is no such operator")
     return found

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, participant_token, same_hash, token_hash
+from sottovoce.server.storage.engine import mark_erased
 from sottovoce.server.storage.invitations import invitation_with
 from sottovoce.server.storage.tables import campaigns, invitations, participants, readings, reports, tasks
 
@@ -34,15 +35,24 @@ def enrol(connection: Connection, invitation: str, enrolment_key: str | None, no
         return campaign.id, token
     if campaign.deadline is not None and campaign.deadline <= now:
         raise Problem("deadline_passed", f"campaign {campaign.id!r}: its deadline has passed")
-    if campaign.state != "open":
-        raise Problem("campaign_not_open", f"campaign {campaign.id!r}: it is {campaign.state}")
+    # Locked, so that nobody joins once another process has closed the campaign.
+    state = connection.scalar(
+        select(campaigns.c.state).where(campaigns.c.key == campaign.key).with_for_update(read=True)
+    )
+    if state != "open":
+        raise Problem("campaign_not_open", f"campaign {campaign.id!r}: it is {state}")
     spent = connection.execute(
         update(invitations)
-        .where(invitations.c.key == found.key, invitations.c.spent_by.is_(None))
+        .where(
+            invitations.c.key == found.key,
+            invitations.c.token_hash == found.token_hash,
+            invitations.c.spent_by.is_(None),
+            invitations.c.revoked_at.is_(None),
+        )
         .values(spent_by=mark)
     )
-    if spent.rowcount != 1:  # another process was faster
-        raise Problem("unavailable", f"invitation {found.key}: it is being used at this moment", retry_after=1)
+    if spent.rowcount != 1:  # another process spent, revoked or renewed it at this moment, and it is judged anew
+        return enrol(connection, invitation, enrolment_key, now)
     connection.execute(
         insert(participants).values(campaign_key=campaign.key, token_hash=token_hash(token), label=secrets.token_hex(8))
     )
@@ -50,8 +60,8 @@ def enrol(connection: Connection, invitation: str, enrolment_key: str | None, no
 
 
 def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> None:
-    """Erase a participant's readings. The ids of his reports stay, so that none of them can come in again."""
-    participant = _participant(connection, campaign_id, token)
+    """Erase a participant's readings. The ids of their reports stay, so that none of them can come in again."""
+    participant = participant_of(connection, campaign_id, token, locked=True)
     if participant.withdrawn_at is not None:
         return
     of_participant = (
@@ -68,6 +78,7 @@ def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> 
         update(reports).where(reports.c.participant_key == participant.key).values(content_hash=None, readings=0)
     )
     connection.execute(update(participants).where(participants.c.key == participant.key).values(withdrawn_at=now))
+    mark_erased(connection)
     if places:
         connection.execute(
             update(tasks)
@@ -85,13 +96,17 @@ def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> 
         )
 
 
-def _participant(connection: Connection, campaign_id: str, token: str) -> Row[Any]:
+def participant_of(connection: Connection, campaign_id: str, token: str, *, locked: bool = False) -> Row[Any]:
+    """The participant of a campaign who has this token; locked, none of their reports is stored or erased meanwhile."""
     wanted = token_hash(token)
-    found = connection.execute(
+    query = (
         select(participants, campaigns.c.id.label("campaign_id"))
         .join(campaigns, campaigns.c.key == participants.c.campaign_key)
         .where(participants.c.token_hash == wanted)
-    ).one_or_none()
+    )
+    if locked:
+        query = query.with_for_update(of=participants, key_share=True)
+    found = connection.execute(query).one_or_none()
     if found is None or not same_hash(found.token_hash, wanted):
         raise Problem("unauthorised", "the token: it is no participant's")
     if found.campaign_id != campaign_id:

@@ -1,6 +1,6 @@
 """Storing reports: many at once, each judged on its own."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +15,8 @@ from sottovoce.server.storage.tables import campaigns, participants, readings, r
 from sottovoce.server.wire import Contents
 
 _CAMPAIGNS_KEPT = 64  # manifests kept parsed; an open one never changes
-_REPORT = ("campaign_key", "report_id", "participant_key", "content_hash", "received_at", "readings")
-_READING = ("campaign_key", "participant_key", "place", "value")
+_REPORT = ("campaign_key", "report_id", "participant_key", "content_hash", "received_at", "readings", "cohort")
+_READING = ("campaign_key", "participant_key", "place", "value", "cohort")
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,6 +35,10 @@ class Receipt:
     new: bool
     readings: int
     over_quota: tuple[str, ...] = ()  # tasks that had all they need; their readings were not stored
+
+
+class Overtaken(Exception):
+    """Another process changed what was judged, before it could be stored: to be judged anew."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -88,24 +92,30 @@ class _Batch:
         self._connection = connection
         self._now = now
         self._store = store
-        columns = (campaigns.c.key, campaigns.c.id, campaigns.c.state, campaigns.c.deadline, campaigns.c.manifest)
-        self._campaign_of = {
+        # Locked, whichever process they come to: two reports of one participant are judged one after the other, and
+        # each sees what the other one stored. In the order of their keys, so that batches never wait in a circle.
+        self._participant_of = {
+            row.token_hash: row
+            for row in connection.execute(
+                select(participants)
+                .where(participants.c.token_hash.in_({one.token_hash for one in submissions}))
+                .order_by(participants.c.key)
+                .with_for_update(key_share=True)
+            )
+        }
+        columns = [campaigns.c[name] for name in ("key", "id", "state", "deadline", "manifest", "cohort")]
+        self._campaign_of: dict[str, Any] = {
             row.id: row
             for row in connection.execute(
                 select(*columns).where(campaigns.c.id.in_({submission.campaign_id for submission in submissions}))
             )
         }
-        self._participant_of = {
-            row.token_hash: row
-            for row in connection.execute(
-                select(participants).where(participants.c.token_hash.in_({one.token_hash for one in submissions}))
-            )
-        }
         self._known = self._find_known(submissions)
         self._answered = self._find_answered()
-        self._taken: dict[int, dict[int, int]] = {}  # readings of tasks with a quota, by campaign and place
+        self._taken = self._lock_quotas()
+        self._filled: set[tuple[int, int]] = set()  # tasks with a quota that get readings from this batch
         self._reports: list[tuple[Any, ...]] = []
-        self._readings: list[tuple[int, int, int, int]] = []
+        self._readings: list[tuple[int, int, int, int, int]] = []
 
     def _find_known(self, submissions: Iterable[Submission]) -> dict[tuple[int, str], tuple[int, str | None, int]]:
         """Sender, content hash and number of readings of reports that were stored under the ids of this batch."""
@@ -129,6 +139,28 @@ class _Batch:
         for participant, place in self._connection.execute(found):
             answered[participant].add(place)
         return answered
+
+    def _lock_quotas(self) -> dict[int, dict[int, int]]:
+        """Readings that tasks with a quota have, by campaign and place; locked until they are counted anew."""
+        senders = {row.campaign_key for row in self._participant_of.values()}
+        limited = [
+            campaign.key
+            for campaign in self._campaign_of.values()
+            if campaign.state == "open"
+            and campaign.key in senders
+            and self._store.terms(self._connection, campaign).quotas
+        ]
+        taken: dict[int, dict[int, int]] = {key: {} for key in limited}
+        if limited:
+            rows = self._connection.execute(
+                select(tasks.c.campaign_key, tasks.c.place, tasks.c.taken)
+                .where(tasks.c.campaign_key.in_(limited), tasks.c.quota.is_not(None))
+                .order_by(tasks.c.campaign_key, tasks.c.place)
+                .with_for_update(key_share=True)
+            )
+            for campaign_key, place, count in rows:
+                taken[campaign_key][place] = count
+        return taken
 
     def take(self, submission: Submission) -> Receipt:
         """Accept a report, or raise the problem with it."""
@@ -162,15 +194,15 @@ class _Batch:
         if len(full) == len(places):
             raise Problem("quota_reached", f"task {report.tasks[0]!r}: it has as many readings as it needs")
 
-        campaign_key, participant_key = campaign.key, participant.key
+        campaign_key, participant_key, cohort = campaign.key, participant.key, campaign.cohort + 1
         added = [
-            (campaign_key, participant_key, place, value)
+            (campaign_key, participant_key, place, value, cohort)
             for place, value in zip(places, report.values, strict=True)
             if place not in full
         ]
         self._readings += added
         self._reports.append(
-            (campaign_key, report.report_id, participant_key, report.content_hash, self._now, len(added))
+            (campaign_key, report.report_id, participant_key, report.content_hash, self._now, len(added), cohort)
         )
         # Later reports of the same batch are judged as if this one were stored already.
         self._known[campaign_key, report.report_id] = (participant_key, report.content_hash, len(added))
@@ -178,6 +210,7 @@ class _Batch:
         answered |= taken
         for place in taken & terms.quotas.keys():
             self._taken[campaign_key][place] += 1
+            self._filled.add((campaign_key, place))
         return Receipt(True, len(added), tuple(terms.manifest.tasks[place].id for place in sorted(full)))
 
     def _sender(self, submission: Submission) -> tuple[Any, Any]:
@@ -201,37 +234,33 @@ class _Batch:
         """Those of the tasks that have all they need."""
         if not terms.quotas:
             return set()
-        if campaign_key not in self._taken:
-            rows = self._connection.execute(
-                select(tasks.c.place, tasks.c.taken)
-                .where(tasks.c.campaign_key == campaign_key, tasks.c.quota.is_not(None))
-                .with_for_update()
-            )
-            self._taken[campaign_key] = {place: taken for place, taken in rows}  # noqa: C416
         taken = self._taken[campaign_key]
         return {place for place in places if place in terms.quotas and taken[place] >= terms.quotas[place]}
 
     def write(self) -> None:
         insert_rows(self._connection, reports, _REPORT, self._reports)
         insert_rows(self._connection, readings, _READING, self._readings)
-        by_campaign: dict[int, int] = {}
-        for row in self._reports:
-            by_campaign[row[0]] = by_campaign.get(row[0], 0) + 1
-        for key, count in by_campaign.items():
+        for key, place in sorted(self._filled):
             self._connection.execute(
+                update(tasks)
+                .where(tasks.c.campaign_key == key, tasks.c.place == place)
+                .values(taken=self._taken[key][place])
+            )
+        added = Counter((row[0], row[-1]) for row in self._reports)
+        # Last, as all reports of a campaign meet in this row. Whoever closes it, or ends its cohort, waits for this
+        # transaction; afterwards nothing is added to what was closed or ended.
+        for (key, cohort), count in sorted(added.items()):
+            counted = self._connection.execute(
                 update(campaigns)
-                .where(campaigns.c.key == key)
+                .where(campaigns.c.key == key, campaigns.c.state == "open", campaigns.c.cohort == cohort - 1)
                 .values(
                     reports=campaigns.c.reports + count,
                     changes=campaigns.c.changes + count,
                     changed_at=self._now,
                 )
             )
-        for key, taken in self._taken.items():
-            for place, count in taken.items():
-                self._connection.execute(
-                    update(tasks).where(tasks.c.campaign_key == key, tasks.c.place == place).values(taken=count)
-                )
+            if counted.rowcount != 1:
+                raise Overtaken(f"campaign {key} was closed, or its cohort {cohort} ended")
 
 
 def _replay(report: Contents, participant_key: int, known: tuple[int, str | None, int]) -> Receipt:

@@ -1,11 +1,21 @@
 """Results, version by version, and which campaigns are due for new ones."""
 
+from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, or_, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.storage.tables import campaigns, results
+
+# Of ten thousand tasks one version is over a megabyte, and there may be one for every few reports. So the newest is
+# kept and, of the earlier ones, as many as fit into this together with it: of a small campaign practically all.
+MOST_BYTES = 4 << 20
+_CONSIDERED = and_(
+    campaigns.c.computed >= campaigns.c.changes,
+    or_(campaigns.c.state != "closed", func.coalesce(campaigns.c.computed_at, 0) > campaigns.c.closed_at),
+)
+COMPLETE = and_(_CONSIDERED, campaigns.c.published >= campaigns.c.step)
 
 
 def newest_results(connection: Connection, campaign_key: int) -> Row[Any]:
@@ -20,18 +30,22 @@ def results_version(connection: Connection, campaign_key: int, version: int) -> 
         select(results).where(results.c.campaign_key == campaign_key, results.c.version == version)
     ).one_or_none()
     if found is None:
-        raise Problem("not_found", f"version {version}: there is no such version of the results")
+        raise Problem("not_found", f"version {version}: there is no such version of the results, or it was not kept")
     return found
 
 
 def list_versions(connection: Connection, campaign_key: int) -> list[Row[Any]]:
-    """All versions without their content, the newest first."""
+    """The versions that are kept, without their content, the newest first."""
     return list(connection.execute(_versions(campaign_key)))
 
 
 def newest_versions(connection: Connection, campaign_key: int, first: int, most: int) -> list[Row[Any]]:
     """So many versions after the first few, the newest first, without their content."""
     return list(connection.execute(_versions(campaign_key).offset(first).limit(most)))
+
+
+def count_versions(connection: Connection, campaign_key: int) -> int:
+    return connection.scalar(select(func.count()).where(results.c.campaign_key == campaign_key)) or 0
 
 
 def _versions(campaign_key: int) -> Select[Any]:
@@ -56,18 +70,42 @@ def add_results(
             campaign_key=campaign_key, version=version, method=method, reports=reports, as_of=as_of, content=content
         )
     )
+    sizes = connection.execute(
+        select(results.c.version, func.length(results.c.content))
+        .where(results.c.campaign_key == campaign_key)
+        .order_by(results.c.version.desc())
+    ).all()
+    totals = accumulate(size for _, size in sizes)
+    too_much = [old for (old, _), total in zip(sizes, totals, strict=True) if total > MOST_BYTES and old != version]
+    if too_much:
+        connection.execute(
+            delete(results).where(results.c.campaign_key == campaign_key, results.c.version <= too_much[0])
+        )
 
 
-def mark_computed(connection: Connection, campaign_key: int, changes: int) -> None:
-    """The newest results include so many changes."""
-    connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(computed=changes))
+def mark_published(connection: Connection, campaign_key: int, step: int) -> None:
+    """The newest results are those of this step; nothing stands in their way."""
+    connection.execute(
+        update(campaigns).where(campaigns.c.key == campaign_key).values(published=step, trouble=None, trouble_at=None)
+    )
+
+
+def mark_trouble(connection: Connection, campaign_key: int, trouble: str, now: int) -> None:
+    """Why results could not be computed; since when stays as it is until they can."""
+    connection.execute(
+        update(campaigns)
+        .where(campaigns.c.key == campaign_key)
+        .values(trouble=trouble, trouble_at=func.coalesce(campaigns.c.trouble_at, now))
+    )
 
 
 def outdated_campaigns(connection: Connection) -> list[Row[Any]]:
-    """Campaigns with changes that no results include yet."""
-    columns = (campaigns.c.key, campaigns.c.changes, campaigns.c.computed, campaigns.c.changed_at)
+    """Campaigns with a step to publish, or with changes that are ``waiting`` to be considered for one."""
+    columns = [campaigns.c[name] for name in ("key", "state", "changes", "computed", "changed_at")]
     return list(
         connection.execute(
-            select(*columns).where(campaigns.c.state != "draft", campaigns.c.changes > campaigns.c.computed)
+            select(*columns, (~_CONSIDERED).label("waiting")).where(
+                campaigns.c.state != "draft", campaigns.c.erasing_at.is_(None), ~COMPLETE
+            )
         )
     )

@@ -1,21 +1,27 @@
 """Erasing the readings of campaigns that closed long ago. Results and the ids of reports stay."""
 
-from sqlalchemy import Connection, delete, select, update
+from typing import Any
 
+from sqlalchemy import Connection, Row, delete, select, update
+
+from sottovoce.server.storage.engine import mark_erased
+from sottovoce.server.storage.results import COMPLETE
 from sottovoce.server.storage.tables import campaigns, participants, readings, reports
 
 _PARTICIPANTS_AT_ONCE = 500  # small steps: reports of other campaigns are stored in between
 
 
-def erasable_campaigns(connection: Connection, closed_before: int) -> list[int]:
-    """Closed long enough, not erased yet, and with results that include everything."""
-    found = select(campaigns.c.key).where(
-        campaigns.c.state == "closed",
-        campaigns.c.closed_at <= closed_before,
-        campaigns.c.erased_at.is_(None),
-        campaigns.c.computed == campaigns.c.changes,
+def erasable_campaigns(connection: Connection, closed_before: int) -> list[Row[Any]]:
+    """Closed long enough and not erased yet, with ``step`` and whether the last results are ``complete``."""
+    found = select(campaigns.c.key, campaigns.c.step, campaigns.c.erasing_at, COMPLETE.label("complete")).where(
+        campaigns.c.state == "closed", campaigns.c.closed_at <= closed_before, campaigns.c.erased_at.is_(None)
     )
-    return list(connection.scalars(found))
+    return list(connection.execute(found))
+
+
+def begin_erasing(connection: Connection, campaign_key: int, now: int) -> None:
+    """From now on no results are computed: they would be made from what happens to be left."""
+    connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(erasing_at=now))
 
 
 def erase_some(connection: Connection, campaign_key: int, now: int) -> bool:
@@ -29,7 +35,9 @@ def erase_some(connection: Connection, campaign_key: int, now: int) -> bool:
                 .where(reports.c.participant_key == participants.c.key, reports.c.content_hash.is_not(None))
                 .exists()
             )
+            .order_by(participants.c.key)
             .limit(_PARTICIPANTS_AT_ONCE)
+            .with_for_update(key_share=True)  # whoever withdraws at this moment does so before or after
         )
     )
     if not some:
@@ -39,4 +47,5 @@ def erase_some(connection: Connection, campaign_key: int, now: int) -> bool:
         delete(readings).where(readings.c.campaign_key == campaign_key, readings.c.participant_key.in_(some))
     )
     connection.execute(update(reports).where(reports.c.participant_key.in_(some)).values(content_hash=None))
+    mark_erased(connection)
     return False

@@ -12,7 +12,7 @@ from sottovoce.server.storage.tables import operators, sessions
 
 def start_session(connection: Connection, operator_token: str, now: int, milliseconds: int) -> str:
     """The secret of a new session, for whoever has an operator's token. Sessions that are over go at this occasion."""
-    operator = operator_with(connection, operator_token)
+    operator = operator_with(connection, operator_token, lock=True)
     connection.execute(delete(sessions).where(sessions.c.expires_at <= now))
     token = new_token()
     connection.execute(

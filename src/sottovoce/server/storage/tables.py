@@ -19,6 +19,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
+    text,
 )
 
 # SQLite gives out its own row number only for the type INTEGER.
@@ -43,6 +45,13 @@ operators = Table(
     Column("administrator", Boolean, nullable=False, comment="may add, list and revoke operators"),
     Column("created_at", BigInteger, nullable=False, comment="when the operator was added"),
     Column("revoked_at", BigInteger, comment="when the token ceased to be valid; null while it is"),
+)
+
+# A token may still stand in the server's environment after it was replaced; the next start must not let it in again.
+replaced_tokens = Table(
+    "replaced_tokens",
+    metadata,
+    Column("token_hash", String(64), primary_key=True, comment="SHA-256 of a token that was an operator's before"),
 )
 
 sessions = Table(
@@ -72,10 +81,21 @@ campaigns = Table(
     Column("closed_at", BigInteger, comment="when the campaign closed, or its deadline passed"),
     Column("deadline", BigInteger, comment="when the campaign closes by itself; null for never"),
     Column("erased_at", BigInteger, comment="when the readings were erased after the retention time"),
+    Column("erasing_at", BigInteger, comment="when erasing began; from then on no results are computed"),
     Column("reports", BigInteger, nullable=False, server_default="0", comment="reports stored and not withdrawn"),
-    Column("changes", BigInteger, nullable=False, comment="grows with everything that can change the results"),
+    Column("changes", BigInteger, nullable=False, comment="grows with every report and withdrawal"),
     Column("changed_at", BigInteger, nullable=False, comment="when changes last grew"),
-    Column("computed", BigInteger, nullable=False, comment="the number of changes that the newest results include"),
+    Column("computed", BigInteger, nullable=False, comment="the number of changes that were considered for a step"),
+    Column("computed_at", BigInteger, comment="when they were considered"),
+    Column("cohort", BigInteger, nullable=False, server_default="0", comment="the last cohort that is complete"),
+    Column("step", BigInteger, nullable=False, server_default="0", comment="grows when results are due to change"),
+    Column("published", BigInteger, nullable=False, server_default="0", comment="the step that was computed last"),
+    Column("shown_reports", BigInteger, nullable=False, server_default="0", comment="reports as of the last step"),
+    Column(
+        "shown_withdrawn", BigInteger, nullable=False, server_default="0", comment="withdrawals as of their last step"
+    ),
+    Column("trouble", String(100), comment="why the newest results could not be published; null if they were"),
+    Column("trouble_at", BigInteger, comment="since when"),
     CheckConstraint("state IN ('draft', 'open', 'closed')", name="state"),
     CheckConstraint("state = 'draft' OR manifest_sha256 IS NOT NULL", name="frozen"),
     Index(None, "operator_key"),
@@ -105,8 +125,17 @@ invitations = Table(
     Column("created_at", BigInteger, nullable=False, comment="when it was made, or its token last replaced"),
     Column("revoked_at", BigInteger, comment="when its operator took it back; null if he did not"),
     Column("spent_by", String(64), comment="SHA-256 over the enrolment key that spent it; null while unspent"),
+    Column(
+        "shown_spent", Boolean, nullable=False, server_default=false(),
+        comment="whether its operator is shown that it is spent",
+    ),
     Index(None, "campaign_key"),
-)
+    Index(
+        "ix_invitations_spent_unseen", "campaign_key",
+        sqlite_where=text("spent_by IS NOT NULL AND NOT shown_spent"),
+        postgresql_where=text("spent_by IS NOT NULL AND NOT shown_spent"),
+    ),
+)  # fmt: skip
 
 participants = Table(
     "participants",
@@ -114,7 +143,7 @@ participants = Table(
     Column("key", Key, primary_key=True, comment="number of the participant inside this database"),
     Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="the one campaign he is in"),
     Column("token_hash", String(64), nullable=False, unique=True, comment="SHA-256 of the participant's token"),
-    Column("label", String(16), nullable=False, comment="random name under which his claims are exported"),
+    Column("label", String(16), nullable=False, comment="random secret from which names in exports are made"),
     Column("withdrawn_at", BigInteger, comment="when he withdrew and his readings were erased; null if he did not"),
     UniqueConstraint("campaign_key", "label"),
 )
@@ -132,8 +161,10 @@ reports = Table(
     ),
     Column("received_at", BigInteger, nullable=False, comment="when it was stored"),
     Column("readings", Integer, nullable=False, comment="how many of its readings were stored"),
+    Column("cohort", BigInteger, nullable=False, server_default="1", comment="those who reported in the same period"),
     PrimaryKeyConstraint("campaign_key", "report_id"),
     Index(None, "participant_key"),
+    Index(None, "campaign_key", "cohort"),
 )
 
 # The primary key is also the order on disk (SQLite): the readings of a participant lie together, so do a campaign's.
@@ -144,9 +175,23 @@ readings = Table(
     Column("participant_key", Key, ForeignKey("participants.key"), nullable=False, comment="whose reading it is"),
     Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
     Column("value", BigInteger, nullable=False, comment="the noisy reading, in steps of the task's grid"),
+    Column("cohort", BigInteger, nullable=False, server_default="1", comment="the cohort of its report"),
     PrimaryKeyConstraint("campaign_key", "participant_key", "place"),
     ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
     sqlite_with_rowid=False,
+)
+
+# What a task's figures rest on: cohorts up to the last one listed for it, whole. A withdrawn reading is gone from the
+# table above at once, and from these counts with the task's next step.
+included = Table(
+    "included",
+    metadata,
+    Column("campaign_key", Key, nullable=False, comment="campaign"),
+    Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
+    Column("cohort", BigInteger, nullable=False, comment="the cohort with which these claims became part of results"),
+    Column("claims", BigInteger, nullable=False, comment="how many of them the newest results rest on"),
+    PrimaryKeyConstraint("campaign_key", "place", "cohort"),
+    ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
 )
 
 results = Table(

@@ -1,8 +1,11 @@
 """The one writer: gathers what is to be stored, commits it together, and only then says that it is stored.
 
 A commit that is safe on the disk costs milliseconds, whatever it holds. So reports that arrive within a few of them
-share one (group commit). All other writes go the same way, each in a savepoint of its own: with one writer, nothing
-waits for a lock, and what is judged in a transaction is still true when it commits.
+share one (group commit). All other writes go the same way, each in a savepoint of its own.
+
+On SQLite there is no other writer. On PostgreSQL there may be other processes: rows are locked before they are judged,
+so that what is judged in a transaction is still true when it commits, and a transaction that another process got in the
+way of is done again.
 
 Gathering happens on the event loop and committing in a thread, one batch at a time. Handing over single reports would
 wake the thread for each, and two threads that wake each other spend their time on the interpreter's lock.
@@ -10,10 +13,11 @@ wake the thread for each, and two threads that wake each other spend their time 
 
 import asyncio
 import logging
+import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -24,9 +28,14 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import Clock
 from sottovoce.server.metrics import Metrics
-from sottovoce.server.storage.reports import Receipt, ReportStore, Submission
+from sottovoce.server.storage.engine import empty_log, take_erased
+from sottovoce.server.storage.reports import Overtaken, Receipt, ReportStore, Submission
 
 T = TypeVar("T")
+# PostgreSQL's serialization failure, deadlock, and rows that are there, or gone, since they were looked for.
+_CONFLICTS = ("40001", "40P01", "23505", "23503")
+_PAUSES = (0.0, 0.01, 0.05, 0.2, 0.5)  # seconds before the next attempt
+_LOG_SECONDS = 1.0  # until the log is tried again that could not be emptied
 log = logging.getLogger("sottovoce.server.writer")
 
 
@@ -69,6 +78,7 @@ class Writer:
         self._due = False  # the first of those waiting has waited long enough
         self._busy = False
         self._open = False
+        self._log_is_clean = False  # a server that was killed may have left what it had erased
         self._batches: SimpleQueue[list[_Item] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="writer")
         metrics.queue_depth.set_function(lambda: len(self._waiting))
@@ -157,26 +167,55 @@ class Writer:
                 item.answer.set_result(outcome)
 
     def _work(self) -> None:
-        while (batch := self._batches.get()) is not None:
-            self._loop.call_soon_threadsafe(self._tell, self._commit(batch))
+        while True:
+            try:
+                batch = self._batches.get(timeout=None if self._log_is_clean else _LOG_SECONDS)
+            except Empty:
+                self._log_is_clean = empty_log(self._engine)
+                continue
+            if batch is None:
+                return
+            outcomes = self._commit(batch)
+            if not self._log_is_clean:
+                self._log_is_clean = empty_log(self._engine)
+            self._loop.call_soon_threadsafe(self._tell, outcomes)
 
     def _commit(self, batch: Sequence[_Item]) -> _Outcomes:
         """Each with its outcome: what to answer, or an exception."""
-        try:
-            started = time.perf_counter()
-            with self._engine.begin() as connection:
-                outcomes = self._apply(connection, batch)
-            self._metrics.batch_reports.observe(sum(isinstance(item, _Report) for item in batch))
-            self._metrics.commit_seconds.observe(time.perf_counter() - started)
-            return outcomes
-        except Exception as failure:
-            outage = as_problem(failure)
-            if outage is not None or len(batch) == 1:
-                log.error("nothing stored", extra={"items": len(batch)}, exc_info=True)
-                return [(item, as_problem(failure) or Problem("internal")) for item in batch]
-            # One of them is at fault, or another process was faster: each alone, so that the others do not suffer.
-            log.warning("batch divided", extra={"kind": type(failure).__name__, "items": len(batch)})
-            return [outcome for item in batch for outcome in self._commit([item])]
+        reports = [item for item in batch if isinstance(item, _Report)]
+        actions = [item for item in batch if isinstance(item, _Action)]
+        # In two transactions: reports lock their senders and then their campaign. If the locks of actions came after
+        # these, two processes could wait for each other.
+        return [outcome for some in (reports, actions) if some for outcome in self._commit_together(some)]
+
+    def _commit_together(self, batch: Sequence[_Item]) -> _Outcomes:
+        for pause in _PAUSES:
+            try:
+                return self._transact(batch)
+            except Exception as found:
+                failure = found
+                if not _is_conflict(found):
+                    break
+                log.info("another process was faster", extra={"kind": type(found).__name__, "items": len(batch)})
+                time.sleep(pause * random.uniform(0.5, 1))
+        outage = as_problem(failure)
+        if outage is not None or len(batch) == 1:
+            log.error("nothing stored", extra={"items": len(batch)}, exc_info=failure)
+            return [(item, outage or Problem("internal")) for item in batch]
+        # One of them is at fault: each on its own, so that the others do not suffer.
+        log.warning("batch divided", extra={"kind": type(failure).__name__, "items": len(batch)})
+        return [outcome for item in batch for outcome in self._commit_together([item])]
+
+    def _transact(self, batch: Sequence[_Item]) -> _Outcomes:
+        started = time.perf_counter()
+        with self._engine.begin() as connection:
+            outcomes = self._apply(connection, batch)
+            erased = take_erased(connection)
+        if erased:
+            self._log_is_clean = False
+        self._metrics.batch_reports.observe(sum(isinstance(item, _Report) for item in batch))
+        self._metrics.commit_seconds.observe(time.perf_counter() - started)
+        return outcomes
 
     def _apply(self, connection: Connection, batch: Sequence[_Item]) -> _Outcomes:
         reports = [item for item in batch if isinstance(item, _Report)]
@@ -192,6 +231,13 @@ class Writer:
         return outcomes
 
 
+def _is_conflict(failure: Exception) -> bool:
+    """Whether another process changed the same rows at the same moment; a second attempt sees what it did."""
+    return isinstance(failure, Overtaken) or (
+        isinstance(failure, DBAPIError) and getattr(failure.orig, "sqlstate", None) in _CONFLICTS
+    )
+
+
 def as_problem(failure: Exception) -> Problem | None:
     """A failure of the database itself, as callers are told; None if it is about what they sent."""
     if isinstance(failure, DBAPIError) and not isinstance(failure, IntegrityError):
@@ -199,6 +245,8 @@ def as_problem(failure: Exception) -> Problem | None:
         # PostgreSQL's class 53100; SQLite's SQLITE_FULL, and its I/O error at a limit of the file's size.
         if getattr(failure.orig, "sqlstate", "") == "53100" or "disk is full" in words or "disk i/o" in words:
             return Problem("storage_full", "the database has no room left", retry_after=60)
+        if _is_conflict(failure):
+            return Problem("unavailable", "other servers were changing the same; send it again", retry_after=1)
     lost = isinstance(failure, DBAPIError) and failure.connection_invalidated
     if lost or isinstance(failure, OperationalError | InterfaceError | PoolTimeout):
         return Problem("unavailable", "the database cannot be reached", retry_after=5)

@@ -6,7 +6,7 @@ const laws = form.dataset.laws.split(" ").filter(Boolean);
 const field = (name) => form.elements[name];
 const number = (name) => Number(String(field(name).value).replace(",", "."));
 let epsilons = [];
-let errors = {}; // by law, for one participant
+let errors = {}; // by law, for one participant; null where the law cannot keep the promise
 let plot = null;
 let asked = "";
 
@@ -82,16 +82,17 @@ const DASHES = { fresh: [], gaussian: [8, 4], floored: [2, 4], shared: [10, 4, 2
 
 function data() {
   const crowd = Math.sqrt(Math.max(1, number("participants") || 1));
-  return [epsilons, ...laws.map((law) => errors[law]?.map((error) => error / crowd) ?? epsilons.map(() => null))];
+  return [epsilons, ...laws.map((law) => errors[law]?.map((error) => error && error / crowd) ?? epsilons.map(() => null))];
 }
 
 /** Height on a line at a promise between two that were computed; both scales are logarithmic. */
 function errorAt(law, epsilon) {
   const line = data()[laws.indexOf(law) + 1];
-  if (!line || line[0] === null || !(epsilon > 0)) return null;
+  if (!line || !(epsilon > 0)) return null;
   const x = epsilons.map(Math.log);
   const at = Math.min(Math.max(Math.log(epsilon), x[0]), x.at(-1));
   const next = Math.max(1, x.findIndex((entry) => entry >= at));
+  if (!line[next - 1] || !line[next]) return null; // not drawn yet, or no such noise keeps the promise
   const share = (at - x[next - 1]) / (x[next] - x[next - 1]);
   return Math.exp(Math.log(line[next - 1]) * (1 - share) + Math.log(line[next]) * share);
 }

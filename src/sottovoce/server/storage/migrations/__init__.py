@@ -9,22 +9,19 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine
 
 from sottovoce.errors import BadParameter
-
-# One server at a time brings a PostgreSQL database up to date; the number is the key of its lock.
-_LOCK = 7_358_061
+from sottovoce.server.storage.engine import lock_start_up
 
 
 def migrate(engine: Engine, revision: str = "head") -> None:
     """Bring the database up to date; do nothing if it is."""
     with engine.execution_options(write=True).begin() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        lock_start_up(connection)
         found = MigrationContext.configure(connection).get_current_revision()
         known = {script.revision for script in _scripts().walk_revisions()}
         if found is not None and found not in known:
             raise BadParameter(
-                f"database revision {found!r}: this version of the program knows it not; run the newer version that "
-                "made it, or restore an older backup"
+                f"database revision {found!r}: this version of the program does not recognise it; run the newer "
+                "version that made it, or restore an older backup"
             )
         config = _config()
         config.attributes["connection"] = connection

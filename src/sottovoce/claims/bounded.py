@@ -1,0 +1,218 @@
+"""Parquet from somebody else, read within a budget: what a file unpacks to is added up before any of it is unpacked.
+
+Parquet can hold much in little. A name of a megabyte that a million rows repeat is stored once and compressed, and
+what the footer says about sizes need not be true. So the headers of the pages themselves are read, which Arrow holds to
+what they say; text stays a dictionary, in which a repeated name takes four bytes; and pages in encodings that grow
+while they are decoded are refused. Only the columns asked for are looked at.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
+from sottovoce.claims.reading import require
+from sottovoce.errors import SottovoceError, UnreadableFile
+
+_LONGEST_FOOTER_TEXT = 1 << 20
+_MOST_FOOTER_ENTRIES = 10_000  # columns, row groups and the like
+_DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)  # kinds of pages
+_ENCODING_FIELD = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_V2: (8, 4)}
+# Plain, dictionaries and run lengths of numbers; not the DELTA encodings, of which a page can decode to any size.
+_ENCODINGS = {0, 2, 3, 8, 9}
+_WIDEST_VALUE = 256  # bits; text apart
+_LONGEST_TEXT = 10_000  # bytes of a name, which stands on a page more than once
+
+
+class TooMuch(SottovoceError):
+    """A file that a server should not be kept busy with."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be taken in."""
+
+    rows: int
+    unpacked: int  # bytes
+
+    def check_rows(self, name: str, rows: int) -> None:
+        if rows > self.rows:
+            raise TooMuch(
+                f"{name}: {rows:,} claims: at most {self.rows:,} are taken here; "
+                "run the command instead, which takes any number"
+            )
+
+
+def read_parquet(content: bytes, name: str, wanted: Sequence[str], optional: Sequence[str], budget: Budget) -> pa.Table:
+    """The columns of a file that are wanted, and the optional ones that it has."""
+    try:
+        file = _open(content)
+        about, present = file.metadata, file.schema_arrow.names
+        groups = [about.row_group(place) for place in range(about.num_row_groups)]
+        if min([about.num_rows, *(group.num_rows for group in groups)]) < 0:
+            raise pa.ArrowInvalid("it says that it has fewer than no rows")
+        budget.check_rows(name, max(about.num_rows, sum(group.num_rows for group in groups)))
+        require(wanted, present, name)
+        taken = [column for column in present if column in (*wanted, *optional)]
+        leaves = [about.schema.column(place) for place in range(about.num_columns)]
+        # Arrow takes a name with a point in it for the way to a part of a column, too.
+        places = [
+            place
+            for place, leaf in enumerate(leaves)
+            if any(leaf.path == column or leaf.path.startswith(f"{column}.") for column in taken)
+        ]
+        text = [leaves[place].path for place in places if leaves[place].physical_type == "BYTE_ARRAY"]
+        file = _open(content, read_dictionary=text)
+        for column in taken:
+            _check_kind(name, file.schema_arrow.field(present.index(column)))
+        chunks = [group.column(place) for group in groups for place in places]
+        unpacked = sum(_unpacked(content, chunk, name) for chunk in chunks)
+        if unpacked > budget.unpacked:
+            raise TooMuch(
+                f"{name}: {unpacked:,} bytes when unpacked: at most {budget.unpacked:,} are taken here; "
+                "run the command instead"
+            )
+        table = file.read(columns=taken, use_threads=False)
+        budget.check_rows(name, table.num_rows)
+        table.validate(full=True)  # such as text that is not UTF-8
+        _check_texts(name, table)
+        return table
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, SottovoceError):
+            raise
+        raise UnreadableFile(
+            f"{name}: it could not be read as Parquet ({error}); check that its name ends as its content "
+            "does and that the file is whole"
+        ) from None
+
+
+def _open(content: bytes, **options: Any) -> pa.parquet.ParquetFile:
+    return pa.parquet.ParquetFile(
+        io.BytesIO(content),
+        thrift_string_size_limit=_LONGEST_FOOTER_TEXT,
+        thrift_container_size_limit=_MOST_FOOTER_ENTRIES,
+        **options,
+    )
+
+
+def _check_kind(name: str, column: pa.Field) -> None:
+    kind = column.type
+    if pa.types.is_dictionary(kind) or (pa.types.is_primitive(kind) and kind.bit_width <= _WIDEST_VALUE):
+        return
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return
+    raise UnreadableFile(f"{name}: column {column.name!r} holds {kind}: it must hold text or numbers; write it as such")
+
+
+def _check_texts(name: str, table: pa.Table) -> None:
+    for column in table.column_names:
+        for chunk in table[column].chunks if pa.types.is_dictionary(table[column].type) else ():
+            longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
+            if longest > _LONGEST_TEXT:
+                raise TooMuch(
+                    f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are taken "
+                    "here; run the command instead"
+                )
+
+
+def _unpacked(content: bytes, chunk: Any, name: str) -> int:
+    """What the pages of a column say that they unpack to."""
+    total = 0
+    for page, size in _pages(content, chunk):
+        kind, unpacked = page.get(1), page.get(2)
+        if not isinstance(unpacked, int) or not 0 <= unpacked < 1 << 31:
+            raise pa.ArrowInvalid("a page has no size")
+        total += unpacked
+        if kind == _INDEX:
+            continue
+        where, field = _ENCODING_FIELD.get(kind, (0, 0)) if isinstance(kind, int) else (0, 0)
+        head = page.get(where)
+        if not isinstance(head, dict):
+            raise pa.ArrowInvalid("a page is of no known kind")
+        if head.get(field, 0) not in _ENCODINGS:
+            raise TooMuch(
+                f"{name}: column {chunk.path_in_schema!r} is in an encoding that may unpack to any size: it must be "
+                "plain or a dictionary; write the file again with those, or run the command instead"
+            )
+        # Room for a dictionary is made before it is read, and each of its values takes four bytes at least.
+        if kind == _DICTIONARY and not 0 <= 4 * head.get(1, 0) <= unpacked:
+            raise pa.ArrowInvalid("a dictionary is shorter than it says")
+        if size > len(content):
+            raise pa.ArrowInvalid("a page ends after the file does")
+    return total
+
+
+def _pages(content: bytes, chunk: Any) -> Iterator[tuple[dict[int, Any], int]]:
+    """The headers of a column's pages, and where each page ends."""
+    at = chunk.data_page_offset
+    if chunk.dictionary_page_offset is not None and 0 < chunk.dictionary_page_offset < at:
+        at = chunk.dictionary_page_offset
+    end = at + chunk.total_compressed_size
+    if not 0 < at <= end <= len(content):
+        raise pa.ArrowInvalid("a column lies outside the file")
+    while at < end:
+        header = _Header(content, at)
+        page = header.struct()
+        packed = page.get(3)
+        if not isinstance(packed, int) or packed < 0:
+            raise pa.ArrowInvalid("a page has no size")
+        at = header.at + packed
+        yield page, at
+
+
+class _Header:
+    """A header in Thrift's compact protocol, as far as those of pages use it: numbers, truth values, bytes, structs."""
+
+    def __init__(self, content: bytes, at: int) -> None:
+        self._content = content
+        self.at = at
+
+    def struct(self, levels: int = 4) -> dict[int, Any]:
+        """The values of the fields by their number."""
+        found: dict[int, Any] = {}
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._number()
+            found[number] = self._value(head & 15, levels)
+        return found
+
+    def _value(self, kind: int, levels: int) -> Any:
+        if kind in (1, 2):
+            return kind == 1
+        if kind == 3:
+            return self._byte()
+        if kind in (4, 5, 6):
+            return self._number()
+        if kind == 7:
+            return self._skip(8)
+        if kind == 8:
+            return self._skip(self._unsigned())
+        if kind == 12 and levels:
+            return self.struct(levels - 1)
+        raise pa.ArrowInvalid("the header of a page is broken")
+
+    def _skip(self, size: int) -> None:
+        self.at += size
+
+    def _byte(self) -> int:
+        if self.at >= len(self._content):
+            raise pa.ArrowInvalid("the header of a page is cut off")
+        self.at += 1
+        return self._content[self.at - 1]
+
+    def _unsigned(self) -> int:
+        found = 0
+        for shift in range(0, 70, 7):
+            byte = self._byte()
+            found |= (byte & 127) << shift
+            if byte < 128:
+                return found
+        raise pa.ArrowInvalid("the header of a page is broken")
+
+    def _number(self) -> int:
+        found = self._unsigned()
+        return (found >> 1) ^ -(found & 1)

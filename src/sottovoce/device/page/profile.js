@@ -1,0 +1,189 @@
+// An upper bound on δ(ε) for normal noise on whole grid steps. Every step errs upwards: docs/reference/page-promises.md
+// says why each bound holds. Readings move by the same number of steps; the server is taken to know the variance.
+//
+// K is the sum of the noises of all moved readings, V its variance, s the sum of the moves. Then the loss of privacy is
+// s(s - 2K)/2V, and δ(ε) the mean of 1 - e^(ε - loss) where that is positive.
+
+const VARIANCE_STEPS = 1024;
+const MOST_DRAWN = 1e6; // a larger draw has a chance below the smallest double
+const TINY = 1e-300; // added to every δ, for what is too small for a double
+const HAIR = 1e-12; // more than the rounding errors of any one term
+const LARGEST_SHIFT = 1e4; // of deviations: no ε that is worth a name hides a larger one
+const CERTAIN = 9; // deviations: what lies beyond has a chance below 1e-18
+const NARROWEST = 4; // below this variance sums are short, and the bound for wide noise is loose
+const GROUP = 1e-3; // variances this close together, relatively, are taken for the smallest of them
+const NEAR_NORMAL = 1e-3; // how far, in logarithms, a sum of discrete normals may be from a discrete normal
+
+/** How much may be computed for one judgement, whatever a server asks: a second or two at most. */
+export const workload = () => ({ terms: 1e7, products: 5e7 });
+
+/**
+ * A function from ε to an upper bound on δ(ε), or to 1 where that exceeds `delta`. The law's variances and the moves are
+ * in grid steps: the variances doubles that are not above the exact ones, the moves not below.
+ */
+export function profile({ fixed, quantum }, steps, moved, delta, work) {
+  const shift = steps * moved * (1 + HAIR);
+  const negligible = 1e-7 * delta;
+  const groups = [...groupsOf(fixed, quantum, moved, negligible)];
+
+  function one(group, epsilon, keep) {
+    const variance = group.variance * moved;
+    const deviations = (shift / Math.sqrt(variance)) * (1 + HAIR);
+    if (!(deviations < LARGEST_SHIFT)) return 1;
+    const place = lowered(epsilon / deviations, deviations / 2);
+    if (place < -CERTAIN) return 1;
+    const concentrated = concentratedDelta(epsilon, deviations);
+    if (concentrated * group.chance * groups.length <= negligible) return concentrated;
+    if (group.distortion > NEAR_NORMAL) {
+      group.law ??= sumOfDiscreteNormals(group, moved, negligible, work) ?? false;
+      return group.law ? lawDelta(group.law, epsilon, shift, variance) : concentrated;
+    }
+    const reach = Math.sqrt(Math.max(place, 0) ** 2 + 30 + 2 * Math.log1p(variance));
+    const slip = (1 + (deviations + reach) ** 2) / (24 * variance);
+    const terms = 15 * Math.sqrt(variance);
+    if (variance >= NARROWEST && (slip <= 1e-3 * epsilon || work.terms - terms < keep)) {
+      return wideDelta(epsilon, deviations, variance, reach, slip) * Math.exp(group.distortion);
+    }
+    work.terms -= terms;
+    return summedDelta(epsilon, shift, variance, group.width) * Math.exp(group.distortion);
+  }
+
+  return (epsilon) => {
+    const keep = work.terms * 0.95; // for later evaluations
+    let total = quantum ? negligible : 0;
+    for (const group of groups) {
+      total += group.chance * Math.min(1, one(group, epsilon, keep));
+      if (total > delta) return 1;
+    }
+    return total * (1 + 1e-9) + TINY;
+  };
+}
+
+/** The variances of one reading that may be drawn, as a few groups of close ones: the smallest of each, its chance. */
+function* groupsOf(fixed, quantum, moved, negligible) {
+  const group = (variance, chance, width) => ({ variance, chance, width: width + HAIR, distortion: distortionOf(variance, moved) });
+  if (!quantum) return yield group(fixed, 1, 0);
+  for (let first = 0, left = 1; left > negligible; left = Math.exp(-first / VARIANCE_STEPS)) {
+    const variance = fixed + (first + 1) * quantum;
+    const isNormal = distortionOf(variance, moved) <= NEAR_NORMAL;
+    const last = variance * (1 + GROUP / (isNormal ? 1 : 1 + moved / 10));
+    // Without an end, a floor far above the quantum would make this infinite, and the group as wide as all numbers.
+    const next = Math.min(Math.max(first + 1, Math.floor((last - fixed) / quantum)), MOST_DRAWN);
+    const chance = -left * Math.expm1((first - next) / VARIANCE_STEPS);
+    yield group(variance, chance, Math.max(0, 1 - variance / (fixed + next * quantum)));
+    first = next;
+  }
+}
+
+/** The sum of discrete normals is a discrete normal, up to a factor whose logarithm is at most this. */
+function distortionOf(variance, moved) {
+  let total = 0;
+  for (let count = 1; count < moved; count += 1) {
+    const decay = Math.exp(-2 * Math.PI ** 2 * variance * (count / (count + 1)));
+    const ripple = (2 * decay) / (1 - decay);
+    if (ripple > 0.1) return Infinity;
+    total += (count < 32 ? 1 : moved - count) * ((2 * ripple) / (1 - ripple));
+    if (count === 32) break;
+  }
+  return total;
+}
+
+/** By concentrated differential privacy, which holds for any number of discrete normals (Canonne et al. 2020). */
+function concentratedDelta(epsilon, deviations) {
+  const mean = deviations ** 2 / 2;
+  return epsilon > mean ? Math.exp((-((epsilon - mean) ** 2) / (4 * mean)) * (1 - HAIR)) : 1;
+}
+
+const lowered = (a, b) => a - b - 1e-13 * (Math.abs(a) + b);
+
+/** What a noise of k steps adds to δ(ε), if its loss exceeds ε. */
+const gain = (k, epsilon, shift, variance) =>
+  Math.max(0, -Math.expm1(epsilon * (1 - HAIR) - ((shift * (shift - 2 * k)) / (2 * variance)) * (1 + HAIR)));
+
+/** The sum over whole steps, from the first whose loss exceeds ε until the rest no longer matters. */
+function summedDelta(epsilon, shift, variance, width) {
+  const narrowed = (1 - width) / (2 * variance);
+  let total = 0;
+  for (let k = Math.ceil(shift / 2 - (epsilon * variance) / shift) + 1; ; k -= 1) {
+    const weight = Math.exp(-k * k * narrowed);
+    total += weight * gain(k, epsilon, shift, variance);
+    const rest = weight / ((1 - 2 * k) * narrowed); // a geometric series that falls more slowly
+    if (k < 0 && rest <= total * 1e-7) return (total + rest) / normaliser(variance);
+  }
+}
+
+/** Σ e^(-k²/2V), from below. */
+function normaliser(variance) {
+  if (variance >= 1) return Math.sqrt(2 * Math.PI * variance) * (1 - HAIR);
+  let total = 1;
+  for (let k = 1; k < 9; k += 1) total += 2 * Math.exp((-k * k) / (2 * variance));
+  return total * (1 - HAIR);
+}
+
+/** Rounding a normal to whole steps gives nearly the discrete one, and tells no more than the normal itself. */
+function wideDelta(epsilon, deviations, variance, reach, slip) {
+  const outside = normalBeyond(reach - 0.5 / Math.sqrt(variance));
+  return Math.exp(1 / (24 * variance)) * (normalDelta(epsilon - slip, deviations) + outside);
+}
+
+/** δ(ε) of normal noise, for inputs this many deviations apart. */
+function normalDelta(epsilon, deviations) {
+  const place = lowered(epsilon / deviations, deviations / 2);
+  if (place < -CERTAIN) return 1;
+  const difference = mills(place) * (1 + 1e-13) - mills(place + deviations) * (1 - 1e-13);
+  return density(place) * difference * (1 + HAIR);
+}
+
+const density = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+const normalBeyond = (x) => density(x) * mills(x) * (1 + HAIR);
+
+/** The chance of a normal beyond x over its density at x, to 1e-13 of itself. */
+export function mills(x) {
+  if (x < 0) return 1 / density(x) - mills(-x);
+  if (x < 2.5) {
+    let sum = 0;
+    for (let [term, odd] = [x, 3]; sum + term !== sum; odd += 2, term *= (x * x) / (odd - 2)) sum += term;
+    return Math.sqrt(Math.PI / 2) * Math.exp((x * x) / 2) - sum;
+  }
+  let fraction = x;
+  for (let k = Math.ceil(20 + 400 / (x * x)); k > 0; k -= 1) fraction = x + k / fraction;
+  return 1 / fraction;
+}
+
+/** Chances of the sum of this many discrete normals, by squaring; null if that takes too long. What is cut off is `lost`. */
+function sumOfDiscreteNormals({ variance, width }, moved, negligible, work) {
+  if (work.products < 0) return null;
+  const narrowed = (1 - width) / (2 * variance);
+  const [norm, cut] = [normaliser(variance), negligible / (64 * moved)];
+  let lost = 0;
+
+  function trimmed({ first, chances }, times) {
+    let [from, to] = [0, chances.length];
+    for (let sum = 0; from < to && (sum += chances[from]) * times <= cut * moved; from += 1) lost += chances[from] * times;
+    for (let sum = 0; to > from && (sum += chances[to - 1]) * times <= cut * moved; to -= 1) lost += chances[to - 1] * times;
+    return { first: first + from, chances: chances.slice(from, to) };
+  }
+
+  function convolved(a, b, times) {
+    work.products -= a.chances.length * b.chances.length;
+    if (work.products < 0) return null;
+    const chances = new Float64Array(a.chances.length + b.chances.length - 1);
+    a.chances.forEach((chance, place) => b.chances.forEach((other, more) => (chances[place + more] += chance * other)));
+    return trimmed({ first: a.first + b.first, chances }, times);
+  }
+
+  let far = 1;
+  while (Math.exp(-far * far * narrowed) > cut * norm) far += 1;
+  lost += (moved * 4 * Math.exp(-far * far * narrowed)) / norm;
+  let power = { first: 1 - far, chances: Float64Array.from({ length: 2 * far - 1 }, (_, k) => Math.exp(-((k + 1 - far) ** 2) * narrowed) / norm) };
+  let sum = { first: 0, chances: Float64Array.of(1) };
+  for (let [left, times] = [moved, moved]; left && power && sum; left = Math.floor(left / 2)) {
+    if (left % 2) sum = convolved(sum, power, 1);
+    if (left > 1) power = convolved(power, power, (times /= 2));
+  }
+  return power && sum && { ...sum, lost: 2 * lost };
+}
+
+function lawDelta({ first, chances, lost }, epsilon, shift, variance) {
+  return chances.reduce((total, chance, place) => total + chance * gain(first + place, epsilon, shift, variance), lost);
+}

@@ -1,0 +1,81 @@
+"""The noise of a plan: the least that keeps a promise on the grids of a campaign, in digits fit for a manifest.
+
+What is found is checked again, in its text form and by the figures that devices rely on, before anybody sees it.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.laws import FreshVariance, Gaussian, NoiseLaw, Unit
+from sottovoce.privacy.promise import law_for, quiet_guarantee, shortened, with_margin
+from sottovoce.privacy.sampler import exact_number
+
+_DIGITS = 6
+_ONE_MORE = 10.0**-_DIGITS  # of a parameter: its last digit
+# Devices look for the smallest ε whose δ is small enough. They find it to within this share of it.
+_ROOT = 1e-9
+_KEPT = 4096
+
+
+def granted(kind: type[NoiseLaw], delta: float) -> float:
+    """The exception that a law is allowed: fresh noise needs none."""
+    return 0.0 if kind is FreshVariance else delta
+
+
+def can_share(kind: type[NoiseLaw], unit: Unit, grids: int) -> bool:
+    """Whether tasks on this many grids can have this noise: what is noised or judged together is on one grid."""
+    return grids <= 1 or (unit == "reading" and kind in (FreshVariance, Gaussian))
+
+
+@lru_cache(_KEPT)
+def noise_for(
+    kind: type[NoiseLaw],
+    epsilon: float,
+    delta: float,
+    distance: float,
+    readings: int,
+    unit: Unit,
+    grids: tuple[float, ...] = (),
+) -> NoiseLaw:
+    """The least noise of this kind that keeps the promise on every grid; without one, for continuous noise.
+
+    >>> str(noise_for(Gaussian, 1.0, 1e-5, 1.0, 30, "reading", (0.1,)))
+    'gaussian:3.7306'
+    """
+    for step in grids:
+        if not (0 < step < math.inf):
+            raise BadParameter(f"grid {step!r}: a step must be a positive number; a tenth of the distance is usual")
+    if not can_share(kind, unit, len(grids)):
+        raise BadParameter(
+            f"noise {kind.name!r} for a {unit} on {len(grids)} grids: readings that are noised or judged together must "
+            "be on one grid; give all tasks the same grid, or choose fresh or gaussian noise for a reading"
+        )
+
+    def keeps_on(law: NoiseLaw, grid: float | None) -> bool:
+        promise = quiet_guarantee(law, distance, readings, unit, grid)
+        try:
+            if delta == 0:
+                return promise.epsilon(0.0) <= epsilon
+            return promise.delta(epsilon * (1 - _ROOT)) <= delta
+        except BadParameter:  # there is no figure to rely on
+            return False
+
+    steps: list[float | None] = [*sorted(grids, key=lambda grid: -_reach(distance, grid))] or [None]
+    found: NoiseLaw | None = None
+    for grid in steps:
+        if found is None or not keeps_on(found, grid):
+            least = law_for(kind, epsilon, delta, distance=distance, readings=readings, unit=unit, grid=grid)
+            found = shortened(least, _DIGITS)
+    assert found is not None
+    kept = with_margin(
+        found, lambda law: all(keeps_on(shortened(law, _DIGITS), grid) for grid in steps), epsilon, delta, _ONE_MORE
+    )
+    return shortened(kept, _DIGITS)
+
+
+def _reach(distance: float, grid: float) -> Fraction:
+    """The distance in whole steps of the grid: what lies between counts as the next."""
+    step = exact_number(grid)
+    return math.ceil(exact_number(distance) / step) * step

@@ -1,0 +1,19 @@
+"""axe on a page, in light and in dark. In the dark only colours differ, so that only they are looked at again."""
+
+from pathlib import Path
+
+AXE = (Path(__file__).with_name("vendor") / "axe.min.js").read_text()
+
+
+def assert_accessible(page, stage):
+    """Nothing serious is found; the page's context must allow the tool to be put into it (``bypass_csp``)."""
+    page.evaluate(AXE)
+    for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+        page.emulate_media(color_scheme=scheme)
+        found = page.evaluate("(options) => axe.run(document, options)", options)
+        wrong = [
+            f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found["violations"] if one["impact"] != "minor"
+        ]
+        assert not wrong, (stage, scheme)
+        assert len(found["passes"]) > (10 if scheme == "light" else 0), (stage, scheme)
+    page.emulate_media(color_scheme="light")

@@ -1,0 +1,233 @@
+"""What the page takes a promise to be: never less than the truth, close to it, and doubted where it cannot be true."""
+
+import math
+import random
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from page_modules import sent
+from page_promises import exact, fault, random_delta, random_manifest
+from sottovoce.device import Limits
+from sottovoce.device.sanity import chance_of_no_noise, least_epsilon
+from sottovoce.protocol import Manifest, Problem, promise_of
+
+LARGEST_DOUBLE = math.nextafter(math.inf, 0)
+
+
+def manifest(**changes):
+    task = {"title": "Hallway", "unit": "m", "low": "-2.5", "high": "100", "grid": changes.pop("grid", "0.1")}
+    parts = {
+        "campaign": "hallways", "title": "How long?", "asked_by": "Facility management",
+        "tasks": [{**task, "id": str(number)} for number in range(changes.pop("tasks", 5))],
+        "noise": "fresh:0.5", "distance": "1", "readings": 5,
+    }  # fmt: skip
+    return Manifest.of({**parts, **changes})
+
+
+def figures(ask, described, delta):
+    return [float(answer) for answer in ask("promise", [{"manifest": sent(one), "delta": delta} for one in described])]
+
+
+PROMISED = [
+    {"noise": "fresh:0.5"},
+    {"noise": "fresh:0.5", "unit": "participant"},
+    {"noise": "fresh:0.5", "unit": "participant", "readings": 3, "distance": "0.25"},
+    {"noise": "gaussian:3.7"},
+    {"noise": "gaussian:12.5", "unit": "participant"},
+    {"noise": "gaussian:0.3"},
+    {"noise": "gaussian:0.05"},
+    {"noise": "gaussian:100000", "distance": "100000", "grid": "0.001"},
+    {"noise": "shared:0.02"},
+    {"noise": "shared:0.001", "unit": "participant"},
+    {"noise": "floored:10.2:0.07"},
+    {"noise": "floored:4.0:0.1", "unit": "participant", "readings": 2},
+    {"noise": "floored:0.5:1.0", "distance": "0.3"},
+    {"noise": "floored:40.0:0.01", "unit": "participant"},
+]
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-3])
+def test_promises_are_those_of_the_installed_client(ask, delta):
+    """The Python figures are sums of their own, with other cuts and corrections."""
+    described = [manifest(**changes) for changes in PROMISED[delta > 1e-4 :: 2]]
+    for one, found in zip(described, figures(ask, described, delta), strict=True):
+        assert found == pytest.approx(promise_of(one, delta, enough=math.inf).epsilon, rel=1e-2), one.noise
+
+
+def test_two_readings_that_would_be_sent_as_they_are_promise_nothing(ask):
+    """The move is 5·10⁹ grid steps wide, and the noise is none: squared, that is beyond 64 bits."""
+    tasks = [{"id": name, "low": "0", "high": "5000", "grid": "0.000001"} for name in ("a", "b")]
+    bare = manifest(tasks=2, noise="gaussian:1e-07", distance="5000", unit="participant", readings=2)
+    bare = Manifest.of({**bare.model_dump(), "tasks": tasks})
+    assert figures(ask, [bare], 1e-5) == [math.inf]
+    assert ask("judgement", [{"manifest": sent(bare), "limits": {}}]) == ["weaker_than_limits"]
+
+
+def test_no_manifest_that_the_protocol_admits_gets_less_than_the_truth_or_one_percent_more(ask):
+    """Fixed and fresh noise, for which the exact figure takes milliseconds; `bench.page_promises` goes further."""
+    draw = random.Random(14)
+    cases = [(random_manifest(draw, ("fresh", "gaussian", "gaussian")), random_delta(draw)) for _ in range(120)]
+    answers = ask("promise", [{"manifest": sent(one), "delta": delta} for one, delta in cases])
+    assert sum(answer != "Infinity" for answer in answers) > 40
+    for (one, delta), answer in zip(cases, answers, strict=True):
+        assert fault(one, delta, float(answer)) is None, (one.noise, one.distance, one.grids, one.readings, delta)
+
+
+@pytest.mark.parametrize(
+    ("changes", "delta"),
+    [
+        ({"noise": "shared:2.0", "tasks": 2}, 0.01),
+        ({"noise": "floored:0.3:1.5", "tasks": 3}, 1e-4),
+    ],
+    ids=str,
+)
+def test_several_readings_with_noise_below_a_grid_step_are_no_reason_to_refuse(ask, changes, delta):
+    described = manifest(grid="1", unit="participant", **changes)
+    (found,) = figures(ask, [described], delta)
+    assert found < math.inf
+    assert fault(described, delta, found) is None
+
+
+@pytest.mark.parametrize(("floor", "tasks"), [(2.0, 1), (5.0, 3)])
+def test_a_variance_that_is_all_floor_promises_what_fixed_noise_does(ask, floor, tasks):
+    """What is drawn on top is so little that the floor divided by it is beyond all doubles."""
+    laws = f"floored:{floor!r}:1.7e+308", f"gaussian:{math.sqrt(floor)!r}"
+    described = [manifest(noise=law, tasks=tasks, grid="1", unit="participant") for law in laws]
+    drawn, fixed = figures(ask, described, 1e-5)
+    assert drawn == pytest.approx(fixed, rel=1e-3)
+
+
+def test_honest_promises_of_any_law_are_not_doubted(ask):
+    """Nor is any of them a number that is none, or below the simple bound of the installed client."""
+    draw = random.Random(15)
+    cases = [(random_manifest(draw), random_delta(draw)) for _ in range(80)]
+    answers = ask("promise", [{"manifest": sent(one), "delta": delta} for one, delta in cases])
+    kept = []
+    for (one, delta), answer in zip(cases, answers, strict=True):
+        epsilon = float(answer)
+        assert epsilon >= 0, one.noise
+        delta = 0.0 if one.noise.startswith("fresh") else delta
+        moved = one.most_readings if one.unit == "participant" else 1
+        grid = min(map(float, one.grids))
+        assert epsilon >= least_epsilon(one.law, float(one.distance), moved, grid, delta) * (1 - 1e-9) - 1e-9
+        if epsilon < math.inf:
+            kept.append({"manifest": sent(one), "epsilon": epsilon, "delta": delta})
+    assert len(kept) > 30
+    assert set(ask("checked", kept)) == {"possible"}
+
+
+def test_the_simple_bounds_are_those_of_the_installed_client(ask):
+    draw = random.Random(16)
+    cases = [(random_manifest(draw), draw.choice([0.0, random_delta(draw)])) for _ in range(50)]
+    asked = [
+        {"manifest": sent(one), "grid": float(next(iter(one.grids))), "delta": delta}
+        for one, delta in cases
+        if one.noise.startswith("fresh") or delta
+    ]
+    described = [one for one, delta in cases if one.noise.startswith("fresh") or delta]
+    for one, question, answer in zip(described, asked, ask("lower", asked), strict=True):
+        moved = one.most_readings if one.unit == "participant" else 1
+        expected = [
+            least_epsilon(one.law, float(one.distance), moved, question["grid"], question["delta"]),
+            chance_of_no_noise(one.law, question["grid"]),
+        ]
+        assert list(map(float, answer)) == pytest.approx(expected, rel=1e-12, nan_ok=True), one.noise
+
+
+@pytest.mark.parametrize(
+    ("changes", "promise"),
+    [
+        ({"noise": "gaussian:1e-07"}, {"epsilon": 0.0, "delta": 1e-5}),
+        ({"noise": "gaussian:0.01"}, {"epsilon": 0.0, "delta": 0.6}),  # sent unchanged too often
+        ({"noise": "gaussian:0.3"}, {"epsilon": 3.0, "delta": 1e-5}),
+        ({"noise": "shared:50.0"}, {"epsilon": 3.0, "delta": 1e-5}),
+        ({"noise": "floored:0.01:30.0"}, {"epsilon": 2.0, "delta": 1e-5}),
+        ({"noise": "fresh:0.5"}, {"epsilon": 0.99, "delta": 0.0}),
+        ({"noise": "fresh:0.5", "unit": "participant"}, {"epsilon": 4.99, "delta": 0.0}),
+        ({}, {"epsilon": None, "delta": 0.0}),
+        ({}, {"epsilon": -1.0, "delta": 0.0}),
+        ({}, {"epsilon": 2.0, "delta": 1.0}),
+        ({}, {"epsilon": 2.0}),
+    ],
+    ids=str,
+)
+def test_promises_that_cannot_be_true_are_doubted(ask, changes, promise):
+    """As a record that an older version of the page wrote may have them."""
+    described = manifest(**changes)
+    assert ask("checked", [{"manifest": sent(described), **promise}]) == ["promise_in_doubt"]
+
+
+def test_ten_thousand_grids_are_judged_by_the_worst(ask):
+    """Each has to be looked at, but not each as long as a single one."""
+    tasks = [{"id": str(number), "low": "0", "high": "1000000", "grid": f"0.{number:05d}1"} for number in range(10_000)]
+    described = Manifest.of({**manifest().model_dump(), "tasks": tasks, "noise": "gaussian:3.7", "readings": 10_000})
+    (found,) = figures(ask, [described], 1e-5)
+    coarsest = max(promise_of(manifest(noise="gaussian:3.7", grid=grid), 1e-5).epsilon for grid in ("0.099991", "0.1"))
+    assert found == pytest.approx(coarsest, rel=1e-2)
+
+
+def test_a_promise_without_exception_is_not_made_by_noise_that_has_some(ask):
+    laws = ["gaussian:1000.0", "shared:1e-05", "floored:1000.0:1e-05"]
+    for delta in (0.0, 1e-310, 1e-295):
+        assert figures(ask, [manifest(noise=law) for law in laws], delta) == [math.inf] * 3
+
+
+def test_limits_are_those_of_the_installed_client(ask):
+    (usual,) = ask("limits", [None])
+    assert Limits(**usual) == Limits()
+
+
+@pytest.mark.parametrize(
+    ("changes", "limits"),
+    [
+        ({}, {}),
+        ({}, {"epsilon": 1.0}),
+        ({}, {"epsilon": 0.99}),
+        ({"noise": "fresh:4.6"}, {}),
+        ({"noise": "gaussian:0.3"}, {}),
+        ({"noise": "gaussian:3.0"}, {"delta": 0.0}),
+        ({"distance": "0.1025"}, {}),
+        ({"distance": "0.1024"}, {}),
+    ],
+    ids=str,
+)
+def test_campaigns_are_judged_as_by_the_installed_client(ask, changes, limits):
+    described = manifest(**changes)
+    try:
+        expected = Limits(**limits).judge(described)
+        expected = {"epsilon": pytest.approx(expected.epsilon, rel=1e-2), "delta": expected.delta}
+    except Problem as problem:
+        expected = problem.code
+    assert ask("judgement", [{"manifest": sent(described), "limits": limits}]) == [expected]
+
+
+def test_ratios_are_rounded_to_doubles_on_either_side(ask):
+    draw = random.Random(5)
+    powers = [draw.choice([1, 200, 900, 1200]) for _ in range(300)]
+    pairs = [(draw.getrandbits(draw.randrange(power) + 1) + 1, draw.getrandbits(power) + 1) for power in powers]
+    pairs += [(d, n) for n, d in pairs]
+    pairs += [(1, 1), (2**53, 1), (2**53 + 1, 1), (2**54 - 1, 1), (1, 3), (2**60 - 1, 2**60), (0, 1), (3, 2**1075)]
+    for (n, d), answer in zip(pairs, ask("rounded", [[str(n), str(d)] for n, d in pairs]), strict=True):
+        below, above = (float(text) for text in answer)
+        assert Fraction(below) <= Fraction(n, d), (n, d)
+        assert above == math.inf or Fraction(n, d) <= Fraction(above), (n, d)
+        assert above in (below, math.nextafter(below, math.inf)), (n, d)
+        assert below <= LARGEST_DOUBLE
+
+
+def test_the_tail_of_a_normal_over_its_density_has_thirteen_digits(ask):
+    places = [x / 16 for x in range(-140, 900)] + [1e-12, 1e-5, 2.4999, 2.5, 1e3, 1e8]
+    with mpmath.workdps(50):
+        for x, found in zip(places, ask("mills", places), strict=True):
+            exactly = mpmath.erfc(mpmath.mpf(x) / mpmath.sqrt(2)) / 2 / mpmath.npdf(mpmath.mpf(x))
+            assert abs(found / exactly - 1) < 1e-13, x
+
+
+def test_the_reference_itself_is_right():
+    """One reading, gaussian:1.0 on a grid of 1 that moves by 1 step: two lines of arithmetic."""
+    described = manifest(grid="1", noise="gaussian:1.0", tasks=1, readings=1)
+    weights = {k: math.exp(-k * k / 2) for k in range(-40, 41)}
+    total = sum(max(0.0, weights[k] - math.exp(1) * weights.get(k - 1, 0.0)) for k in weights) / sum(weights.values())
+    assert exact(described, 1.0) == pytest.approx(total, rel=1e-12)

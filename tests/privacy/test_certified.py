@@ -1,0 +1,127 @@
+"""No figure is below the exact one, whatever a manifest says, and none is needlessly far above it."""
+
+import math
+import warnings
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from promise_cases import Case, admitted, extreme, usual
+from promise_reference import exact_delta
+from sottovoce.errors import BadParameter, UnwiseChoice
+from sottovoce.privacy.laws import parse_law
+from sottovoce.privacy.pure import rounded_up
+from sottovoce.protocol import promise_of
+
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+
+
+def guarantee(case):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnwiseChoice)
+        unit = "participant" if case.moved > 1 else "reading"
+        return parse_law(case.noise).guarantee(float(case.distance), case.moved, unit, float(case.grid))
+
+
+def test_the_reference_against_sums_by_hand():
+    # One step of noise 0 or ±1, nearly: P(0) = p, P(±1) = q, moved by one step.
+    p, q = 1 / (1 + 2 * math.exp(-8)), math.exp(-8) / (1 + 2 * math.exp(-8))
+    delta = exact_delta("gaussian:0.25", "1", 1, "1", 1.0)
+    assert float(delta) == pytest.approx(p - math.e * q + q, rel=1e-9)
+    both = p * p + 2 * p * q + 3 * q * q - math.e * q * q  # a sum of at most 0, against one of at most -2
+    assert float(exact_delta("gaussian:0.25", "1", 2, "1", 1.0)) == pytest.approx(both, rel=1e-9)
+    # Laplace noise in fine steps is nearly continuous: 1 - e^{(ε - d/b)/2}.
+    assert float(exact_delta("fresh:0.5", "2", 1, "0.001", 1.0)) == pytest.approx(1 - math.exp(-0.5), rel=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(usual(kinds=("gaussian", "fresh")))
+@example(Case("gaussian:1e-07", "5000", "0.000001", 2, 1e-5))  # once ε = 0: whole numbers of 64 bits wrapped around
+@example(Case("gaussian:0.5", "1", "1", 40, 1e-5))
+@example(Case("gaussian:1.0", "3", "1", 7, 1e-200))
+@example(Case("gaussian:30.0", "1", "1", 10_000, 1e-5))
+@example(Case("gaussian:1.0", "9", "0.000000000000001", 1, 1e-5))  # 2^53 steps
+@example(Case("fresh:0.005", "1", "0.1", 40, 1e-5))
+def test_constant_and_fresh_noise_by_sums_of_forty_digits(case):
+    assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
+
+
+@settings(max_examples=3, deadline=None)
+@given(usual(kinds=("shared", "floored")))
+@example(Case("shared:0.02", "3", "1", 1, 0.1))
+@example(Case("floored:30.0:1.0", "3", "1", 1, 1e-5))
+def test_drawn_variances_by_sums_over_all_of_them(case):
+    assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
+
+
+def test_a_delta_that_sums_of_doubles_cannot_hold_counts_as_0():
+    assert promise_of(Case("gaussian:1.0", "1", "1", 1, 1e-289).manifest(), 1e-289).epsilon < math.inf
+    assert promise_of(Case("gaussian:1.0", "1", "1", 1, 1e-291).manifest(), 1e-291).epsilon == math.inf
+    assert promise_of(Case("fresh:0.5", "1", "1", 1, 1e-291).manifest(), 1e-291, enough=0).epsilon == 1.0
+
+
+@pytest.mark.parametrize(("floor", "moved"), [(0.008, 4), (0.9, 3), (0.3, 40)])
+def test_a_variance_that_is_nearly_all_floor_promises_what_constant_noise_does(floor, moved):
+    """Sums of several readings take long: close variances share one, and none is left to a looser bound."""
+    laws = f"floored:{floor}:1e7", f"gaussian:{math.sqrt(floor)}"
+    drawn, constant = (promise_of(Case(law, "1", "1", moved, 1e-5).manifest(), 1e-5).epsilon for law in laws)
+    assert drawn == pytest.approx(constant, rel=1e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(extreme(), st.floats(0, 50))
+@example(Case("gaussian:5e-324", "999999999999999", "0.000000000000001", 10_000, 1e-300), 0.0)
+@example(Case("fresh:1.7e308", "999999999999999", "0.000000000000001", 10_000, 1e-300), 0.0)
+@example(Case("shared:1e-30", "0.000000000000001", "1", 10_000, 0.5), 1e-300)
+def test_anything_that_can_be_written_down_has_a_figure_or_none(case, epsilon):
+    manifest = admitted(case)
+    assume(manifest is not None)
+    promise = promise_of(manifest, case.delta, enough=0)
+    assert promise.epsilon >= 0  # not NaN
+    found = guarantee(case)
+    assert 0 <= found.delta(epsilon) <= 1
+    if promise.epsilon < math.inf:
+        assert promise.delta == 0 or found.delta(promise.epsilon) <= case.delta
+        if not case.noise.startswith(("shared", "floored")):
+            assert case.judge(promise.epsilon) != "too small"
+
+
+@pytest.mark.parametrize("noise", ["fresh:0.5", "gaussian:3.0", "shared:0.01", "floored:1.0:0.01"])
+def test_what_holds_is_what_is_returned(noise):
+    """An ε that came out of a search keeps its δ, to the last digit."""
+    found = guarantee(Case(noise, "1", "0.1", 7, 0))
+    for delta in (0.3, 1e-3, 1e-5, 1e-100):
+        assert found.delta(found.epsilon(delta)) <= delta
+
+
+@pytest.mark.parametrize("delta", [math.nan, -1e-9, 1.0, math.inf])
+def test_a_delta_that_is_no_chance_is_refused(delta):
+    with pytest.raises(BadParameter):
+        promise_of(Case("fresh:0.5", "1", "0.1", 1, 0.1).manifest(), delta)
+
+
+def test_a_pure_epsilon_beyond_all_bounds_is_no_promise():
+    case = Case("fresh:1e300", "999999999999999", "0.000000000000001", 2, 1e-5)
+    assert promise_of(case.manifest(), 0).epsilon > 1e30
+    assert promise_of(case.manifest(), 1e-5, enough=3.0).epsilon == math.inf
+    assert rounded_up(Fraction(10**400)) == math.inf
+    assert rounded_up(Fraction(1, 3)) > Fraction(1, 3) > math.nextafter(rounded_up(Fraction(1, 3)), 0)
+
+
+@pytest.mark.parametrize(
+    "noise", ["shared:1e300", "shared:1e-300", "floored:1e-300:1e300", "gaussian:1e-300", "fresh:1e300"]
+)
+@pytest.mark.parametrize("distance", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("unit", ["reading", "participant"])
+def test_continuous_figures_of_anything_are_chances(noise, distance, unit):
+    found = parse_law(noise).guarantee(distance, 3, unit)
+    for epsilon in (0.0, 1e-300, 1.0, 1e300):
+        assert 0 <= found.delta(epsilon) <= found.delta_any_n(epsilon) * (1 + 1e-9) <= 1 + 1e-9
+
+
+def test_no_figure_vanishes_where_the_loss_has_no_bound():
+    """Two readings under one variance: however large ε is, a variance near 0 gives them away."""
+    found = parse_law("shared:0.5").guarantee(1.0, 2)
+    assert 0 < found.delta(30.0) <= found.delta(8.0) < 1e-12
