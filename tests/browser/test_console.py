@@ -211,7 +211,13 @@ def test_a_title_with_html_in_it_is_text(operator, server):
 
 
 def stages(desk, server, measured):
-    """Every page of the console, one after the other."""
+    """Every page of the console, one after the other, with its styles: without them it has another width."""
+    for stage in walk(desk, server, measured):
+        desk.page.wait_for_load_state()
+        yield stage
+
+
+def walk(desk, server, measured):
     campaign, draft = measured
     page = desk.page
     desk.open(f"{server.url}/sign-in")
