@@ -70,7 +70,7 @@ def postgres():
     return _shared_postgres()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def server_database(request, tmp_path):
     """The URL of an empty database."""
     if request.param == "sqlite":

@@ -168,6 +168,7 @@ def test_repeated_claims_are_told_with_both_rows(tmp_path):
     assert {user: found for user, _, found in packed.claims()} == {"ann": 3.0, "bob": 2.0, "cat": 5.0}
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cells=st.lists(

@@ -182,6 +182,7 @@ except sv.SottovoceError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "jsonl"])
 def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path, suffix):
     """The system refuses files beyond a size, as a full disk does."""

@@ -141,6 +141,7 @@ def arguments(name, given, parameter, value):
     return [*line, option, value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "given", "parameter", "values"), [*cases()])
 def test_nasty_values_end_in_a_sentence(folder, monkeypatch, capsys, name, given, parameter, values):
     on_server = [part for pair in ON_SERVER.items() for part in pair] if name.startswith("campaign") else []

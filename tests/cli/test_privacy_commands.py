@@ -80,6 +80,7 @@ def test_guarantee_in_words():
     assert "all your 5 readings" in " ".join(ran.stdout.split())
 
 
+@pytest.mark.slow
 def test_plan_json_and_picture(tmp_path):
     ran = run(
         "plan",

@@ -88,6 +88,7 @@ def test_one_honest_and_one_absurd_participant():
         assert np.all(low < high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["fresh:0.5", "fresh:0.0005", "shared:0.5", "floored:1:0.5", "gaussian:1.5"])
 @settings(max_examples=15, deadline=None)
 @given(

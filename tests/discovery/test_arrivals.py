@@ -32,6 +32,7 @@ def assert_same_intervals(fit, cold):
         assert np.all(np.abs(ours - theirs) <= 0.01 * (high - low))
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     law=st.sampled_from(LAWS),

@@ -91,6 +91,7 @@ def test_better_than_methods_that_do_not_know_the_noise(law):
     assert np.mean(errors["aware"]) < min(np.mean(errors["mean"]), np.mean(errors["median"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [None, sv.SharedVariance(0.5), sv.FreshVariance(0.5), sv.Gaussian(1.5)], ids=str)
 @pytest.mark.parametrize("trouble", ["readings off by a thousand", "users far off"])
 def test_gross_errors_do_little_harm(law, trouble):

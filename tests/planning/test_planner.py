@@ -68,6 +68,7 @@ def test_participants_needed_reach_the_error():
     assert reached <= 0.05 < information.predicted_error(plan.law, 2.0, plan.participants_needed - 1)
 
 
+@pytest.mark.slow
 def test_simulated_errors_come_with_an_interval_and_a_seed():
     first, again = (sv.plan(readings=10, participants=60, simulations=12, seed=3) for _ in range(2))
     for here, there in zip(first, again, strict=True):

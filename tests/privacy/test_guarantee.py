@@ -119,6 +119,7 @@ def test_floored_noise_is_pure_for_finitely_many_readings(readings, pure):
     assert promise.delta(0.98 * promise.pure_epsilon) > 0
 
 
+@pytest.mark.slow
 def test_floored_noise_agrees_with_simulation():
     floor, rate, distance, epsilon, draws = 0.3, 0.5, 1.0, 0.5, 400_000
     rng = np.random.default_rng(3)
@@ -242,6 +243,7 @@ def test_exact_is_at_most_the_closed_form_is_at_most_the_printed_bound(rate, dis
     assert promise.delta_any_n(epsilon) <= promise.paper_delta(epsilon) * slack
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(rate=rates, distance=distances, epsilon=epsilons, floor=st.floats(0.1, 5), more=st.floats(1.05, 3))
 def test_delta_falls_with_epsilon_and_rises_with_rate_distance_and_readings(rate, distance, epsilon, floor, more):
@@ -256,6 +258,7 @@ def test_delta_falls_with_epsilon_and_rises_with_rate_distance_and_readings(rate
             assert here <= weaker.delta(epsilon) + 1e-15
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(rate=rates, distance=distances, epsilon=epsilons, unit=st.sampled_from(["reading", "participant"]))
 def test_epsilon_of_delta_of_epsilon(rate, distance, epsilon, unit):

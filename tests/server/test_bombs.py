@@ -10,6 +10,7 @@ import sys
 
 import pyarrow as pa
 import pyarrow.parquet
+import pytest
 
 MEGABYTE = 1 << 20
 ROWS = 100_000
@@ -131,6 +132,7 @@ BOMBS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_file_is_unpacked_beyond_its_budget(tmp_path):
     paths = []
     for place, (name, content, _) in enumerate(BOMBS.values()):

@@ -243,6 +243,7 @@ def refused(connection):
     return False
 
 
+@pytest.mark.slow
 @whatever_the_database
 def test_answers_that_nobody_reads_are_given_up(running_server):
     server = running_server(SOTTOVOCE_ANSWER_SECONDS="1", SOTTOVOCE_IDLE_SECONDS="1")

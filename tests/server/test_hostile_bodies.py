@@ -112,6 +112,7 @@ def test_only_small_bodies_are_read_where_everybody_waits(send, monkeypatch):
     assert places == [(len(good), False), (len(large), True)]
 
 
+@pytest.mark.slow
 def test_many_tasks_are_opened_and_reported(send):
     """The largest report that the protocol knows, by whoever may send it."""
     campaign = send.server.opened(halls=5_000)

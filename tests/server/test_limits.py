@@ -8,6 +8,7 @@ from sottovoce.server.limits import Buckets
 whatever_the_database = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 
 
+@pytest.mark.slow
 @whatever_the_database
 def test_three_hundred_people_behind_one_address_enrol_within_a_minute(start_local):
     server = start_local()

@@ -209,6 +209,7 @@ def many(shared):
     return campaign
 
 
+@pytest.mark.slow
 def test_ten_thousand_tasks_come_a_page_at_a_time(shared, many):
     answer = shared.client.get(f"/c/{many}")
     page = Page(answer)

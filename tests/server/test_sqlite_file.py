@@ -119,6 +119,7 @@ class Marked:
         return {number for number, marks in self.marks.items() if any(mark in content for mark in marks)}
 
 
+@pytest.mark.slow
 def test_what_was_withdrawn_is_nowhere_in_the_files(server, tmp_path):
     """People come and go in any order, so that pages of the file are split, merged and used again."""
     people = 120

@@ -168,6 +168,7 @@ def trickle(server, campaign, tokens, values, after_each):
         after_each()
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_nothing_that_anybody_can_ask_for_changes_between_steps(server):
     """One task is answered by all, one by every second; people join and report one by one."""
@@ -282,6 +283,7 @@ def test_even_who_knows_the_order_of_reports_cannot_tell_a_cohort_apart(start_lo
     assert views[0] == views[1]
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_a_withdrawal_shows_in_nothing_but_the_export_and_there_for_five_at_once(server):
     campaign = server.opened(halls=2)
