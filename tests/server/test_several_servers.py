@@ -27,7 +27,7 @@ from sottovoce.server.storage.reports import ReportStore, Submission
 from sottovoce.server.storage.writer import Writer
 from sottovoce.server.wire import Contents
 
-pytestmark = pytest.mark.parametrize("server_database", ["postgresql"], indirect=True)
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("server_database", ["postgresql"], indirect=True)]
 PATIENCE = 60  # seconds; what a loaded machine may need
 TASKS = [{"id": f"t{n}", "low": 0, "high": 9, "grid": 1} for n in range(3)]
 MANIFEST = Manifest.of(

@@ -240,6 +240,7 @@ def test_too_many_waiting_are_refused_at_once(engine, prepared):
     assert (problem.code, problem.retry_after) == ("unavailable", 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("state", ["40001", "40P01"], ids=["serialization", "deadlock"])
 @pytest.mark.parametrize(("failures", "outcome"), [(2, "done"), (100, "unavailable")])
@@ -260,6 +261,7 @@ def test_a_conflict_with_another_process_is_tried_again(prepared, engine, state,
     assert getattr(ended, "code", ended) == outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["postgresql"], indirect=True)
 def test_a_database_that_goes_away_and_comes_back(prepared, engine):
     """The session is cut off under the writer: what was not committed fails, and the next report is stored."""
