@@ -9,7 +9,7 @@ from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.iteration import UserLosses
 from sottovoce.discovery.lfcn import LFCN
 from sottovoce.discovery.noise_aware import NoiseAware
-from sottovoce.discovery.registry import DEFAULT, METHODS, described, make_method, register, takes
+from sottovoce.discovery.registry import DEFAULT, METHODS, describe_method, make_method, register, takes
 from sottovoce.discovery.state import Checkpoint, State
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "State",
     "TruthDiscovery",
     "UserLosses",
-    "described",
+    "describe_method",
     "make_method",
     "register",
     "takes",

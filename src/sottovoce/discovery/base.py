@@ -15,6 +15,7 @@ from sottovoce.claims import Claims
 from sottovoce.claims.blocks import Pack
 from sottovoce.claims.labels import label_column
 from sottovoce.claims.reading import same_kind_of_frame
+from sottovoce.claims.table import Duplicates
 from sottovoce.discovery.iteration import FitInput, Floats, Iteration, LossIteration, UserLosses, Weigh
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.engines import Engine, Step, engine_of
@@ -162,12 +163,21 @@ class TruthDiscovery(ABC):
         return self
 
     def fit_truths(
-        self, frame: Any, *, user: str = "user", object: str = "object", value: str = "value", level: float = 0.95
+        self,
+        frame: Any,
+        *,
+        user: str = "user",
+        object: str = "object",
+        value: str = "value",
+        duplicates: Duplicates = "error",
+        skip_bad: bool = False,
+        level: float = 0.95,
     ) -> Any:
         """From a data frame of claims to one of truths, of the same kind: pandas, polars, pyarrow or duckdb.
 
-        ``user``, ``object`` and ``value`` name the columns. The truths come as `to_frame` gives them, with intervals of
-        this level; what else was found stays with the method.
+        ``user``, ``object`` and ``value`` name the columns; ``duplicates`` and ``skip_bad`` are those of
+        `Claims.from_frame`. The truths come as `to_frame` gives them, with intervals of this level; the method keeps
+        them too, with all else that was found.
 
         >>> import pyarrow as pa, sottovoce as sv
         >>> heights = pa.table({"user": ["ann", "bob", "eve"], "object": ["hall"] * 3, "value": [3.0, 3.0, 9.0]})
@@ -175,7 +185,8 @@ class TruthDiscovery(ABC):
         ['object', 'truth', 'low', 'high', 'claims', 'effective_users']
         """
         check_level(level)
-        self.fit(Claims.from_frame(frame, user=user, object=object, value=value))
+        columns = {"user": user, "object": object, "value": value}
+        self.fit(Claims.from_frame(frame, **columns, duplicates=duplicates, skip_bad=skip_bad))
         return same_kind_of_frame(self.to_arrow(level), frame)
 
     def state(self) -> State:

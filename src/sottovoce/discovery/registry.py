@@ -61,10 +61,10 @@ def takes(name: str, option: str) -> bool:
     return option in method_named(name).parameters()
 
 
-def described(name: str) -> str:
+def describe_method(name: str) -> str:
     """A method in one line for people; its name alone where it is no longer registered.
 
-    >>> described("median")
+    >>> describe_method("median")
     'Plain median: all count the same, gross errors hardly.'
     """
     if name not in METHODS:

@@ -83,6 +83,16 @@ def engine_of(claims: Claims | Pack | Engine) -> Engine:
     return claims
 
 
+def check_file_fits(path: str | Path) -> None:
+    """Refuse to read a file that is larger than the memory that is free."""
+    size, free = Path(path).stat().st_size if Path(path).is_file() else 0, free_memory()
+    if free is not None and size > free:
+        raise BadParameter(
+            f"{path}: {size / 1e9:.1f} GB are more than the {free / 1e9:.1f} GB of memory that are free; make a pack "
+            f"with `sottovoce claims pack {path} PACK` and give that, or try with --engine memory"
+        )
+
+
 def free_memory() -> int | None:
     """Bytes that this process may still take, by what the system and its control group say; None if they do not."""
     found = []
