@@ -19,6 +19,7 @@ extensions = [
     "command_reference",
     "docstrings",
     "mathml",
+    "method_reference",
     "reproduction",
 ]
 exclude_patterns = ["_build"]

@@ -3,6 +3,9 @@
 Every message says the value, the rule and the fix, in that order.
 """
 
+import sys
+import warnings
+
 
 class SottovoceError(Exception):
     """Any mistake that this package reports; the command line turns it into exit code 2."""
@@ -10,6 +13,10 @@ class SottovoceError(Exception):
 
 class BadParameter(SottovoceError, ValueError):
     """An option or argument outside its meaning."""
+
+
+class NotFitted(SottovoceError, ValueError, AttributeError):
+    """A result that was asked for before there was one."""
 
 
 class MissingColumn(SottovoceError, KeyError):
@@ -49,3 +56,12 @@ class ConvergenceWarning(UserWarning):
 
 class UnwiseChoice(UserWarning):
     """Allowed, but there is a better choice."""
+
+
+def warn(message: str, kind: type[Warning]) -> None:
+    """Warn, pointing at the line outside of this package that led here, however deep the warning arises."""
+    frame, depth = sys._getframe(1), 2
+    # By module, not by file: what dataclasses generate belongs to a module and to no file.
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sottovoce":
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, kind, stacklevel=depth)

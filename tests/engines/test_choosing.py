@@ -1,4 +1,4 @@
-"""The engine follows from the size of the claims and the memory that is free, and the choice is told."""
+"""The engine follows from the size of the claims and the memory that is free, and the choice is reported."""
 
 import pytest
 from typer.testing import CliRunner
@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 import sottovoce as sv
 from sottovoce.claims.packing import pack_claims
 from sottovoce.cli.app import app
-from sottovoce.engines import choosing
+from sottovoce.engines import DiskEngine, MemoryEngine, choose_engine, choosing
 from sottovoce.errors import BadParameter
 
 
@@ -22,6 +22,35 @@ def test_claims_are_held_in_memory_where_they_fit(packed, monkeypatch, free, fit
     ran = CliRunner().invoke(app, ["discover", str(packed.folder), "--method", "crh"])
     assert ran.exit_code == 0
     assert f"engine {'memory' if fits else 'disk'}: " in ran.stderr
+
+
+def test_the_choice_can_be_made_in_python(packed, monkeypatch):
+    monkeypatch.setattr(choosing, "free_memory", lambda: 10**9)
+    chosen = choose_engine(packed)
+    assert (type(chosen.engine), chosen.name) == (MemoryEngine, "memory")
+    assert "1,500 claims need up to 0.0 GB, 1.0 GB are free" in chosen.reason
+    assert chosen.engine.object_ages.tolist() == [0] * 30
+    assert type(choose_engine(packed, "disk").engine) is DiskEngine
+    claims = packed.claims()
+    assert choose_engine(claims).engine.claims is claims
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"engine": "abacus"}, "'auto', 'memory', 'disk' or 'spark'"),
+        ({"engine": "disk", "spark_master": "local[1]"}, "only Spark has a master"),
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_refused(packed, options, why):
+    with pytest.raises(BadParameter, match=why):
+        choose_engine(packed, **options)
+
+
+@pytest.mark.parametrize("engine", ["disk", "spark"])
+def test_claims_in_memory_are_not_sent_elsewhere(packed, engine):
+    with pytest.raises(BadParameter, match="make a pack of them"):
+        choose_engine(packed.claims(), engine)
 
 
 def test_a_file_larger_than_memory_is_refused_with_the_way_out(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ labels keep their numbers.
 
 import glob
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,15 +23,14 @@ from sottovoce.claims.streaming import read_chunks
 from sottovoce.claims.table import Claims, Duplicates
 from sottovoce.claims.writing import alone, room_on_disk, whole_folder
 from sottovoce.errors import BadParameter, DuplicateClaim, UnreadableFile
-
-Progress = Callable[[str, float], None]  # what is being done, and how much of it is
+from sottovoce.progress import Progress
 
 _OBJECTS_AT_ONCE = 10_000
 
 
 def files(
     patterns: Sequence[str | Path], *, user: str = "user", object: str = "object", value: str = "value",
-    skip_bad: bool = False, progress: Progress | None = None,
+    skip_bad: bool = False, progress: Progress[str, float] | None = None,
 ) -> Iterator[Source]:  # fmt: skip
     """The claims of files, by names or patterns such as ``claims-*.csv``."""
     paths: list[str] = []
@@ -58,7 +57,7 @@ def pack(
     duplicates: Duplicates = "error",
     memory: str = "1GB",
     claims_per_block: int = CLAIMS_PER_BLOCK,
-    progress: Progress | None = None,
+    progress: Progress[str, float] | None = None,
 ) -> Pack:
     """Sort claims into a new pack, or add them as one more round to a pack that is there.
 
@@ -172,7 +171,11 @@ class _Taken:
 
 
 def _write(
-    writer: PackWriter, sorter: Sorter, earlier: Pack | None, duplicates: Duplicates, progress: Progress | None
+    writer: PackWriter,
+    sorter: Sorter,
+    earlier: Pack | None,
+    duplicates: Duplicates,
+    progress: Progress[str, float] | None,
 ) -> Manifest:
     labels = sorter.labels("user"), sorter.labels("object")
     per_user, per_object, rounds = (np.zeros(len(labels[place]), np.int64) for place in (0, 1, 1))

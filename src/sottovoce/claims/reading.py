@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from sottovoce.claims.cells import as_written_column
 from sottovoce.claims.labels import Labels, compact, encode
 from sottovoce.errors import BadRow, MissingColumn, NoClaims, UnreadableFile
-
-Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
+from sottovoce.progress import Progress
 
 _SUFFIXES = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv",
@@ -79,9 +78,12 @@ def read_file(
     labels: Sequence[str],
     value: str,
     skip_bad: bool,
-    progress: Progress | None = None,
+    progress: Progress[int, int] | None = None,
 ) -> Table:
-    """Read a file, with the format told by its suffix. A stream is taken for CSV."""
+    """Read a file, whose suffix says the format; a stream is taken for CSV.
+
+    ``progress`` gets the bytes read and the bytes in all.
+    """
     source = Source.of(path)
     try:
         if source.format == "csv":
@@ -113,6 +115,14 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) ->
     native = native.select([name for name in present if name in (*wanted, NOISE_COLUMN)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
     return _check(pick(table, labels, value, "the frame"), wanted, "the frame", skip_bad)
+
+
+def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
+    """A table as a frame of the kind of another one."""
+    given = nw.from_native(frame)
+    if isinstance(given, nw.LazyFrame):
+        return nw.from_native(table, eager_only=True).lazy(given.implementation).to_native()
+    return nw.from_arrow(table, backend=given.implementation).to_native()
 
 
 def check_arrays(labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool) -> Table:
@@ -156,7 +166,7 @@ class Source:
             )
         return cls(str(path), found, path=path)
 
-    def stream(self, progress: Progress | None = None) -> Any:
+    def stream(self, progress: Progress[int, int] | None = None) -> Any:
         if self.path is None:
             return pa.BufferReader(self.content or b"")
         if progress is None:
@@ -169,7 +179,7 @@ class Source:
 class _Counted(io.RawIOBase):
     """A file that tells how far it has been read."""
 
-    def __init__(self, path: Path, progress: Progress) -> None:
+    def __init__(self, path: Path, progress: Progress[int, int]) -> None:
         self._file = path.open("rb")
         self._size = path.stat().st_size
         self._progress = progress
@@ -227,7 +237,9 @@ def csv_form(source: Source, labels: Sequence[str], value: str) -> tuple[pa.csv.
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
 
-def _read_csv(source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress | None) -> Columns:
+def _read_csv(
+    source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[int, int] | None
+) -> Columns:
     parse, taken = csv_form(source, labels, value)
     label_type = pa.dictionary(pa.int32(), pa.string())
     try:

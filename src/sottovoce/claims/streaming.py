@@ -1,6 +1,6 @@
 """Reading tables of claims of any size, chunk by chunk, by the rules of `reading`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,7 @@ from sottovoce.claims.reading import (
     require,
 )
 from sottovoce.errors import UnreadableFile
-
-Progress = Callable[[float], None]  # share of a file that has been read
+from sottovoce.progress import Progress
 
 _ROWS_AT_ONCE = 1 << 18
 
@@ -47,7 +46,7 @@ class Chunk:
 
 
 def read_chunks(
-    path: str | Path, user: str, object: str, value: str, skip_bad: bool, progress: Progress | None = None
+    path: str | Path, user: str, object: str, value: str, skip_bad: bool, progress: Progress[float] | None = None
 ) -> Iterator[Chunk]:
     """Claims of a file, by suffix: CSV, Parquet, Arrow or JSON Lines."""
     source, labels = Source.of(path), (user, object)
@@ -97,7 +96,7 @@ def _text(label: Any) -> str | None:
 
 
 def _csv(
-    source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress | None
+    source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[float] | None
 ) -> Iterator[Columns]:
     parse, taken = csv_form(source, labels, value)
     done = 0
@@ -138,7 +137,7 @@ def _csv(
 
 
 def _csv_tables(
-    source: Source, parse: pa.csv.ParseOptions, types: dict[str, pa.DataType], progress: Progress | None
+    source: Source, parse: pa.csv.ParseOptions, types: dict[str, pa.DataType], progress: Progress[float] | None
 ) -> Iterator[pa.Table]:
     report = (lambda done, size: progress(done / max(size, 1))) if progress else None
     with source.stream(report) as stream:
@@ -153,7 +152,7 @@ def _csv_tables(
             yield pa.Table.from_batches([batch])
 
 
-def _jsonl(source: Source, labels: Sequence[str], value: str, progress: Progress | None) -> Iterator[Columns]:
+def _jsonl(source: Source, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
     report = (lambda done, size: progress(done / max(size, 1))) if progress else None
     done = 0
     if not hurts_arrow(source):
@@ -168,7 +167,7 @@ def _jsonl(source: Source, labels: Sequence[str], value: str, progress: Progress
     yield from jsonl_by_lines(source, labels, value, _ROWS_AT_ONCE, done)
 
 
-def _typed(source: Source, labels: Sequence[str], value: str, progress: Progress | None) -> Iterator[Columns]:
+def _typed(source: Source, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
     wanted = (*labels, value, NOISE_COLUMN)
     if source.format == "parquet":
         with pa.parquet.ParquetFile(source.path) as file:
@@ -184,7 +183,7 @@ def _typed(source: Source, labels: Sequence[str], value: str, progress: Progress
 
 def _picked(
     batches: Iterator[pa.RecordBatch], total: int, labels: Sequence[str], value: str, name: str,
-    progress: Progress | None,
+    progress: Progress[float] | None,
 ) -> Iterator[Columns]:  # fmt: skip
     done = 0
     for batch in batches:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sottovoce.claims import grouping, reading, writing
 from sottovoce.claims.labels import Labels, label_column, to_numpy
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
+from sottovoce.progress import Progress
 
 Duplicates = Literal["error", "mean", "last"]
 
@@ -20,7 +21,7 @@ class Claims:
     """Who says what about which object.
 
     Claims are stored object by object: those of object ``n`` are at ``offsets[n]:offsets[n + 1]`` in ``users``
-    (int32) and ``values`` (float64), with users in ascending order. That is 12 bytes a claim, and one walk
+    (int32) and ``values`` (float64), with users in ascending order. That is 12 bytes per claim, and one walk
     through memory meets all claims of an object together.
 
     Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`.
@@ -60,12 +61,13 @@ class Claims:
         value: str = "value",
         duplicates: Duplicates = "error",
         skip_bad: bool = False,
-        progress: reading.Progress | None = None,
+        progress: Progress[int, int] | None = None,
     ) -> "Claims":
         """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; CSV may be compressed) or a CSV stream.
 
         ``user``, ``object`` and ``value`` name the columns. ``duplicates`` says what happens when a user claims an
-        object twice, ``skip_bad`` drops rows that are not claims and counts them in ``skipped``.
+        object twice, ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress``
+        is called with the bytes read and the bytes in all.
         """
         table = reading.read_file(path, (user, object), value, skip_bad, progress)
         return cls._from_table(table, duplicates, (user, object))
@@ -181,13 +183,13 @@ class Claims:
         values = np.ascontiguousarray(values, np.float64)
         if values.shape != self.values.shape or not np.isfinite(values).all():
             raise BadParameter(
-                f"values of shape {values.shape} for {len(self):,} claims: one finite number a claim is needed; "
+                f"values of shape {values.shape} for {len(self):,} claims: one finite number per claim is needed; "
                 "start from claims.values"
             )
         return Claims(self.offsets, self.users, values, self._user_labels, self._object_labels, self.skipped, noise)
 
     def to_arrow(self) -> pa.Table:
-        """One row a claim: user, object, value; and the noise law, where there is one."""
+        """One row per claim: user, object, value; and the noise law, where there is one."""
         table = pa.table(
             {
                 "user": _take(self._user_labels, self.users),

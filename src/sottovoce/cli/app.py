@@ -1,4 +1,4 @@
-"""The command ``sottovoce``: its commands, its version, and how mistakes are told."""
+"""The command ``sottovoce``: its commands, its version, and how mistakes are reported."""
 
 import sys
 from typing import Annotated
@@ -23,6 +23,7 @@ from sottovoce.cli import (
     simulate,
     theorem,
 )
+from sottovoce.cli.methods import MethodCommand
 from sottovoce.errors import SottovoceError
 
 _SHOWN = 500  # characters of an error, from its beginning and from its end
@@ -50,8 +51,8 @@ def options(
     """Options that stand before a command."""
 
 
+app.command(cls=MethodCommand)(discover.discover)
 for command in (
-    discover.discover,
     privacy.perturb,
     privacy.guarantee,
     privacy.plan,

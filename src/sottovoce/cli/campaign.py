@@ -76,16 +76,16 @@ def create(
     purpose: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     noise: Annotated[str | None, typer.Option(help="Noise law, such as fresh:0.5; sottovoce plan finds one.")] = None,
     distance: Annotated[
-        str | None, typer.Option(help="Values up to so far apart are hard to tell from each other.")
+        str | None, typer.Option(help="Values up to this distance apart are hard to tell from each other.")
     ] = None,
     unit: Annotated[str | None, typer.Option(help="What the promise is for: reading or participant.")] = None,
     readings: Annotated[
-        int | None, typer.Option(help="So many readings of one participant at most; all tasks by default.")
+        int | None, typer.Option(help="At most this many readings of one participant; all tasks by default.")
     ] = None,
     deadline: Annotated[
         str | None, typer.Option(help="When it closes by itself, such as 2030-01-31T12:00:00Z.")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="Method of the results; noise-aware by default.")] = None,
+    method: Annotated[str | None, typer.Option(help="Method of the results, as in sottovoce discover --help.")] = None,
     previous: Annotated[
         str | None, typer.Option(help="Campaign of which this is the next version: what is not given stays.")
     ] = None,
@@ -173,13 +173,13 @@ def method(
     campaign: CampaignArgument,
     name: Annotated[
         str | None,
-        typer.Argument(help="noise-aware, crh, gtm, catd, lfcn, mean or median; the usual one if left out."),
+        typer.Argument(help="One of those in sottovoce discover --help; the default if left out."),
     ] = None,
     json: bool = False,
 ) -> None:
     """Choose the method of a campaign's results; new ones follow within seconds."""
     changed = client.pin_method(campaign, name)
-    _done(json, changed, f"Results of {campaign} are computed with {changed['method'] or 'noise-aware'} from now on.")
+    _done(json, changed, f"Results of {campaign} are computed with {_method_of(changed)} from now on.")
 
 
 @app.command()
@@ -271,7 +271,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         ("participants", f"{counts['participants']:,}, of whom {counts['withdrawn']:,} have withdrawn"),
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
         ("noise", f"{entry['noise']}, distance {entry['distance']}, for a {entry['unit']}"),
-        ("method", entry["method"] or "noise-aware"),
+        ("method", _method_of(entry)),
         *([("results", f"not the newest: {trouble['reason']}, since {trouble['since']}")] if trouble else []),
         ("manifest", f"sha256 {entry['manifest_sha256']}" if entry["manifest_sha256"] else "fixed when it opens"),
     ):  # fmt: skip
@@ -384,6 +384,14 @@ def _table(*headings: str) -> Table:
     for heading in headings:
         table.add_column(heading, overflow="fold")
     return table
+
+
+def _method_of(campaign: dict[str, Any]) -> str:
+    if campaign["method"] is None:
+        from sottovoce.discovery import DEFAULT
+
+        return DEFAULT
+    return str(campaign["method"])
 
 
 def _done(json: bool, content: dict[str, Any], sentence: str) -> None:

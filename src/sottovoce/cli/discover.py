@@ -13,6 +13,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sottovoce.cli.methods import MethodOption
 from sottovoce.cli.output import (
     JsonOption,
     console,
@@ -32,23 +33,13 @@ if TYPE_CHECKING:
 _ROWS_SHOWN = 20
 
 
-class Method(StrEnum):
-    NOISE_AWARE = "noise-aware"
-    CRH = "crh"
-    GTM = "gtm"
-    CATD = "catd"
-    LFCN = "lfcn"
-    MEAN = "mean"
-    MEDIAN = "median"
-
-
 class Duplicates(StrEnum):
     ERROR = "error"
     MEAN = "mean"
     LAST = "last"
 
 
-class EngineName(StrEnum):
+class EngineOption(StrEnum):
     AUTO = "auto"
     MEMORY = "memory"
     DISK = "disk"
@@ -62,7 +53,7 @@ def discover(
             help="Claims: CSV, Parquet, Arrow or JSON Lines; a pack (see `sottovoce claims`); - reads CSV from input."
         ),
     ],
-    method: Annotated[Method, typer.Option(help="How to find the truths.")] = Method.NOISE_AWARE,
+    method: MethodOption = None,
     noise: Annotated[
         str | None,
         typer.Option(help="Noise law of the claims, such as shared:0.5; by default what the file itself says."),
@@ -82,11 +73,11 @@ def discover(
     max_iter: Annotated[int, typer.Option(help="Largest number of iterations.")] = 1000,
     tol: Annotated[float, typer.Option(help="Stop when truths move less than this, in units of their spread.")] = 1e-6,
     engine: Annotated[
-        EngineName,
+        EngineOption,
         typer.Option(
-            help="Where to compute: in memory; on the disk, block by block, or by Spark (packs only); auto tells why."
+            help="Where to compute: in memory; on the disk, block by block, or by Spark (packs only); auto says why."
         ),
-    ] = EngineName.AUTO,
+    ] = EngineOption.AUTO,
     spark_master: Annotated[
         str | None,
         typer.Option(help="With --engine spark: its master, such as spark://host:7077; by default this machine."),
@@ -100,7 +91,9 @@ def discover(
     ] = False,
     decay: Annotated[
         float | None,
-        typer.Option(help="With CRH on a pack: losses of each earlier round count this much less (0 to 1)."),
+        typer.Option(
+            help="On a pack: losses of each earlier round count this much less (0 to 1). Not for every method."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -110,7 +103,7 @@ def discover(
     """
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place
-    from sottovoce.discovery import CRH, METHODS, Checkpoint, Comparison, NoiseAware
+    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, Comparison, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.lab.plots import check_picture, draw_discovery
 
@@ -122,12 +115,14 @@ def discover(
         check_picture(plot)
     if checkpoint:
         check_file(checkpoint)
-    chosen, packed = method.value, is_pack(claims)
-    if decay is not None and (chosen != CRH.name or not packed):
+    chosen, packed = method or DEFAULT, is_pack(claims)
+    if decay is not None and not (takes(chosen, "decay") and packed):
+        forgetful = " or ".join(name for name in METHODS if takes(name, "decay"))
         raise BadParameter(
-            f"--decay {decay}: only CRH forgets, and only packs know rounds; give --method crh and a pack"
+            f"--decay {decay}: {chosen} on {claims}: only {forgetful} forgets, and only packs know rounds; give "
+            f"--method {forgetful} and a pack"
         )
-    if spark_master is not None and engine is not EngineName.SPARK:
+    if spark_master is not None and engine is not EngineOption.SPARK:
         raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")
     if checkpoint is None and packed and os.access(claims, os.W_OK):
         checkpoint = Path(claims) / f"checkpoint-{chosen}.arrow"
@@ -144,10 +139,8 @@ def discover(
             )  # fmt: skip
             progress.remove_task(reading)
         iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
-        options: dict[str, Any] = {"noise": noise or source.noise} if chosen == NoiseAware.name else {}
-        if decay is not None:
-            options["decay"] = decay
-        fit = METHODS[chosen](max_iter=max_iter, tol=tol, **options)
+        options: dict[str, Any] = {} if decay is None else {"decay": decay}
+        fit = make_method(chosen, noise=noise or source.noise, max_iter=max_iter, tol=tol, **options)
         try:
             comparison = Comparison.of(
                 fit,
@@ -208,42 +201,31 @@ class _Source:
     skipped: int
 
 
-def _open_pack(path: str, engine: EngineName, spark_master: str | None, stack: ExitStack) -> _Source:
+def _open_pack(path: str, engine: EngineOption, spark_master: str | None, stack: ExitStack) -> _Source:
     from sottovoce.claims.blocks import Pack
-    from sottovoce.engines import DiskEngine, MemoryEngine, SparkEngine
-    from sottovoce.engines.choosing import fits_in_memory
+    from sottovoce.engines import SparkEngine, choose_engine
 
     pack = Pack(path)
-    if engine is EngineName.AUTO:
-        fits, reason = fits_in_memory(pack)
-        engine = EngineName.MEMORY if fits else EngineName.DISK
-        notes.print(f"engine {engine.value}: {reason}", highlight=False)
-    chosen: Engine
-    if engine is EngineName.MEMORY:
-        chosen = MemoryEngine(pack.claims(), ages=pack.object_ages)
-    elif engine is EngineName.DISK:
-        chosen = DiskEngine(pack)
-    else:
-        chosen = stack.enter_context(SparkEngine(pack, spark_master or "local[*]"))
-    return _Source(chosen, pack.noise, pack.manifest.skipped)
+    choice = choose_engine(pack, engine.value, spark_master=spark_master)
+    if engine is EngineOption.AUTO:
+        notes.print(f"engine {choice.name}: {choice.reason}", highlight=False)
+    if isinstance(choice.engine, SparkEngine):
+        stack.enter_context(choice.engine)
+    return _Source(choice.engine, pack.noise, pack.manifest.skipped)
 
 
-def _read_file(path: str, engine: EngineName, **options: Any) -> _Source:
+def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
     from sottovoce.claims import Claims
     from sottovoce.engines import MemoryEngine
-    from sottovoce.engines.choosing import free_memory
+    from sottovoce.engines.choosing import check_file_fits
 
-    if engine in (EngineName.DISK, EngineName.SPARK):
+    if engine in (EngineOption.DISK, EngineOption.SPARK):
         raise BadParameter(
             f"--engine {engine.value}: {path} is not a pack; "
             f"make one with `sottovoce claims pack {path} PACK` and give that"
         )
-    size, free = Path(path).stat().st_size if Path(path).is_file() else 0, free_memory()
-    if engine is EngineName.AUTO and free is not None and size > free:
-        raise BadParameter(
-            f"{path}: {size / 1e9:.1f} GB are more than the {free / 1e9:.1f} GB of memory that are free; make a pack "
-            f"with `sottovoce claims pack {path} PACK` and give that, or try with --engine memory"
-        )
+    if engine is EngineOption.AUTO:
+        check_file_fits(path)
     claims = Claims.read(sys.stdin.buffer if path == "-" else path, **options)
     return _Source(MemoryEngine(claims), claims.noise, claims.skipped)
 

@@ -1,22 +1,21 @@
 """Truth discovery: from conflicting claims to truths and the users' weights."""
 
 from sottovoce.discovery.averages import Mean, Median
-from sottovoce.discovery.base import TruthDiscovery, UserLosses
+from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.catd import CATD
 from sottovoce.discovery.comparison import Comparison
 from sottovoce.discovery.crh import CRH
 from sottovoce.discovery.gtm import GTM
+from sottovoce.discovery.iteration import UserLosses
 from sottovoce.discovery.lfcn import LFCN
 from sottovoce.discovery.noise_aware import NoiseAware
+from sottovoce.discovery.registry import DEFAULT, METHODS, describe_method, make_method, register, takes
 from sottovoce.discovery.state import Checkpoint, State
-
-METHODS: dict[str, type[TruthDiscovery]] = {
-    method.name: method for method in (NoiseAware, CRH, GTM, CATD, LFCN, Mean, Median)
-}
 
 __all__ = [
     "CATD",
     "CRH",
+    "DEFAULT",
     "GTM",
     "LFCN",
     "METHODS",
@@ -28,4 +27,8 @@ __all__ = [
     "State",
     "TruthDiscovery",
     "UserLosses",
+    "describe_method",
+    "make_method",
+    "register",
+    "takes",
 ]

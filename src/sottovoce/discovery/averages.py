@@ -2,27 +2,44 @@
 
 import numpy as np
 
-from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses
+from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.engines import Engine
 
 
-class _Average(TruthDiscovery):
-    """One pass, and every user counts the same."""
+class _AverageIteration(Iteration):
+    """The first iteration is the last: there are no weights to learn."""
 
+    def __init__(self, engine: Engine, truths: Floats, variance: Floats) -> None:
+        self._engine, self._truths, self._variance = engine, truths, variance
+
+    def advance(self) -> float:
+        self.settled = True
+        return 0.0
+
+    def knowledge(self) -> Knowledge:
+        return Knowledge({"truth": self._truths})
+
+    def estimate(self) -> Estimate:
+        engine = self._engine
+        effective_users = engine.claims_per_object.astype(np.float64)
+        return Estimate(self._truths, np.ones(engine.n_users), effective_users, self._variance)
+
+
+class _Average(TruthDiscovery):
+    """Every user counts the same."""
+
+    plain = True
     # Variance of the average over that of a mean of normal errors.
     _excess_variance = 1.0
 
     def weigh(self, losses: UserLosses) -> Floats:
         return np.ones_like(losses.sum)
 
-    def _discover(self, engine: Engine, progress: Progress | None) -> None:
-        self.truths_ = self.start(engine)
-        self._leave(1, {"truth": self.truths_})
-        self.weights_ = np.ones(engine.n_users)
-        self.n_iter_, self.converged_, self.history_ = 1, True, np.zeros(1)
-        self.effective_users_ = self.claims_.astype(np.float64)
-        self._spreads = engine.spreads()
-        self._variance = self._excess_variance * self._spreads**2 / self.claims_
+    def begin(self, given: FitInput) -> Iteration:
+        engine = given.engine
+        variance = self._excess_variance * given.deviations**2 / engine.claims_per_object
+        return _AverageIteration(engine, self.start(engine), variance)
 
 
 class Mean(_Average):
@@ -34,6 +51,8 @@ class Mean(_Average):
     """
 
     name = "mean"
+    title = "mean"
+    words = "all count the same."
 
     def start(self, engine: Engine) -> Floats:
         return engine.means()
@@ -50,4 +69,6 @@ class Median(_Average):
     """
 
     name = "median"
+    title = "median"
+    words = "all count the same, gross errors hardly."
     _excess_variance = np.pi / 2

@@ -1,10 +1,9 @@
 """The loop that every method shares: weigh the users, aggregate their claims, until the truths stop moving."""
 
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -13,31 +12,21 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
+from sottovoce.claims.blocks import Pack
 from sottovoce.claims.labels import label_column
+from sottovoce.claims.reading import same_kind_of_frame
+from sottovoce.claims.table import Duplicates
+from sottovoce.discovery.iteration import FitInput, Floats, Iteration, LossIteration, UserLosses, Weigh
 from sottovoce.discovery.state import Checkpoint, State
-from sottovoce.engines import Engine, MemoryEngine, Step
-from sottovoce.errors import BadParameter, ConvergenceWarning
-
-Floats = NDArray[np.float64]
-Progress = Callable[[int, float], None]  # iteration, largest move of a truth
+from sottovoce.engines import Engine, Step, engine_of
+from sottovoce.errors import BadParameter, ConvergenceWarning, NotFitted, warn
+from sottovoce.progress import Progress
 
 
 def check_level(level: float) -> None:
     """Whether intervals can have this level."""
     if not 0 < level < 1:
         raise BadParameter(f"level={level}: a level lies between 0 and 1; 0.95 is usual")
-
-
-@dataclass(frozen=True)
-class UserLosses:
-    """How far each user's claims lie from the truths."""
-
-    sum: Floats
-    count: NDArray[np.int64] | Floats  # a claim may count for less than one
-
-    @property
-    def mean(self) -> Floats:
-        return self.sum / self.count
 
 
 class TruthDiscovery(ABC):
@@ -63,7 +52,12 @@ class TruthDiscovery(ABC):
         Iterations done, whether the truths had stopped moving, and the largest move of each iteration.
     """
 
-    name: ClassVar[str]  # by which the command line and files know the method
+    name: ClassVar[str]  # by which the command line, servers and files know the method
+    title: ClassVar[str]  # as it is called in a sentence
+    words: ClassVar[str]  # how it works, for people, as the rest of a sentence that begins with its title
+    kinds: ClassVar[tuple[str, ...]] = ("number",)  # of claims that it takes
+    plain: ClassVar[bool] = False  # an average, shown beside every other method
+    takes_known: ClassVar[bool] = False  # whether truths that are known beforehand help it
 
     truths_: Floats
     weights_: Floats
@@ -74,6 +68,9 @@ class TruthDiscovery(ABC):
     n_iter_: int
     converged_: bool
     history_: Floats
+    _state: State
+    _deviations: Floats  # of each object's claims; 0 where they all agree
+    _variance: Floats  # of each truth
 
     def __init__(self, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
@@ -95,12 +92,23 @@ class TruthDiscovery(ABC):
         """How many losses each user's sum is made of."""
         return engine.claims_per_user
 
+    def weigher(self, engine: Engine) -> Weigh:
+        """What weighs users in one fit: `weigh`, or a function with what that needs worked out once."""
+        return self.weigh
+
+    def begin(self, given: FitInput) -> Iteration:
+        """The state of a new fit, whose iterations the loop runs. Here: weights from losses, truths from weights."""
+        engine = given.engine
+        step, start = self.step(engine, given.spreads), self.start(engine)
+        return LossIteration(given, step, start, self.counts(engine), self.weigher(engine), self.tol)
+
     def fit(
         self,
-        claims: Claims | Engine,
+        claims: Claims | Pack | Engine,
         *,
         start: "TruthDiscovery | State | None" = None,
-        progress: Progress | None = None,
+        known: Mapping[Any, float] | None = None,
+        progress: Progress[int, float] | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Self:
         """Find truths and weights.
@@ -108,97 +116,88 @@ class TruthDiscovery(ABC):
         Parameters
         ----------
         claims
-            The claims, or an engine that holds them.
+            The claims, a pack of them (held in memory if it fits), or an engine that holds them.
         start
             An earlier fit, or the state of one, to begin with: where few claims have been added since, the same answer
             takes fewer iterations.
+        known
+            Truths that are known beforehand, by the label of their object. They are kept, and show how good the users
+            are. Not every method can use them.
         progress
-            Called after each iteration with its number and largest move.
+            Called after each iteration with its number and the largest move of a truth.
         checkpoint
             Takes the state of the run, also when it is interrupted.
         """
         self._check_parameters()
-        engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
-        self._earlier = start.state() if isinstance(start, TruthDiscovery) else start
-        self._checkpoint = checkpoint
-        self.objects_, self.users_ = engine.object_labels, engine.user_labels
-        self.claims_ = engine.claims_per_object
+        if known and not self.takes_known:
+            raise BadParameter(
+                f"known={dict(known)!r}: {type(self).__name__} has no use for known truths; leave them out, or take "
+                "NoiseAware"
+            )
+        engine = engine_of(claims)
+        given = FitInput.of(engine, start.state() if isinstance(start, TruthDiscovery) else start, known or {})
+        iteration = self.begin(given)
+        history: list[float] = []
         try:
-            self._discover(engine, progress)
+            while len(history) < self.max_iter and not iteration.settled:
+                history.append(iteration.advance())
+                state = self._state_after(len(history), iteration, engine)
+                if checkpoint is not None:
+                    checkpoint.take(state)
+                if progress is not None:
+                    progress(len(history), history[-1])
         finally:
             if checkpoint is not None:
                 checkpoint.write()
+        estimate = iteration.estimate()
+        self.objects_, self.users_, self.claims_ = state.objects, state.users, engine.claims_per_object
+        self.truths_, self.weights_, self.effective_users_ = estimate.truths, estimate.weights, estimate.effective_users
+        self.n_iter_, self.history_, self.converged_ = len(history), np.array(history), history[-1] <= self.tol
+        self._state, self._deviations, self._variance = state, given.deviations, estimate.variance
+        if not self.converged_ and self.tol > 0:
+            warn(
+                f"{type(self).__name__}: after {self.n_iter_} iterations a truth still moves by {history[-1]:.2g} "
+                f"of its object's spread, more than tol={self.tol:g}; raise max_iter, or tol if that is near enough",
+                ConvergenceWarning,
+            )
         return self
+
+    def fit_truths(
+        self,
+        frame: Any,
+        *,
+        user: str = "user",
+        object: str = "object",
+        value: str = "value",
+        duplicates: Duplicates = "error",
+        skip_bad: bool = False,
+        level: float = 0.95,
+    ) -> Any:
+        """From a data frame of claims to one of truths, of the same kind: pandas, polars, pyarrow or duckdb.
+
+        ``user``, ``object`` and ``value`` name the columns; ``duplicates`` and ``skip_bad`` are those of
+        `Claims.from_frame`. The truths come as `to_frame` gives them, with intervals of this level; the method keeps
+        them too, with all else that was found.
+
+        >>> import pyarrow as pa, sottovoce as sv
+        >>> heights = pa.table({"user": ["ann", "bob", "eve"], "object": ["hall"] * 3, "value": [3.0, 3.0, 9.0]})
+        >>> sv.Median().fit_truths(heights).column_names
+        ['object', 'truth', 'low', 'high', 'claims', 'effective_users']
+        """
+        check_level(level)
+        columns = {"user": user, "object": object, "value": value}
+        self.fit(Claims.from_frame(frame, **columns, duplicates=duplicates, skip_bad=skip_bad))
+        return same_kind_of_frame(self.to_arrow(level), frame)
 
     def state(self) -> State:
         """What a later fit can begin with."""
         return self._state
 
-    def _leave(
-        self,
-        iteration: int,
-        by_object: dict[str, Floats],
-        by_user: dict[str, Floats] | None = None,
-        learnt: dict[str, Any] | None = None,
-    ) -> None:
-        """Leave the state after an iteration."""
-        self._state = State(
-            self.name, self.objects_, self.users_, by_object, by_user or {}, learnt or {}, iteration
+    def _state_after(self, iteration: int, fit: Iteration, engine: Engine) -> State:
+        found = fit.knowledge()
+        return State(
+            self.name, engine.object_labels, engine.user_labels, found.by_object, found.by_user, found.learnt, iteration
         )  # fmt: skip
-        if self._checkpoint is not None:
-            self._checkpoint.take(self._state)
-
-    def _discover(self, engine: Engine, progress: Progress | None) -> None:
-        # An object whose claims all agree has no spread; its truth does not move, so any unit will do.
-        self._spreads = engine.spreads()
-        spreads = np.where(self._spreads > 0, self._spreads, 1.0)
-        step = self.step(engine, spreads)
-        truths = self._first_truths(engine)
-        losses = engine.score(step, truths)
-        counts = self.counts(engine)
-        compared = engine.comparable() > 0
-        history: list[float] = []
-        weights = np.ones(engine.n_users)
-        while len(history) < self.max_iter and (self.tol == 0 or not history or history[-1] > self.tol):
-            weights = self._usable(self.weigh(UserLosses(losses, counts)), compared)
-            truths, losses, move = engine.sweep(step, weights, truths)
-            history.append(move)
-            self._leave(len(history), {"truth": truths})
-            if progress is not None:
-                progress(len(history), history[-1])
-        self.truths_, self.weights_ = truths, weights
-        self._conclude(history)
-        self.effective_users_, self._variance = engine.precision(truths, weights)
-
-    def _first_truths(self, engine: Engine) -> Floats:
-        truths, earlier = self.start(engine).copy(), self._earlier
-        if earlier is not None:
-            here, there = earlier.common_objects(engine.object_labels)
-            truths[here] = earlier.by_object["truth"][there]
-        return truths
-
-    def _conclude(self, history: list[float]) -> None:
-        """Keep the moves of all iterations; warn if the last one was still too large."""
-        self.n_iter_, self.history_ = len(history), np.array(history)
-        self.converged_ = history[-1] <= self.tol
-        if not self.converged_ and self.tol > 0:
-            warnings.warn(
-                f"{type(self).__name__}: after {self.n_iter_} iterations a truth still moves by {history[-1]:.2g} "
-                f"of its object's spread, more than tol={self.tol:g}; raise max_iter, or tol if that is near enough",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def _usable(self, weights: Floats, compared: NDArray[np.bool_]) -> Floats:
-        """Weights above zero for all.
-
-        A user of whose objects nobody else speaks never disagrees; that says nothing about him, so he gets the mean
-        weight (no truth depends on it). Nobody gets exactly zero, or an object only he claims would have no truth.
-        """
-        if not compared.all():
-            weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
-        largest = weights.max()
-        return np.maximum(weights, largest * 1e-100) if largest > 0 else np.ones_like(weights)
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth.
@@ -213,7 +212,7 @@ class TruthDiscovery(ABC):
         tail = (1 + level) / 2
         users, claims = self.effective_users_, self.claims_
         with np.errstate(divide="ignore", invalid="ignore"):
-            own_variance = self._spreads**2 * claims / (claims - 1)
+            own_variance = self._deviations**2 * claims / (claims - 1)
             several = users >= 2
             half = stdtrit(users - 1, tail) * np.sqrt(self._variance * users / (users - 1))
         half = np.where(several, half, np.inf)
@@ -224,7 +223,7 @@ class TruthDiscovery(ABC):
         return self.truths_ - half, self.truths_ + half
 
     def to_arrow(self, level: float = 0.95) -> pa.Table:
-        """One row an object: object, truth, low, high, claims, effective_users."""
+        """One row per object: object, truth, low, high, claims, effective_users."""
         low, high = self.intervals(level)
         return pa.table(
             {
@@ -247,6 +246,40 @@ class TruthDiscovery(ABC):
         if not (np.isfinite(self.tol) and self.tol >= 0):
             raise BadParameter(f"tol={self.tol!r}: it must be 0 or a positive number; 1e-6 is usual")
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name, as scikit-learn asks for them; ``deep`` changes nothing, as none has its own."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by name. They are checked by the next fit, and the last one stays as it is."""
+        known = self.parameters()
+        for name in params:
+            if name not in known:
+                raise BadParameter(
+                    f"{name}={params[name]!r}: {type(self).__name__} takes {', '.join(known)}; use these"
+                )
+        for name, entry in params.items():
+            setattr(self, name, entry)
+        return self
+
+    @classmethod
+    def parameters(cls) -> tuple[str, ...]:
+        """Names of what the constructor takes."""
+        return tuple(signature(cls).parameters)
+
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={entry!r}" for name, entry in vars(self).items() if name[0] != "_" != name[-1])
+        given = ", ".join(f"{name}={entry!r}" for name, entry in self.get_params().items())
         return f"{type(self).__name__}({given})"
+
+    if not TYPE_CHECKING:  # to a type checker, every misspelt name would pass for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _FITTED:
+                raise NotFitted(f"{self!r}: it has no results before it is fitted; call fit(claims) first")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+# What only a fit gives: the attributes that are neither of the class nor set by the constructor.
+_FITTED = frozenset(name for name in TruthDiscovery.__annotations__ if not hasattr(TruthDiscovery, name)) - {
+    "name", "title", "words",
+}  # fmt: skip

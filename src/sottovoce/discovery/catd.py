@@ -1,10 +1,12 @@
 """Confidence-aware truth discovery."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from sottovoce.discovery.base import Floats, TruthDiscovery, UserLosses
-from sottovoce.engines import Engine, Step
+from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.iteration import Floats, UserLosses, Weigh
+from sottovoce.engines import Engine
 from sottovoce.errors import BadParameter
 
 # Residuals of a user whom the truths follow shrink without end; below this share of the mean they are rounding.
@@ -30,26 +32,33 @@ class CATD(TruthDiscovery):
     """
 
     name = "catd"
+    title = "CATD"
+    words = "everybody counts by how precise they seem, less so with few claims."
 
     def __init__(self, *, significance: float = 0.05, max_iter: int = 1000, tol: float = 1e-6) -> None:
         super().__init__(max_iter=max_iter, tol=tol)
         self.significance = significance
 
-    def step(self, engine: Engine, spreads: Floats) -> Step:
-        # Many users have equally many claims: one quantile serves them all, in all iterations.
-        counts = engine.claims_per_user
-        quantiles = np.zeros(int(counts.max()) + 1)
-        found = np.flatnonzero(np.bincount(counts))
-        quantiles[found] = 2 * gammaincinv(found / 2, self.significance / 2)
-        self._quantiles = quantiles[counts]
-        return super().step(engine, spreads)
-
     def weigh(self, losses: UserLosses) -> Floats:
+        return self._weights(losses, self._quantiles(np.asarray(losses.count, np.int64)))
+
+    def weigher(self, engine: Engine) -> Weigh:
+        quantiles = self._quantiles(engine.claims_per_user)  # the same in all iterations
+        return lambda losses: self._weights(losses, quantiles)
+
+    def _weights(self, losses: UserLosses, quantiles: Floats) -> Floats:
         least = losses.sum.mean() * _LEAST_SHARE
         if least == 0:
             return np.ones_like(losses.sum)
-        weights: Floats = self._quantiles / np.maximum(losses.sum, least)
+        weights: Floats = quantiles / np.maximum(losses.sum, least)
         return weights
+
+    def _quantiles(self, counts: NDArray[np.int64]) -> Floats:
+        # Many users have equally many claims: one quantile serves them all.
+        quantiles = np.zeros(int(counts.max()) + 1)
+        found = np.flatnonzero(np.bincount(counts))
+        quantiles[found] = 2 * gammaincinv(found / 2, self.significance / 2)
+        return np.asarray(quantiles[counts])
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

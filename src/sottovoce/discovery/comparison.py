@@ -11,10 +11,12 @@ from sottovoce.claims import Claims
 from sottovoce.claims.labels import label_column, texts
 from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
-from sottovoce.discovery.base import Floats, Progress, TruthDiscovery
+from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.engines import Engine, MemoryEngine
 from sottovoce.errors import BadRow
+from sottovoce.progress import Progress
 
 _OBJECTS_AT_ONCE = 100_000  # written
 
@@ -34,7 +36,7 @@ class Comparison:
         cls,
         method: TruthDiscovery,
         claims: Claims | Engine,
-        progress: Progress | None = None,
+        progress: Progress[int, float] | None = None,
         start: State | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> "Comparison":

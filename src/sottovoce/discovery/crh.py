@@ -5,7 +5,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.discovery.base import Floats, TruthDiscovery, UserLosses
+from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.iteration import Floats, UserLosses
 from sottovoce.engines import Engine, Step
 from sottovoce.errors import BadParameter
 
@@ -30,8 +31,8 @@ class CRH(TruthDiscovery):
     normalise
         By the "sum" of all users' losses, or by the "max" (with absolute loss, this is called PM).
     decay
-        For claims that come in rounds, as a pack keeps them: losses about objects that were last claimed so many rounds
-        ago count with decay to that power, so that users are judged by what they said of late (I-CRH, TKDE 2016).
+        For claims that come in rounds, as a pack keeps them: a loss about an object that was last claimed n rounds ago
+        counts decay to the power of n, so that users are judged by what they said of late (I-CRH, TKDE 2016).
 
     Examples
     --------
@@ -43,6 +44,8 @@ class CRH(TruthDiscovery):
     """
 
     name = "crh"
+    title = "CRH"
+    words = "whoever is far from the crowd counts less."
 
     def __init__(
         self,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sottovoce.discovery.base import Floats, TruthDiscovery, UserLosses
+from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.iteration import Floats, UserLosses
 from sottovoce.engines import Engine, Step
 from sottovoce.errors import BadParameter
 
@@ -34,6 +35,8 @@ class GTM(TruthDiscovery):
     """
 
     name = "gtm"
+    title = "GTM"
+    words = "everybody counts by how precise they seem, and nobody is taken for perfect."
 
     def __init__(
         self,

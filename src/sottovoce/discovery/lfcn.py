@@ -1,6 +1,7 @@
 """Learning from crowds, for numbers."""
 
-from sottovoce.discovery.base import Floats, TruthDiscovery, UserLosses
+from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.iteration import Floats, UserLosses
 from sottovoce.engines import Engine
 
 _LEAST_VARIANCE = 1e-9
@@ -11,7 +12,7 @@ class LFCN(TruthDiscovery):
 
     w_k = 1 / (mean over the claims of user k of (x - truth)² + 1e-9)
 
-    The likelihood has no upper bound: a truth that follows one user makes his variance vanish. It then ends on that
+    The likelihood has no upper bound: a truth that follows one user makes their variance vanish. It then ends on that
     user; look at ``effective_users_``. Starts at the mean; one pass over the claims per iteration.
     V. C. Raykar et al., JMLR 11 (2010), section on regression.
 
@@ -25,6 +26,8 @@ class LFCN(TruthDiscovery):
     """
 
     name = "lfcn"
+    title = "LFCN"
+    words = "everybody counts by their errors alone; it may end on a single voice."
 
     def start(self, engine: Engine) -> Floats:
         return engine.means()

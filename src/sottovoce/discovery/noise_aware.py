@@ -1,20 +1,18 @@
 """The noise-aware estimator: it knows the law of the noise, and learns the rest."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sottovoce.discovery.acceleration import Acceleration
-from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses, check_level
+from sottovoce.discovery.base import TruthDiscovery, check_level
+from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.discovery.quality import Quality
-from sottovoce.discovery.state import Checkpoint, Common, State
-from sottovoce.engines import AwareStep, Engine, Lookup, Step
+from sottovoce.discovery.state import Common, State
+from sottovoce.engines import AwareStep, AwareSweep, Engine, Lookup, Step
 from sottovoce.engines.aware import BOUND, DOUBT
-from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import FreshVariance, NoiseLaw, parse_law
 from sottovoce.privacy.normal_laplace import normal_laplace
 
@@ -36,7 +34,7 @@ class NoiseAware(TruthDiscovery):
 
     Claims are x = truth + Normal(0, v_s) + noise, the noise by the law that devices used. Users' variances v_s have a
     gamma prior that is learnt from the crowd, so a user with one claim gets the crowd's weight. A user counts with
-    w_s = E[1/(v_s + noise variance) | his residuals]; under fresh noise each reading has a weight of its own,
+    w_s = E[1/(v_s + noise variance) | their residuals]; under fresh noise each reading has a weight of its own,
     -f'(r)/(r·f(r)) with f the density of error and noise together. The uncertainty of the truths is added back to the
     residuals, or one user could capture a truth. Without noise, objects may differ in scale. Readings far off count
     less (Student's t, its degrees of freedom learnt); where claims mostly coincide, truths are weighted medians.
@@ -58,139 +56,149 @@ class NoiseAware(TruthDiscovery):
     """
 
     name = "noise-aware"
+    title = "noise-aware"
+    words = "whoever agrees with the crowd counts more, given how much noise was added."
+    takes_known = True
 
     def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
         super().__init__(max_iter=max_iter, tol=tol)
         self.noise = noise
 
     def weigh(self, losses: UserLosses) -> Floats:
-        raise NotImplementedError("weights follow from the posterior of users' qualities, not from losses alone")
+        """Expected precisions, where each user's loss is the sum of their squared errors."""
+        squares, counts = losses.sum, np.asarray(losses.count, np.float64)
+        quality = Quality(self._law(), float(np.median(losses.mean)))
+        quality.learn(squares, counts)
+        return quality.belief(squares, counts).weight
 
-    def fit(
-        self,
-        claims: Any,
-        *,
-        start: TruthDiscovery | State | None = None,
-        known: Mapping[Any, float] | None = None,
-        progress: Progress | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> "NoiseAware":
-        """Find truths and weights; ``known`` gives the truths of some objects, by label; the rest as in all methods."""
-        self._known = dict(known or {})
-        return super().fit(claims, start=start, progress=progress, checkpoint=checkpoint)
+    def begin(self, given: FitInput) -> Iteration:
+        return _AwareIteration(given, self._law(), self.tol)
 
-    def _discover(self, engine: Engine, progress: Progress | None) -> None:
-        law = parse_law(self.noise) if isinstance(self.noise, str) else self.noise
-        self._spreads = engine.spreads()
-        spreads = np.where(self._spreads > 0, self._spreads, 1.0)
-        truths, known = self._with_known(engine, self._first_truths(engine))
-        given = truths[known]
-        typical = _typical_variance(engine, self._spreads)
-        objects = _ObjectScales(engine, typical) if law is None else None
-        quality = Quality(law, 1.0 if objects else typical)
-        lookup = _FreshLookup(law, typical) if isinstance(law, FreshVariance) else None
-        coincide = law is None and _claims_coincide(engine)
-        tailed = not lookup and not coincide
-        tail = _FIRST_TAIL if tailed else 0.0
-        schedule: tuple[int, ...] = _LEARNING
-        kind = type(law).__name__
-        earlier = self._mostly_the_same(engine, kind)
-        if earlier:
-            same_objects, same_users = earlier.common_objects(self.objects_), earlier.common_users(self.users_)
-            if earlier.iteration > max(_LEARNING_AGAIN):
-                schedule = _LEARNING_AGAIN
-            tail = earlier.learnt["tail"] if tailed else 0.0
-            quality.begin_with(earlier.learnt["prior"])
-            if objects:
-                objects.begin_with(earlier.by_object["log scale"], same_objects)
-        # As long as nothing is known about users, all are alike.
-        belief = quality.belief(np.full(engine.n_users, quality.scale), np.ones(engine.n_users))
-        if earlier:
-            belief = belief.updated(earlier.by_user, same_users)
-        center = engine.medians()
-        unit = objects.unit if objects else np.ones(engine.n_objects)
-        acceleration = Acceleration()
-        history: list[float] = []
-        settled = False
-        learning = True
-        while len(history) < self.max_iter and not settled:
-            step = AwareStep(center, unit, spreads, known, tail, lookup.rows if lookup else None)
-            swept = engine.sweep_aware(step, lookup.places(belief.learnt) if lookup else belief.weight, truths)
-            truths = swept.truths
-            squares, counts = np.maximum(swept.squares, 1e-12 * quality.scale), np.maximum(swept.counts, 0.5)
-            at_rest = self.tol > 0 and len(history) > max(schedule) and swept.move <= self.tol
-            if len(history) in schedule or at_rest or (learning and len(history) > max(schedule)):
-                moved = quality.learn(squares, counts)
-                if lookup is None and (history or earlier) and len(history) <= max(schedule):
-                    sample = _standard_squares(engine, truths, unit, belief.weight)
-                    tail = _learn_tail(sample) if tailed else 0.0
-                    if objects:
-                        unit = objects.learn(swept.misfit, sample)
-                belief = quality.belief(squares, counts)
-                settled = at_rest and not moved
-                if len(history) >= max(schedule):
-                    learning = moved
-                    if not learning:
-                        quality.freeze(squares, counts)
-                        acceleration = Acceleration()
-            else:
-                if not learning:
-                    ahead = acceleration.ahead(np.concatenate((truths / spreads, np.log(squares))))
-                    truths, squares = ahead[: len(truths)] * spreads, np.exp(ahead[len(truths) :])
-                belief = quality.belief(squares, counts)
-            history.append(swept.move)
-            scales = {"log scale": objects.logs} if objects else {}
-            learnt = {"law": kind, "tail": tail, "prior": quality.prior}
-            self._leave(len(history), {"truth": truths, **scales}, vars(belief), learnt)
-            if progress is not None:
-                progress(len(history), swept.move)
-        self.truths_ = swept.truths
-        if coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
-            middling = Step(center, np.ones(engine.n_objects), spreads, average="median")
-            self.truths_, _, _ = engine.sweep(middling, belief.weight, truths)
-        self.truths_[known] = given
-        self._conclude(history)
-        if lookup:
-            self.weights_ = lookup.information(belief.learnt)
-            precision = engine.object_sums(self.weights_)
-        else:
-            self.weights_ = belief.weight
-            # The marginal likelihood is flatter than the one at the mean weights, the more uncertain these are.
-            uncertain = engine.weighted_squares(truths, belief.spread) * unit**4
-            whole = swept.precision * (1 + tail) / (1 + 3 * tail)
-            precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
-        self.effective_users_, _ = engine.precision(truths, self.weights_)
-        # Where nobody can be compared with anybody, nothing is known of errors.
-        told = known.any() or bool((engine.comparable() > 0).any())
-        self._variance = np.where(known, 0.0, 1 / precision if told else np.inf)
-
-    def _mostly_the_same(self, engine: Engine, kind: str) -> State | None:
-        """The earlier state, if it knows most of these objects and users: only then its beliefs are of this crowd."""
-        earlier = self._earlier
-        if earlier is None or earlier.learnt.get("law") != kind:
-            return None
-        objects, users = earlier.common_objects(self.objects_)[0], earlier.common_users(self.users_)[0]
-        share = min(len(objects) / engine.n_objects, len(users) / engine.n_users)
-        return earlier if share >= _MOSTLY else None
-
-    def _with_known(self, engine: Engine, truths: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        known = np.zeros(engine.n_objects, bool)
-        if self._known:
-            place_of = {label: place for place, label in enumerate(engine.object_labels.tolist())}
-            for label, truth in self._known.items():
-                if label not in place_of or not math.isfinite(truth):
-                    raise BadParameter(
-                        f"known truth {truth!r} of {label!r}: it must be a finite number for an object with claims; "
-                        "leave the others out"
-                    )
-                truths[place_of[label]], known[place_of[label]] = truth, True
-        return truths, known
+    def _law(self) -> NoiseLaw | None:
+        return parse_law(self.noise) if isinstance(self.noise, str) else self.noise
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth: normal, with the information of the marginal likelihood."""
         check_level(level)
         half = float(ndtri((1 + level) / 2)) * np.sqrt(self._variance)
         return self.truths_ - half, self.truths_ + half
+
+
+class _AwareIteration(Iteration):
+    """Truths from what is believed of users, then beliefs from how far their claims lie from the truths."""
+
+    _swept: AwareSweep  # the last pass over the claims
+
+    def __init__(self, given: FitInput, law: NoiseLaw | None, tol: float) -> None:
+        self._given, self._engine, self._tol = given, given.engine, tol
+        engine = self._engine
+        self._spreads, self._center = given.spreads, engine.medians()
+        self._truths = given.first_truths(self._center)
+        typical = _typical_variance(engine, given.deviations)
+        self._objects = _ObjectScales(engine, typical) if law is None else None
+        self._quality = Quality(law, 1.0 if self._objects else typical)
+        self._lookup = _FreshLookup(law, typical) if isinstance(law, FreshVariance) else None
+        self._coincide = law is None and _claims_coincide(engine)
+        self._tailed = not self._lookup and not self._coincide
+        self._tail = _FIRST_TAIL if self._tailed else 0.0
+        self._kind = type(law).__name__
+        self._warm = _mostly_the_same(given, self._kind)
+        schedule = self._begin_with(self._warm) if self._warm else _LEARNING
+        self._schedule, self._last_lesson = schedule, max(schedule)
+        # As long as nothing is known about users, all are alike.
+        self._belief = self._quality.belief(np.full(engine.n_users, self._quality.scale), np.ones(engine.n_users))
+        if self._warm:
+            self._belief = self._belief.updated(self._warm.by_user, self._warm.common_users(engine.user_labels))
+        self._unit = self._objects.unit if self._objects else np.ones(engine.n_objects)
+        self._acceleration = Acceleration()
+        self._done, self._learning = 0, True
+
+    def _begin_with(self, earlier: State) -> tuple[int, ...]:
+        """Take over what an earlier fit of mostly the same crowd has learnt; when to learn again."""
+        self._tail = earlier.learnt["tail"] if self._tailed else 0.0
+        self._quality.begin_with(earlier.learnt["prior"])
+        if self._objects:
+            common = earlier.common_objects(self._engine.object_labels)
+            self._objects.begin_with(earlier.by_object["log scale"], common)
+        return _LEARNING_AGAIN if earlier.iteration > max(_LEARNING_AGAIN) else _LEARNING
+
+    def advance(self) -> float:
+        lookup, known = self._lookup, self._given.known
+        step = AwareStep(self._center, self._unit, self._spreads, known, self._tail, lookup.rows if lookup else None)
+        quality = lookup.places(self._belief.learnt) if lookup else self._belief.weight
+        self._swept = swept = self._engine.sweep_aware(step, quality, self._truths)
+        self._truths = swept.truths
+        squares, counts = np.maximum(swept.squares, 1e-12 * self._quality.scale), np.maximum(swept.counts, 0.5)
+        after_lessons = self._done > self._last_lesson
+        at_rest = self._tol > 0 and after_lessons and swept.move <= self._tol
+        if self._done in self._schedule or at_rest or (self._learning and after_lessons):
+            moved = self._learn(squares, counts)
+            self._belief = self._quality.belief(squares, counts)
+            self.settled = at_rest and not moved
+            if self._done >= self._last_lesson:
+                self._learning = moved
+                if not moved:
+                    self._quality.freeze(squares, counts)
+                    self._acceleration = Acceleration()
+        else:
+            if not self._learning:
+                squares = self._extrapolate(squares)
+            self._belief = self._quality.belief(squares, counts)
+        self._done += 1
+        return swept.move
+
+    def _learn(self, squares: Floats, counts: Floats) -> bool:
+        """Learn the crowd's prior, tails and units of objects; whether the prior still changes."""
+        moved = self._quality.learn(squares, counts)
+        if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
+            sample = _standard_squares(self._engine, self._truths, self._unit, self._belief.weight)
+            self._tail = _learn_tail(sample) if self._tailed else 0.0
+            if self._objects:
+                self._unit = self._objects.learn(self._swept.misfit, sample)
+        return moved
+
+    def _extrapolate(self, squares: Floats) -> Floats:
+        """Go on from a point farther along the way: its truths are kept, its squares returned."""
+        ahead = self._acceleration.ahead(np.concatenate((self._truths / self._spreads, np.log(squares))))
+        size = len(self._truths)
+        self._truths = ahead[:size] * self._spreads
+        return np.asarray(np.exp(ahead[size:]))
+
+    def knowledge(self) -> Knowledge:
+        scales = {"log scale": self._objects.logs} if self._objects else {}
+        learnt = {"law": self._kind, "tail": self._tail, "prior": self._quality.prior}
+        return Knowledge({"truth": self._truths, **scales}, vars(self._belief), learnt)
+
+    def estimate(self) -> Estimate:
+        engine, known, belief = self._engine, self._given.known, self._belief
+        truths = self._swept.truths
+        if self._coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
+            middling = Step(self._center, np.ones(engine.n_objects), self._spreads, average="median")
+            truths, _, _ = engine.sweep(middling, belief.weight, self._truths)
+        truths[known] = self._given.known_truths
+        if self._lookup:
+            weights = self._lookup.information(belief.learnt)
+            precision = engine.object_sums(weights)
+        else:
+            weights = belief.weight
+            # The marginal likelihood is flatter than the one at the mean weights, the more uncertain these are.
+            uncertain = engine.weighted_squares(self._truths, belief.spread) * self._unit**4
+            whole = self._swept.precision * (1 + self._tail) / (1 + 3 * self._tail)
+            precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
+        effective_users, _ = engine.precision(self._truths, weights)
+        # Where nobody can be compared with anybody, nothing is known of errors.
+        compared = known.any() or bool((engine.comparable() > 0).any())
+        return Estimate(truths, weights, effective_users, np.where(known, 0.0, 1 / precision if compared else np.inf))
+
+
+def _mostly_the_same(given: FitInput, kind: str) -> State | None:
+    """The earlier state, if it knows most of these objects and users: only then its beliefs are of this crowd."""
+    earlier, engine = given.earlier, given.engine
+    if earlier is None or earlier.learnt.get("law") != kind:
+        return None
+    objects, users = earlier.common_objects(engine.object_labels)[0], earlier.common_users(engine.user_labels)[0]
+    share = min(len(objects) / engine.n_objects, len(users) / engine.n_users)
+    return earlier if share >= _MOSTLY else None
 
 
 class _ObjectScales:

@@ -1,13 +1,96 @@
 """Which engine to take, by the size of the claims and the memory that is free."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from sottovoce.claims import Claims
 from sottovoce.claims.blocks import Pack
+from sottovoce.engines.base import Engine
+from sottovoce.engines.disk import DiskEngine
+from sottovoce.engines.memory import MemoryEngine
+from sottovoce.engines.spark import SparkEngine
+from sottovoce.errors import BadParameter
+
+EngineName = Literal["auto", "memory", "disk", "spark"]
 
 # The memory engine holds the claims (12 bytes each) up to three times.
 _BYTES_PER_CLAIM = 36
 _BYTES_PER_LABEL = 200
 _USABLE = 0.6  # of what is free: others want some too
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """An engine, its name, and why it was taken."""
+
+    engine: Engine
+    name: EngineName
+    reason: str
+
+
+def choose_engine(
+    claims: Claims | Pack, engine: EngineName = "auto", *, spark_master: str | None = None
+) -> EngineChoice:
+    """The engine that suits claims: memory where they fit, else the disk; or the one that is asked for.
+
+    Parameters
+    ----------
+    claims
+        Claims, which are in memory already, or a pack.
+    engine
+        "auto" takes memory if 60 % of what is free suffice for a pack, else the disk. The others are taken as they are.
+    spark_master
+        With "spark": its master, such as spark://host:7077; by default this machine. Spark's engine is to be closed, or
+        used in a ``with`` statement.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> from sottovoce.engines import choose_engine
+    >>> choice = choose_engine(sv.Claims.from_matrix([[1.0, 2.0]]))
+    >>> choice.name, choice.reason
+    ('memory', 'the claims are in memory already')
+    """
+    if engine not in ("auto", "memory", "disk", "spark"):
+        raise BadParameter(f"engine={engine!r}: it must be 'auto', 'memory', 'disk' or 'spark'; choose one of them")
+    if spark_master is not None and engine != "spark":
+        raise BadParameter(f"spark_master={spark_master!r}: only Spark has a master; leave it out, or take Spark")
+    if isinstance(claims, Claims):
+        if engine not in ("auto", "memory"):
+            raise BadParameter(f"engine={engine!r}: claims in memory stay there; make a pack of them and give that")
+        return EngineChoice(MemoryEngine(claims), "memory", "the claims are in memory already")
+    reason = "as asked for"
+    if engine == "auto":
+        fits, reason = fits_in_memory(claims)
+        engine = "memory" if fits else "disk"
+    if engine == "memory":
+        return EngineChoice(MemoryEngine(claims.claims(), ages=claims.object_ages), engine, reason)
+    if engine == "disk":
+        return EngineChoice(DiskEngine(claims), engine, reason)
+    return EngineChoice(SparkEngine(claims, spark_master or "local[*]"), engine, reason)
+
+
+def engine_of(claims: Claims | Pack | Engine) -> Engine:
+    """An engine as it is; for claims and packs the one that suits them."""
+    if isinstance(claims, Claims | Pack):
+        return choose_engine(claims).engine
+    if not hasattr(claims, "sweep"):
+        raise BadParameter(
+            f"{type(claims).__name__}: a method is fitted to Claims, a Pack or an engine; make claims with "
+            "Claims.from_frame, from_arrays or from_matrix, or give a data frame to fit_truths"
+        )
+    return claims
+
+
+def check_file_fits(path: str | Path) -> None:
+    """Refuse to read a file that is larger than the memory that is free."""
+    size, free = Path(path).stat().st_size if Path(path).is_file() else 0, free_memory()
+    if free is not None and size > free:
+        raise BadParameter(
+            f"{path}: {size / 1e9:.1f} GB are more than the {free / 1e9:.1f} GB of memory that are free; make a pack "
+            f"with `sottovoce claims pack {path} PACK` and give that, or try with --engine memory"
+        )
 
 
 def free_memory() -> int | None:

@@ -12,7 +12,10 @@ from sottovoce.claims import Claims
 from sottovoce.discovery import METHODS, TruthDiscovery
 from sottovoce.engines import MemoryEngine
 
-_ITERATIVE = ("crh", "gtm", "catd", "lfcn")
+
+def iterative(method: type[TruthDiscovery]) -> bool:
+    """Whether an iteration is what NumPy's `bincount` is compared with: weights from losses, truths from weights."""
+    return method.begin is TruthDiscovery.begin
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def fastest(work: Callable[[], Any], repeats: int = 5) -> float:
 
 def iteration_seconds(method: type[TruthDiscovery], claims: Claims, iterations: int = 40) -> float:
     """Seconds of one iteration: the fastest of several, without what a fit does once."""
-    if method.name not in _ITERATIVE:
+    if not iterative(method):
         return fastest(MemoryEngine(claims).means)
     ends: list[float] = []
     method(max_iter=iterations, tol=0).fit(claims, progress=lambda *_: ends.append(time.perf_counter()))
@@ -119,7 +122,7 @@ def iteration_ratios(crowd: Crowd, progress: Callable[[str], None]) -> list[Iter
     progress(f"NumPy on {crowd.name}")
     reference, mean_reference, read = numpy_iteration_seconds(claims), numpy_mean_seconds(claims), read_seconds(claims)
     rows = []
-    for name in (*_ITERATIVE, "mean"):
+    for name in (*(name for name, method in METHODS.items() if iterative(method)), "mean"):
         progress(f"{name} on {crowd.name}")
         ours = iteration_seconds(METHODS[name], claims)
         numpy_seconds = mean_reference if name == "mean" else reference

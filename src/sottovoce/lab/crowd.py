@@ -15,7 +15,7 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.device import Client, ParticipantFile, Patience, flush, join, release
-from sottovoce.discovery import CRH, METHODS, Mean, Median, NoiseAware, TruthDiscovery
+from sottovoce.discovery import CRH, METHODS, Mean, Median, TruthDiscovery, make_method
 from sottovoce.errors import ConvergenceWarning, SottovoceError
 from sottovoce.privacy.laws import parse_law
 from sottovoce.protocol import InvitationLink, Problem
@@ -286,8 +286,7 @@ def compare(raw: Claims, noisy: Claims, truths: Mapping[str, float], results: Ma
 
 def departure_from_scratch(claims: Claims, results: Mapping[str, Any]) -> float:
     """How far the results shown lie from those of the claims computed from scratch, in widths of their intervals."""
-    kind = METHODS[results["method"]]
-    method = kind(noise=claims.noise) if issubclass(kind, NoiseAware) else kind()
+    method = make_method(results["method"], noise=claims.noise)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the results say whether they have converged
         fit = method.fit(claims)

@@ -26,6 +26,7 @@ from sottovoce.privacy import sampler as devices
 from sottovoce.privacy.conformity import Check, Numbers, conformity
 from sottovoce.privacy.laws import NoiseLaw
 from sottovoce.privacy.sampler import ByteStream, GridLaw, exact_number
+from sottovoce.progress import Progress
 
 # The bound on ε holds with this confidence: a right sampler fails once in ten thousand audits at most.
 CONFIDENCE = 0.9999
@@ -35,7 +36,6 @@ _THRESHOLDS = 200  # per feature
 _POINTS = 40  # single values tried per feature
 
 Sampler = Callable[[Sequence[float]], Sequence[float]]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,9 @@ class Draws:
                 raise BadParameter(f"output {odd} on side {number}: outputs must be finite numbers; mend the sampler")
 
     @classmethod
-    def of(cls, sampler: Sampler, setting: Setting, samples: int, progress: Progress | None = None) -> "Draws":
+    def of(
+        cls, sampler: Sampler, setting: Setting, samples: int, progress: Progress[int, int] | None = None
+    ) -> "Draws":
         """Draw ``samples`` releases for each input, in turn."""
         inputs = setting.inputs()
         sides: tuple[list[Sequence[float]], list[Sequence[float]]] = ([], [])
@@ -230,12 +232,12 @@ def audit(
     samples: int = 20_000,
     epsilon: float | None = None,
     delta: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress[int, int] | None = None,
 ) -> Audit:
     """Audit any sampler: a callable from a list of readings to a list of outputs in whole grid steps.
 
     ``delta`` says where on the profile to compare, or ``epsilon`` does; by default it is 0 where the law promises a
-    pure ε, and else half of δ(0), where few draws show much.
+    pure ε, and else half of δ(0), where few draws show much. ``progress`` gets the draws done, and in all.
     """
     setting = setting or Setting()
     promise = _promise(law, setting, epsilon, delta)  # a mistake is told before the long work

@@ -10,13 +10,12 @@ range to which devices clip, the promise holds for any readings; with a smaller 
 
 import math
 import sys
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 from scipy.optimize import brentq
 
-from sottovoce.errors import BadParameter, UnwiseChoice
+from sottovoce.errors import BadParameter, UnwiseChoice, warn
 from sottovoce.privacy.lattice import LatticeGaussianProfile, LatticeLaplaceProfile
 from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, Unit
 from sottovoce.privacy.profiles import (
@@ -69,11 +68,10 @@ class Guarantee:
                     f"grid {self.grid!r}: a step must be a positive number; a tenth of the distance is usual"
                 )
             if exact_number(self.grid) * 10 > exact_number(self.distance):
-                warnings.warn(
+                warn(
                     f"grid {self.grid:g}: a step should be at most a tenth of the distance {self.distance:g}, "
                     "or rounding costs accuracy and privacy; choose a finer grid",
                     UnwiseChoice,
-                    stacklevel=3,
                 )
 
     @property

@@ -13,12 +13,12 @@ from sqlalchemy import Connection, Row
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
+from sottovoce.server.methods import Method
 from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import State
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.results import add_results
 
-Method = Literal["noise-aware", "crh", "gtm", "catd", "lfcn", "mean", "median"]
 Number = Annotated[
     Decimal | int | str,
     Field(json_schema_extra={"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"}]}),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Row
 
 from sottovoce.claims import Claims
-from sottovoce.discovery import METHODS, NoiseAware, TruthDiscovery
+from sottovoce.discovery import DEFAULT, NoiseAware, TruthDiscovery, make_method
 from sottovoce.engines import MemoryEngine
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.protocol.manifest import Manifest
@@ -75,7 +75,7 @@ class Computation:
 
     manifest: Manifest
     guarantee: dict[str, Any]
-    method: str | None  # None: noise-aware, under the law of the campaign
+    method: str | None  # None: the default one
     step: Step
     reports: int
     least_claims: int
@@ -93,7 +93,7 @@ class Computation:
 
     @property
     def method_name(self) -> str:
-        return self.method or NoiseAware.name
+        return self.method or DEFAULT
 
     @property
     def first(self) -> bool:
@@ -107,8 +107,7 @@ class Computation:
         """
         if not len(self.readings):
             return None
-        options: dict[str, Any] = {"noise": self.manifest.law} if self.method_name == NoiseAware.name else {}
-        method = METHODS[self.method_name](**options)
+        method = make_method(self.method_name, noise=self.manifest.law)
         engine = MemoryEngine(self.claims())
         with warnings.catch_warnings():
             # Said in the results instead.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of
-from sottovoce.lab.reproduce.style import LABELS, METHODS, legend_above, panel_title, plot_line
+from sottovoce.lab.reproduce.style import label_of, legend_above, look_of, panel_title, plot_line
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
 from sottovoce.privacy.laws import parse_law
 from sottovoce.worlds import synthetic, with_colluders
@@ -59,7 +59,7 @@ class Attackers(Experiment):
                     {**row, "percent": 100 * row["fraction"]}
                     for row in where(table, law=law, own_noise=own_noise, method=method)
                 ]
-                plot_line(axes, line, "percent", "error", METHODS[method], LABELS[method], 0.1)
+                plot_line(axes, line, "percent", "error", look_of(method), label_of(method), 0.1)
             lie = "the lie with noise on top" if own_noise else "the bare lie"
             panel_title(axes, number, f"{law.split(':')[0]} law, {lie}")
         panels[0][0].set_ylim(0, 1.15 * max(column(table, "error")))
@@ -86,8 +86,8 @@ class Attackers(Experiment):
                 }
                 best, worst = min(points, key=points.__getitem__), max(points, key=points.__getitem__)
                 parts.append(
-                    f"{law.split(':')[0]} law, {'with noise' if own_noise else 'bare'}: best {LABELS[best]} "
-                    f"({points[best]:.2f}), worst {LABELS[worst]} ({points[worst]:.2f}), noise-aware "
+                    f"{law.split(':')[0]} law, {'with noise' if own_noise else 'bare'}: best {label_of(best)} "
+                    f"({points[best]:.2f}), worst {label_of(worst)} ({points[worst]:.2f}), noise-aware "
                     f"{points['noise-aware']:.2f}"
                 )
         lie = _OFFSET * parse_law(_LAWS[0]).mean_variance ** 0.5

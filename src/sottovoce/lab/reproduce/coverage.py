@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted
-from sottovoce.lab.reproduce.style import BLACK, LABELS, METHODS, legend_above, ticks
+from sottovoce.lab.reproduce.style import BLACK, label_of, legend_above, look_of, ticks
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
 from sottovoce.privacy.laws import parse_law
 from sottovoce.worlds import floorplan, synthetic
@@ -64,13 +64,13 @@ class Coverage(Experiment):
         coverage.axvline(_LEVEL, color=BLACK, lw=1, ls="--")
         for number, method in enumerate(_METHODS):
             points = where(table, method=method)
-            look = METHODS[method]
+            look = look_of(method)
             places = np.arange(len(situations)) + (number - (len(_METHODS) - 1) / 2) * 0.15
             for axes, measure in ((coverage, "coverage"), (width, "width")):
                 middle = column(points, measure)
                 ends = (middle - column(points, f"{measure}_low"), column(points, f"{measure}_high") - middle)
                 axes.errorbar(middle, places, xerr=ends, fmt=look.marker, color=look.colour, ms=4, elinewidth=1,
-                              label=LABELS[method])  # fmt: skip
+                              label=label_of(method))  # fmt: skip
         coverage.set_yticks(range(len(situations)), situations)
         coverage.invert_yaxis()
         coverage.set_xlim(max(0.0, min(column(table, "coverage")) - 0.05), 1.005)
@@ -93,7 +93,7 @@ class Coverage(Experiment):
             points = where(table, method=method)
             worst = min(points, key=lambda row: row["coverage"])
             parts.append(
-                f"{LABELS[method]}’s {_LEVEL:.0%} intervals hold {min(column(points, 'coverage')):.1%} to "
+                f"{label_of(method)}’s {_LEVEL:.0%} intervals hold {min(column(points, 'coverage')):.1%} to "
                 f"{max(column(points, 'coverage')):.1%} of the truths (least with {worst['situation']})"
             )
         widths = [

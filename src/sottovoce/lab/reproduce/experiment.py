@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.discovery import METHODS, NoiseAware, TruthDiscovery
+from sottovoce.discovery import TruthDiscovery, make_method
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.lab.reproduce.tables import Row, Table
 from sottovoce.privacy.laws import NoiseLaw
@@ -120,10 +120,9 @@ class Reproduction:
 
 def fitted(method: str, claims: Claims, law: NoiseLaw | None = None, **options: Any) -> TruthDiscovery:
     """A method by name, fitted; one that does not settle in its iterations counts as it stands."""
-    found = NoiseAware(noise=law, **options) if method == NoiseAware.name else METHODS[method](**options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return found.fit(claims)
+        return make_method(method, noise=law, **options).fit(claims)
 
 
 def mean_error(truths: NDArray[np.float64], others: NDArray[np.float64]) -> float:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of
-from sottovoce.lab.reproduce.style import LABELS, METHODS, ORACLE, legend_above, plot_line, ticks
+from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, look_of, plot_line, ticks
 from sottovoce.lab.reproduce.tables import Table, distinct, plain, repetitions, summarise, where
 from sottovoce.planning.information import laplace_information
 from sottovoce.privacy.laws import LAWS, FreshVariance, Gaussian, NoiseLaw
@@ -61,7 +61,7 @@ class Guarantees(Experiment):
             for axes, law in zip(row, LAWS, strict=True):
                 for method in _METHODS:
                     line = where(table, delta=delta, law=law, method=method)
-                    plot_line(axes, line, "epsilon", "error", METHODS[method], LABELS[method], 0.08)
+                    plot_line(axes, line, "epsilon", "error", look_of(method), label_of(method), 0.08)
                 oracle = where(table, delta=delta, law=law, method="oracle")
                 plot_line(axes, oracle, "epsilon", "error", ORACLE, "oracle’s floor")
                 axes.set(xscale="log", yscale="log")
@@ -95,7 +95,7 @@ class Guarantees(Experiment):
                 f"At ε = 1, δ = {plain(delta)} the paper’s law with CRH errs by {paper['error']:.3g} (its oracle by "
                 f"{shared_floor['error']:.2g}), fresh noise with the noise-aware method by {ours['error']:.3f} (its "
                 f"oracle by {floor['error']:.3f}): {paper['error'] / ours['error']:.3g} times less. Best of all is "
-                f"{best['law']} noise with {LABELS[best['method']]}, {best['error']:.3f}."
+                f"{best['law']} noise with {label_of(best['method'])}, {best['error']:.3f}."
             )
         return Verdict(None, " ".join(parts))
 

@@ -20,8 +20,7 @@ from sottovoce.lab.reproduce.experiment import Experiment, Outcome, Parameters, 
 from sottovoce.lab.reproduce.page import write_page
 from sottovoce.lab.reproduce.style import draw_files, require_matplotlib
 from sottovoce.lab.reproduce.tables import Table
-
-Progress = Callable[[str, int, int], None]  # what was finished last, pieces done, pieces in all
+from sottovoce.progress import Progress
 
 # Everything a result is computed with: a change there makes kept results stale.
 _ROOMS = ("claims", "engines", "privacy", "discovery", "worlds", "planning")
@@ -33,9 +32,11 @@ def reproduce(
     out: str | Path,
     setting: Setting,
     processes: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress[str, int, int] | None = None,
 ) -> Reproduction:
     """Make figures (PNG, SVG, CSV) and the page that shows them; all of them where no names are given.
+
+    ``progress`` gets what was finished last, how many pieces are done, and how many there are.
 
     Finished pieces of work are kept in the folder's ``.cache`` and not done again. The numbers do not depend on how
     many processes work (times are measured alone, after the rest).

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sottovoce.claims.writing import whole_file, write_table
+from sottovoce.discovery import METHODS
 from sottovoce.errors import MissingExtra
 from sottovoce.lab.reproduce.tables import Table, column
 
@@ -37,25 +38,34 @@ class Look:
         return {"color": self.colour, "marker": self.marker, "ls": self.dashes, "ms": 4, "lw": 1.3}
 
 
-LINES = (
+_LOOKS = (
     Look(BLUE, "o"),
     Look(VERMILION, "s", (0, (5, 1.5))),
     Look(GREEN, "^", (0, (3, 1, 1, 1))),
     Look(PURPLE, "D", (0, (1, 1))),
+    Look(YELLOW, "P", (0, (2, 2))),
     Look(ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
+    Look(SKY, "X", (0, (4, 2))),
 )
-METHODS = {
-    "noise-aware": Look(BLUE, "o"),
-    "crh": Look(VERMILION, "s", (0, (5, 1.5))),
-    "gtm": Look(GREEN, "^", (0, (3, 1, 1, 1))),
-    "catd": Look(PURPLE, "D", (0, (1, 1))),
-    "lfcn": Look(YELLOW, "P", (0, (2, 2))),
-    "mean": Look(ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
-    "median": Look(SKY, "X", (0, (4, 2))),
-}
+LINES = (*_LOOKS[:4], _LOOKS[5])  # where a figure is not about methods
 ORACLE = Look(BLACK, "", (0, (1, 1.2)))
-LABELS = {"noise-aware": "noise-aware", "crh": "CRH", "gtm": "GTM", "catd": "CATD", "lfcn": "LFC_N",
-          "mean": "mean", "median": "median"}  # fmt: skip
+_MORE_COLOURS = (GREY, BLACK)
+_MORE_MARKERS = ("h", "<", ">", "p", "*")
+
+
+def look_of(method: str) -> Look:
+    """How a method is drawn, by its place among those that are registered."""
+    place = [*METHODS].index(method)
+    if place < len(_LOOKS):
+        return _LOOKS[place]
+    more = place - len(_LOOKS)
+    return Look(_MORE_COLOURS[more % len(_MORE_COLOURS)], _MORE_MARKERS[more % len(_MORE_MARKERS)], (0, (3 + more, 1)))
+
+
+def label_of(method: str) -> str:
+    """What a method is called in a legend."""
+    return METHODS[method].title
+
 
 _STYLE: Any = {
     "font.size": 9.0,

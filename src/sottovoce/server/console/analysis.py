@@ -17,7 +17,7 @@ import pyarrow as pa
 from sottovoce.claims import Claims
 from sottovoce.claims.bounded import Budget, TooMuch, read_parquet
 from sottovoce.claims.reading import NOISE_COLUMN, require
-from sottovoce.discovery import METHODS, Comparison, NoiseAware, TruthDiscovery
+from sottovoce.discovery import METHODS, Comparison, TruthDiscovery, make_method, takes
 from sottovoce.engines import MemoryEngine
 from sottovoce.errors import BadParameter, BadRow, ConvergenceWarning, NoClaims, SottovoceError
 from sottovoce.server.console.uploads import Upload
@@ -25,12 +25,16 @@ from sottovoce.server.exports import encode_table
 from sottovoce.server.results import LEVEL, Findings
 
 Duplicates = Literal["error", "mean", "last"]
-CHOICES = tuple(name for name in METHODS if name not in ("mean", "median"))  # the plain ones are always there
 MOST_CLAIMS = 1_000_000
 MOST_SECONDS = 20.0
 _MOST_UNPACKED = 64 << 20  # bytes: Parquet can hold much in little
 _ROWS_SHOWN = 500
 _ROWS_SAVED = 20_000
+
+
+def choices() -> tuple[str, ...]:
+    """Methods to choose from; the plain ones are always there."""
+    return tuple(name for name, method in METHODS.items() if not method.plain)
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,15 @@ class Question:
     def __post_init__(self) -> None:
         if not self.methods:
             raise BadParameter("no method: at least one is compared with the plain averages; tick one")
-        unknown = [name for name in self.methods if name not in CHOICES]
+        known = choices()
+        unknown = [name for name in self.methods if name not in known]
         if unknown:
-            raise BadParameter(f"method {unknown[0][:60]!r}: it must be one of {', '.join(CHOICES)}; tick one of them")
+            raise BadParameter(f"method {unknown[0][:60]!r}: it must be one of {', '.join(known)}; tick one of them")
         if self.duplicates not in get_args(Duplicates):
             raise BadParameter(f"duplicates={self.duplicates[:60]!r}: it must be 'error', 'mean' or 'last'; choose one")
 
     def commands(self) -> list[list[str]]:
-        """The same by command, one a method, in words that a shell takes as they are."""
+        """The same by command, one per method, in words that a shell takes as they are."""
         options: list[str] = []
         for name in ("user", "object", "value"):
             if getattr(self, name) != name:
@@ -70,7 +75,7 @@ class Question:
             options += ["--truth", self.truth.name]
         found = []
         for method in self.methods:
-            noise = ["--noise", self.noise] if self.noise and method == NoiseAware.name else []
+            noise = ["--noise", self.noise] if self.noise and takes(method, "noise") else []
             out = "truths.csv" if len(self.methods) == 1 else f"truths-{method}.csv"
             words = ["sottovoce", "discover", self.claims.name, "--method", method, *noise, *options, "--out", out]
             found.append([shlex.quote(word) for word in words])
@@ -94,8 +99,7 @@ class Question:
             warnings.simplefilter("ignore", ConvergenceWarning)  # said beside the method instead
             for name in self.methods:
                 in_time(0, 0.0)
-                options: dict[str, Any] = {"noise": law} if name == NoiseAware.name else {}
-                compared.append(Comparison.of(METHODS[name](**options), claims, progress=in_time))
+                compared.append(Comparison.of(make_method(name, noise=law), claims, progress=in_time))
         scores = [self._scores(comparison) for comparison in compared] if self.truth is not None else None
         return Answer.of(self, claims, law, compared, scores)
 

@@ -11,9 +11,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
+from sottovoce.discovery import DEFAULT
 from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.protocol.problems import Problem
-from sottovoce.server.console.analysis import CHOICES, MOST_CLAIMS, Answer, Question
+from sottovoce.server.console.analysis import MOST_CLAIMS, Answer, Question, choices
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Session, refuse_foreign
 from sottovoce.server.console.uploads import UploadForm, upload_form
@@ -26,7 +27,7 @@ _LONGEST_TOLD = 700  # characters of a mistake: it may quote a row as long as th
 _PLOTTED = 30
 _EMPTY = {
     "user": "user", "object": "object", "value": "value", "noise": "", "duplicates": "error", "skip_bad": False,
-    "methods": ("noise-aware",),
+    "methods": (DEFAULT,),
 }  # fmt: skip
 
 
@@ -95,7 +96,7 @@ def _page(
         "analyst.html",
         status=status,
         filled=filled or _EMPTY,
-        choices=CHOICES,
+        choices=choices(),
         most_bytes=most,
         most_megabytes=f"{most / 1e6:.1f}",
         most_claims=MOST_CLAIMS,

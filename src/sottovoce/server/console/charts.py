@@ -19,14 +19,17 @@ _MARGIN = 0.04  # of the range, left free on both sides
 _SMALL = 0.08  # of the range of the truths: intervals narrower than this would be hidden by their own dots
 _BARS = 120  # pixels
 
-# One shape a method, so that colour alone says nothing.
+# Shape and colour of a method: numbers without a common factor, so that few methods look alike.
 _SHAPES = (
     '<circle r="4.5"/>',
     '<path d="M-4.5-4.5h9v9h-9z"/>',
     '<path d="M0-6 6 0 0 6-6 0z"/>',
     '<path d="M0-6 5.5 4h-11z"/>',
     '<path d="M0 6-5.5-4h11z"/>',
+    '<path d="M-6-2h4v-4h4v4h4v4h-4v4h-4v-4h-4z"/>',
+    '<path d="M-6 0l3-5h6l3 5-3 5h-6z"/>',
 )
+_COLOURS = 5
 _MEAN = Markup('<path class="mean" d="M0-8V8"/>')
 _MEDIAN = Markup('<path class="median" d="M-4-8h8L0-3z"/>')
 
@@ -222,8 +225,12 @@ def _interval(estimate: Row, y: int, number: int, scale: _Scale) -> Markup:
             '<line class="interval" x1="{low}" x2="{low}" y1="{up}" y2="{down}"/>'
             '<line class="interval" x1="{high}" x2="{high}" y1="{up}" y2="{down}"/>'
         ).format(low=scale(low), high=scale(high), y=y, up=y - 4, down=y + 4)
-    point = _at(scale(estimate["truth"]), y, Markup(_SHAPES[number]))
-    return Markup('<g class="found-{}">{}{}</g>').format(number, line, point)
+    point = _at(scale(estimate["truth"]), y, _shape(number))
+    return Markup('<g class="found-{}">{}{}</g>').format(number % _COLOURS, line, point)
+
+
+def _shape(number: int) -> Markup:
+    return Markup(_SHAPES[number % len(_SHAPES)])
 
 
 def _at(x: str, y: int, shape: Markup) -> Markup:
@@ -249,9 +256,9 @@ def _legend(methods: Sequence[str], level: float) -> Markup:
     found = Markup('<g class="found-{}"><path class="interval" d="M-14 0H14"/>{}</g>')
     keys = [
         Markup('<svg class="key" viewBox="-15 -9 30 18" width="30" height="18" aria-hidden="true">{}</svg>{}').format(
-            found.format(number, Markup(shape)), name
+            found.format(number % _COLOURS, _shape(number)), name
         )
-        for number, (name, shape) in enumerate(zip(methods, _SHAPES, strict=False))
+        for number, name in enumerate(methods)
     ]  # fmt: skip
     if len(keys) == 1:
         keys[0] += f", {level * 100:g} % interval"

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from sqlalchemy.exc import SQLAlchemyError
 
 from sottovoce import __version__
+from sottovoce.discovery import DEFAULT, describe_method
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import moment
 from sottovoce.server.console import charts
@@ -58,6 +59,8 @@ _templates = Environment(
 )
 _templates.filters.update(figure=figure, when=when)
 _templates.globals.update(
+    default_method=DEFAULT,
+    describe_method=describe_method,
     program=f"Sottovoce {__version__}",
     forest_plot=charts.forest_plot,
     measured=charts.measured,

@@ -11,9 +11,10 @@ from sqlalchemy import Connection, Row
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
 from sottovoce.server.bodies import body_of, described
-from sottovoce.server.campaigns import CampaignChange, CampaignDraft, Method
+from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.clock import moment
 from sottovoce.server.etags import tagged
+from sottovoce.server.methods import StoredMethod
 from sottovoce.server.problems import problems
 from sottovoce.server.results import is_final, trouble_words
 from sottovoce.server.rights import Operator
@@ -82,7 +83,7 @@ class Campaign(CampaignEntry):
     distance: str
     unit: str
     readings: int
-    method: Method | None
+    method: StoredMethod | None
     previous: str | None
     manifest_sha256: str | None
     guarantee: dict[str, Any] | None
@@ -172,7 +173,7 @@ async def change(
     wanted: Annotated[CampaignChange, Depends(body_of(CampaignChange))],
     server: Server,
 ) -> Campaign:
-    """Change a draft; or pin the method of any campaign (null: the noise-aware one again)."""
+    """Change a draft; or pin the method of any campaign (null: the default one again)."""
     return await server.write(
         lambda connection: _whole(connection, actions.change(connection, operator.key, campaign, wanted))
     )

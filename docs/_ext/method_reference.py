@@ -1,0 +1,37 @@
+"""The reference of the methods, made from those that are registered: it cannot miss one."""
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+import sottovoce
+from sottovoce import discovery
+from sottovoce.discovery import DEFAULT, METHODS, TruthDiscovery, describe_method
+
+PLACE = "<!-- the methods are put here when the site is built -->"
+
+
+def reference() -> str:
+    """Every method with its name, a line for people, and its docstring, in Markdown."""
+    return "\n".join(_section(name, method) for name, method in METHODS.items())
+
+
+def _section(name: str, method: type[TruthDiscovery]) -> str:
+    default = ", the default" if name == DEFAULT else ""
+    public = method.__name__ in sottovoce.__all__
+    path = f"sottovoce.{method.__name__}" if public else f"{method.__module__}.{method.__qualname__}"
+    line = f"`{name}`{default}, for claims that are {' or '.join(f'{kind}s' for kind in method.kinds)}."
+    return f"{line} {describe_method(name)}\n\n```{{eval-rst}}\n.. autoclass:: {path}\n```\n"
+
+
+def _fill(app: Sphinx, page: str, source: list[str]) -> None:
+    if PLACE in source[0]:
+        for module in Path(discovery.__file__).parent.glob("*.py"):
+            app.env.note_dependency(str(module))
+        source[0] = source[0].replace(PLACE, reference())
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("source-read", _fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

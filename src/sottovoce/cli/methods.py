@@ -1,0 +1,31 @@
+"""The option ``--method``: its choices are the methods that are registered.
+
+They are looked up when a command is used, not when it is defined, so that `sottovoce --help` loads no method.
+"""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+
+def _names(incomplete: str) -> list[str]:
+    from sottovoce.discovery import METHODS
+
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+MethodOption = Annotated[str | None, typer.Option(help="How to find the truths.", autocompletion=_names)]
+
+
+class MethodCommand(TyperCommand):
+    """A command with a `MethodOption`, whose help shows the choices and the default."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        from sottovoce.discovery import DEFAULT
+
+        params: list[Any] = super().get_params(ctx)
+        for option in params:
+            if option.name == "method":
+                option.metavar, option.default = f"<{'|'.join(_names(''))}>", DEFAULT
+        return params

@@ -1,0 +1,158 @@
+"""One fit while it runs: what it is given, what it knows from one iteration to the next, and what it finds.
+
+All of this is made anew for every fit, so a method object holds nothing but its parameters and its last result.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.discovery.state import State
+from sottovoce.engines import Engine, Step
+from sottovoce.errors import BadParameter
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class UserLosses:
+    """How far each user's claims lie from the truths."""
+
+    sum: Floats
+    count: NDArray[np.int64] | Floats  # a claim may count for less than one
+
+    @property
+    def mean(self) -> Floats:
+        return self.sum / self.count
+
+
+Weigh = Callable[[UserLosses], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class FitInput:
+    """What a fit begins with."""
+
+    engine: Engine
+    deviations: Floats  # standard deviation of each object's claims; 0 where they all agree
+    earlier: State | None  # of a fit to go on from
+    known: NDArray[np.bool_]  # objects whose truth is given
+    known_truths: Floats  # these truths, in the order of the objects
+
+    @classmethod
+    def of(cls, engine: Engine, earlier: State | None, known: Mapping[Any, float]) -> "FitInput":
+        """``known`` gives truths by the label of their object."""
+        truths = np.full(engine.n_objects, np.nan)
+        if known:
+            place_of = {label: place for place, label in enumerate(engine.object_labels.tolist())}
+            for label, truth in known.items():
+                if label not in place_of or not math.isfinite(truth):
+                    raise BadParameter(
+                        f"known truth {truth!r} of {label!r}: it must be a finite number for an object with claims; "
+                        "leave the others out"
+                    )
+                truths[place_of[label]] = truth
+        given = ~np.isnan(truths)
+        return cls(engine, engine.spreads(), earlier, given, truths[given])
+
+    @property
+    def spreads(self) -> Floats:
+        """Units in which moves of truths are measured.
+
+        An object whose claims all agree has no spread; its truth does not move, so any unit will do.
+        """
+        return np.where(self.deviations > 0, self.deviations, 1.0)
+
+    def first_truths(self, start: Floats) -> Floats:
+        """Truths to begin with: the known ones, else those of an earlier fit, else ``start``."""
+        truths = start.copy()
+        if self.earlier is not None:
+            here, there = self.earlier.common_objects(self.engine.object_labels)
+            truths[here] = self.earlier.by_object["truth"][there]
+        truths[self.known] = self.known_truths
+        return truths
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What an iteration leaves behind, for a later fit to begin with."""
+
+    by_object: dict[str, Floats]
+    by_user: dict[str, Floats] = field(default_factory=dict)
+    learnt: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a fit has found."""
+
+    truths: Floats
+    weights: Floats
+    effective_users: Floats
+    variance: Floats  # of each truth
+
+
+class Iteration(ABC):
+    """The state of one fit."""
+
+    settled = False  # another iteration would change nothing
+
+    @abstractmethod
+    def advance(self) -> float:
+        """One iteration; the largest move of a truth, in units of its object's spread."""
+
+    @abstractmethod
+    def knowledge(self) -> Knowledge:
+        """What is known after the last iteration."""
+
+    @abstractmethod
+    def estimate(self) -> Estimate:
+        """The result, when the iterations are over."""
+
+
+class LossIteration(Iteration):
+    """Weigh the users by their losses, then aggregate their claims: what most methods do."""
+
+    def __init__(
+        self,
+        given: FitInput,
+        step: Step,
+        start: Floats,
+        counts: NDArray[np.int64] | Floats,
+        weigh: Weigh,
+        tol: float,
+    ) -> None:
+        self._engine, self._step, self._counts, self._weigh, self._tol = given.engine, step, counts, weigh, tol
+        self._truths = given.first_truths(start)
+        self._losses = self._engine.score(step, self._truths)
+        self._compared = self._engine.comparable() > 0
+        self._weights = np.ones(self._engine.n_users)
+
+    def advance(self) -> float:
+        self._weights = _usable(self._weigh(UserLosses(self._losses, self._counts)), self._compared)
+        self._truths, self._losses, move = self._engine.sweep(self._step, self._weights, self._truths)
+        self.settled = self._tol > 0 and not move > self._tol
+        return move
+
+    def knowledge(self) -> Knowledge:
+        return Knowledge({"truth": self._truths})
+
+    def estimate(self) -> Estimate:
+        return Estimate(self._truths, self._weights, *self._engine.precision(self._truths, self._weights))
+
+
+def _usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
+    """Weights above zero for all.
+
+    A user of whose objects nobody else speaks never disagrees; that says nothing about them, so they get the mean
+    weight (no truth depends on it). Nobody gets exactly zero, or an object only they claim would have no truth.
+    """
+    if not compared.all():
+        weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
+    largest = weights.max()
+    return np.maximum(weights, largest * 1e-100) if largest > 0 else np.ones_like(weights)

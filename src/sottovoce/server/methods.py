@@ -1,0 +1,26 @@
+"""Methods in requests and answers: those that are registered when a request comes, or the description is asked for."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from sottovoce.discovery import METHODS
+
+
+class _Registered:
+    """In the API's description, a choice of the methods' names."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return handler(schema) | {"enum": [*METHODS]}
+
+
+def _known(name: str) -> str:
+    if name not in METHODS:
+        raise PydanticCustomError("method", "{message}", {"message": f"it must be one of {', '.join(METHODS)}"})
+    return name
+
+
+# One that was pinned earlier may be gone; it can still be shown.
+StoredMethod = Annotated[str, _Registered()]
+Method = Annotated[StoredMethod, AfterValidator(_known)]
