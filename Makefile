@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # A file's tests stay together: they share its browser, server or Spark session.
 PYTEST := $(BIN)/pytest -n auto --dist loadfile
-# All that the targets need. Versions are those of constraints.txt, which are known to work together.
+# Everything that the targets need, in the versions of constraints.txt, which are known to work together.
 WHOLE := --editable ".[plot,accounting,server,spark]" --group test --group docs
 
 .PHONY: demo test quick check bench docs docs-outputs figures page pictures pins system clean
@@ -18,7 +18,7 @@ test: check system
 quick: $(VENV)/.ready
 	$(PYTEST) -m "not slow" --ignore tests/browser
 
-# The pages alone, in a real browser.
+# Only the tests of the pages, in a real browser.
 page: $(VENV)/.ready system
 	$(PYTEST) tests/browser
 
@@ -37,7 +37,7 @@ docs: $(VENV)/.ready
 docs-outputs: $(VENV)/.ready
 	$(BIN)/python tests/pages.py
 
-# The site's reproduction page is made from these files, which are committed: minutes of work, seldom needed.
+# The site's reproduction page is made from these committed files. Making them takes minutes and is seldom needed.
 figures: $(VENV)/.ready
 	mkdir -p docs/_build docs/images/reproduce
 	$(BIN)/sottovoce reproduce --out docs/_build/reproduce --json > docs/_build/figures.json
@@ -47,7 +47,7 @@ figures: $(VENV)/.ready
 pictures: $(VENV)/.ready system
 	$(BIN)/python tests/browser/pictures.py
 
-# The newest versions that go together, as a new environment gets them; `make test` says whether they work.
+# The newest versions that a fresh environment installs; `make test` shows whether they work together.
 pins: PINS := $(VENV)-pins
 pins:
 	rm -rf $(PINS)

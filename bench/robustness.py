@@ -41,7 +41,7 @@ def print_attacks() -> None:
         law = parse_law(text)
         honest = errors_under_attack(law, 0.0, 0.0, True)
         for own_noise in (True, False):
-            lie = "with noise of their own" if own_noise else "without noise of their own"
+            lie = "who add noise" if own_noise else "who add no noise"
             print(f"\n**{text}, colluders {lie}**\n")
             print("| colluders | lie | " + " | ".join(honest) + " |\n|---|---|" + "---|" * len(honest))
             print("| none | – | " + " | ".join(f"{error:.2f}" for error in honest.values()) + " |")

@@ -203,10 +203,10 @@ def test_a_lost_answer_to_joining_locks_nobody_out(participant, invited):
 
     phone.context.route("**/api/enrolments", lose)
     page.get_by_role("button", name="Join this campaign").click()
-    expect(page.get_by_text("the server has not confirmed it yet")).to_be_visible()
+    expect(page.get_by_text("The server has not confirmed it yet")).to_be_visible()
     bad_times.clear()
     page.reload()
-    expect(page.get_by_text("the server has not confirmed it yet")).to_be_hidden()
+    expect(page.get_by_text("The server has not confirmed it yet")).to_be_hidden()
     phone.send("1", "2", "3")
     expect(delivered(page)).to_be_visible()
     assert lost[0] == 201
@@ -298,7 +298,7 @@ def test_a_browser_without_storage_is_told_and_nothing_is_sent(participant, invi
     )
     page = phone.open(url)
     page.get_by_role("button", name="Join this campaign").click()
-    expect(page.get_by_role("heading", name="This browser keeps nothing for this page")).to_be_visible()
+    expect(page.get_by_role("heading", name="This browser does not store data for this page")).to_be_visible()
     assert not any(request.url.endswith("/enrolments") for request in phone.requests)
 
 
@@ -311,7 +311,7 @@ def test_withdrawing_offline_is_told_later(participant, invited, claims):
     phone.context.set_offline(True)
     page.get_by_role("button", name="Withdraw…").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
-    expect(page.get_by_text("The server has not been told yet.")).to_be_visible()
+    expect(page.get_by_text("The server has not confirmed this yet.")).to_be_visible()
     assert len(claims(campaign)) == 1
     phone.context.set_offline(False)
     expect(page.get_by_text("The server has erased your values.")).to_be_visible()

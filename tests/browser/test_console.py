@@ -79,7 +79,7 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     page.get_by_role("button", name="Add rows").click()
     expect(page.locator("#title-3")).to_be_focused()
     page.locator("#title-3").fill("Lecture hall to gate")  # unit, range and step went on from the row before
-    page.get_by_role("button", name="Keep and choose privacy").click()
+    page.get_by_role("button", name="Save and choose privacy").click()
 
     planned(page)
     expect(page.locator("#plan blockquote")).to_contain_text("ε = 1, δ = 0")
@@ -95,11 +95,11 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     page.locator("#epsilon").fill("2")
     page.locator("#distance").fill("1")
     expect(page.locator("#plan blockquote")).to_contain_text("ε = 2, δ = 0")
-    page.get_by_role("button", name="Promise this").click()
+    page.get_by_role("button", name="Save this promise").click()
 
     expect(page.get_by_text("fresh:2.0")).to_be_visible()
     page.get_by_role("button", name="Open the campaign").click()
-    expect(page.get_by_role("heading", name="Listening")).to_be_visible()
+    expect(page.get_by_role("heading", name="Waiting for reports")).to_be_visible()
     campaign = page.url.rpartition("/")[2]
     assert server.status(campaign)["noise"] == "fresh:2.0"
     assert [task["unit"] for task in server.status(campaign)["tasks"]] == ["m"] * 4
@@ -109,13 +109,13 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     watching.evaluate("window.sameDocument = true")
     page.get_by_role("link", name="Invite people").click()
     page.get_by_label("How many people?").fill("6")
-    page.get_by_role("button", name="Make invitations").click()
+    page.get_by_role("button", name="Create invitations").click()
     links = [link.get_attribute("href") for link in page.locator(".address a").all()]
     assert len(set(links)) == 6
     expect(page.locator(".qr svg")).to_have_count(6)
     page.get_by_role("link", name="Done").click()
     expect(page.locator(".chip.unspent")).to_have_count(6)
-    page.get_by_role("button", name="Take back").first.click()  # the newest
+    page.get_by_role("button", name="Revoke").first.click()  # the newest
     expect(page.locator(".chip.revoked")).to_have_count(1)
 
     for link, readings in zip(links[:5], (41.7, 41.9, 41.5, 42.0, 41.8), strict=True):
@@ -233,11 +233,11 @@ def walk(desk, server, measured):
     yield "new campaign"
     page.locator("#title").fill("t")
     page.locator("#title-0").fill("One")
-    page.get_by_role("button", name="Keep and choose privacy").click()
+    page.get_by_role("button", name="Save and choose privacy").click()
     expect(page.get_by_role("alert")).to_be_visible()
     yield "mistake"
     desk.open(f"{server.url}/campaigns/{draft}/privacy")
-    page.get_by_text("More to tune").click()
+    page.get_by_text("More options").click()
     planned(page)
     yield "privacy"
     for path in (f"{draft}", f"{draft}/delete/confirm", f"{campaign}", f"{campaign}/history", f"{campaign}/history/1"):
@@ -246,7 +246,7 @@ def walk(desk, server, measured):
     desk.open(f"{server.url}/campaigns/{campaign}/invitations")
     yield "invitations"
     page.get_by_label("How many people?").fill("2")
-    page.get_by_role("button", name="Make invitations").click()
+    page.get_by_role("button", name="Create invitations").click()
     expect(page.locator(".qr svg")).to_have_count(2)
     yield "sheet"
     desk.open(f"{server.url}/server")
@@ -308,10 +308,10 @@ def test_by_keyboard_alone(operator, server):
     expect(page.locator("input[name=law]:checked")).to_be_focused()  # although the words were replaced
     press_until(page, "Tab", ".outcome button")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Open it?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Open the campaign?")).to_be_visible()
     press_until(page, "Tab", "main form button")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Listening")).to_be_visible()
+    expect(page.get_by_role("heading", name="Waiting for reports")).to_be_visible()
     press_until(page, "Tab", 'a[href$="/close/confirm"]')
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Close this campaign?")).to_be_visible()
@@ -326,12 +326,12 @@ def test_without_javascript(operator, server):
     page = desk.sign_in()
     page.goto(f"{server.url}/campaigns/new")
     desk.fill_question("Without scripts")
-    page.get_by_role("button", name="Keep and choose privacy").click()
+    page.get_by_role("button", name="Save and choose privacy").click()
     page.locator("#epsilon").fill("0.5")
-    page.get_by_role("button", name="Work it out").click()
+    page.get_by_role("button", name="Compute").click()
     expect(page.locator("#plan blockquote")).to_contain_text("ε = 0.5")
     page.locator("#law-gaussian").check()
-    page.get_by_role("button", name="Promise this").click()
+    page.get_by_role("button", name="Save this promise").click()
     expect(page.get_by_text("gaussian:")).to_be_visible()
     page.get_by_role("button", name="Open the campaign").click()
-    expect(page.get_by_role("heading", name="Listening")).to_be_visible()
+    expect(page.get_by_role("heading", name="Waiting for reports")).to_be_visible()

@@ -93,7 +93,7 @@ def stages(phone, url, server):
     yield "delivered"
     page.get_by_role("button", name="Withdraw…").click()
     yield "dialog"
-    page.get_by_role("button", name="Stay").click()
+    page.get_by_role("button", name="Keep taking part").click()
     for view in ("ledger", "limits", "how", "campaigns"):
         page.goto(f"{server.url}/j/#{view}")
         expect(page.locator("h1")).to_be_visible()

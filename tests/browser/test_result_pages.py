@@ -188,11 +188,11 @@ def test_a_page_that_has_not_changed_still_has_its_style(viewer, addresses, serv
 def test_paper_gets_what_paper_needs(viewer, addresses):
     one = viewer(color_scheme="dark")
     page = one.open(addresses["results"])
-    expect(page.get_by_role("heading", name="Take it with you")).to_be_visible()
+    expect(page.get_by_role("heading", name="Downloads")).to_be_visible()
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
-    expect(page.get_by_role("heading", name="Take it with you")).to_be_hidden()
+    expect(page.get_by_role("heading", name="Downloads")).to_be_hidden()
     expect(page.get_by_text("Noise law")).to_be_visible()  # what is folded on screens is open on paper
     expect(page.locator(".imprint")).to_contain_text(addresses["results"])
     printed = page.pdf(format="A4")
@@ -275,7 +275,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(viewer):
     sent = []
     page.on("request", lambda request: sent.append(request.method))
     one.choose("x" * 9_000_000, "large.csv")
-    expect(page.locator("#claims-error")).to_contain_text("large.csv: 9.0 MB: at most 8.4 MB are taken here")
+    expect(page.locator("#claims-error")).to_contain_text("large.csv: 9.0 MB: a file here may have at most 8.4 MB")
     one.find()
     page.wait_for_timeout(200)
     assert "POST" not in sent
@@ -291,5 +291,5 @@ def test_without_scripts_all_is_there_too(viewer, addresses):
     expect(page.locator(".forest li")).to_have_count(2)
     page = one.answer()
     expect(page.locator("textarea")).to_have_count(1)
-    expect(page.get_by_role("heading", name="The same by command")).to_be_visible()
+    expect(page.get_by_role("heading", name="The same on the command line")).to_be_visible()
     expect(page.get_by_label("CRH:")).to_be_checked()

@@ -239,7 +239,7 @@ def test_a_promise_that_an_older_page_got_wrong_is_not_relied_on(participant, in
     page.evaluate(_OLD_RECORD)
     page.reload()
     phone.send("12.3")
-    expect(heading(page, "The promise cannot be true of this noise")).to_be_visible()
+    expect(heading(page, "This noise cannot keep the promise")).to_be_visible()
     page.wait_for_timeout(1500)  # longer than a report waits
     assert not phone.reports_sent()
 
@@ -258,7 +258,7 @@ def test_the_participant_sets_his_own_limits(participant, invited):
     expect(heading(phone.open(url), "This campaign protects you too little")).to_be_visible()
     page.goto(f"{phone.server.url}/j/#limits")
     expect(page.get_by_label("ε of a campaign")).to_have_value("0.5")
-    page.get_by_role("button", name="Back to the usual ones").click()
+    page.get_by_role("button", name="Restore the defaults").click()
     expect(page.get_by_label("ε of a campaign")).to_have_value("3")
     phone.join(url)
 
@@ -283,7 +283,7 @@ def test_mistyped_readings_are_explained_and_nothing_is_sent(participant, invite
     page = phone.join(url)
     phone.send("twelve", "1,234", "1200")
     expect(page.locator("#reading-0-error")).to_contain_text("“twelve” is not a number")
-    expect(page.locator("#reading-1-error")).to_contain_text("can be read in two ways")
+    expect(page.locator("#reading-1-error")).to_contain_text("is ambiguous")
     expect(page.locator("#reading-2-error")).to_contain_text("outside 0 to 100 m. Check it; if it is right, enter 100.")
     expect(page.get_by_role("alert")).to_contain_text("3 answers need another look")
     expect(page.locator("#reading-0")).to_be_focused()
@@ -308,7 +308,7 @@ def test_further_readings_can_follow_under_fresh_noise(participant, invited, cla
     phone = participant()
     page = phone.join(url)
     phone.send("1", "2", "3")
-    expect(page.get_by_role("alert")).to_contain_text("More readings than the campaign takes")
+    expect(page.get_by_role("alert")).to_contain_text("More readings than the campaign accepts")
     phone.send("1", "", "")
     delivered(page)
     expect(page.locator("form.card")).to_contain_text("You may still give 1 reading.")
@@ -334,7 +334,7 @@ def test_another_manifest_than_the_link_says_is_refused(participant, invited):
     phone = participant()
     last = "0" if url[-1] != "0" else "1"
     page = phone.open(url[:-1] + last)
-    expect(heading(page, "The server offers something else than your link says")).to_be_visible()
+    expect(heading(page, "The server’s terms do not match your link")).to_be_visible()
     expect(page.locator("main button")).to_have_count(0)
 
 
@@ -347,13 +347,13 @@ def test_a_manifest_that_was_changed_on_the_way_is_refused(participant, invited)
         route.fulfill(response=answer, body=answer.text().replace("fresh:0.5", "fresh:0.6"))
 
     phone.context.route("**/manifest", weaker)
-    expect(heading(phone.open(url), "The server offers something else than your link says")).to_be_visible()
+    expect(heading(phone.open(url), "The server’s terms do not match your link")).to_be_visible()
 
 
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda url: url.partition("#")[0], "The link is not whole"),
+        (lambda url: url.partition("#")[0], "The link is incomplete"),
         (lambda url: url[:-3], "This is not an invitation link"),
         (lambda url: url.replace("/j/", "/j/x"), "The server does not know this invitation"),
     ],
@@ -377,8 +377,8 @@ def test_a_revoked_invitation_is_explained(participant, invited, server):
     expect(page.get_by_role("button", name="Join")).to_be_visible()
     server.client.delete(f"/api/campaigns/{campaign}/invitations/{number}", headers=server.operator)
     page.get_by_role("button", name="Join").click()  # revoked while it was looked at
-    expect(heading(page, "This invitation was taken back")).to_be_visible()
-    expect(heading(participant().open(url), "This invitation was taken back")).to_be_visible()
+    expect(heading(page, "This invitation was revoked")).to_be_visible()
+    expect(heading(participant().open(url), "This invitation was revoked")).to_be_visible()
 
 
 def test_an_invitation_serves_one_browser(participant, invited):
@@ -407,7 +407,7 @@ def test_withdrawing_erases_and_stays(participant, invited, claims):
     phone.send("1", "2", "3")
     delivered(page)
     page.get_by_role("button", name="Withdraw…").click()
-    page.get_by_role("button", name="Stay").click()
+    page.get_by_role("button", name="Keep taking part").click()
     page.get_by_role("button", name="Withdraw…").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
     expect(page.locator("main")).to_contain_text("The server has erased your values.")
@@ -431,4 +431,4 @@ def test_without_encryption_the_page_says_so_and_does_nothing(participant, invit
 def test_how_it_works_tells_the_limit_of_a_page(participant, server):
     page = participant().open(f"{server.url}/j/#how")
     expect(page.locator("main")).to_contain_text("A hostile server could send you an altered page")
-    expect(page.locator("main")).to_contain_text("no server can alter that one")
+    expect(page.locator("main")).to_contain_text("which no server can alter")

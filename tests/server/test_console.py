@@ -106,7 +106,7 @@ def test_a_wrong_token_opens_nothing(server):
         answer = server.client.post("/sign-in", data={"token": wrong}, follow_redirects=False)
         assert answer.status_code == 401
         assert "set-cookie" not in answer.headers
-        assert "no operator’s token" in answer.text
+        assert "not an operator’s token" in answer.text
     assert server.rows("sessions") == 0
 
 
@@ -511,7 +511,7 @@ def test_the_planner_refuses_nonsense_in_words(server, console, wrong):
 @SQLITE
 def test_figures_without_a_script(server, console):
     campaign = server.create()
-    assert "Working it out" in console.get(f"/campaigns/{campaign}/privacy").text
+    assert "Computing" in console.get(f"/campaigns/{campaign}/privacy").text
     asked = console.get(f"/campaigns/{campaign}/privacy", params={"epsilon": "1", "law": "gaussian"}).text
     assert "except with a chance of at most 1 in 100,000" in asked
     assert re.search(r'value="gaussian" checked', asked)
@@ -544,7 +544,7 @@ def test_invitations_are_made_taken_back_and_replaced(server, console):
 def test_results_progress_history_and_files(server, console):
     campaign = server.opened()
     empty = console.get(f"/campaigns/{campaign}").text
-    assert "Listening" in empty
+    assert "Waiting for reports" in empty
     assert console.get(f"/campaigns/{campaign}/findings", params={"version": 1}).status_code == 204
     server.crowd(campaign, 6)
     server.recompute()
@@ -552,7 +552,7 @@ def test_results_progress_history_and_files(server, console):
     newer = console.get(f"/campaigns/{campaign}/findings", params={"version": 1})
     assert newer.status_code == 200
     assert "version=2" in newer.text  # it asks for the next one from here on
-    for part in ("<svg", "plain mean", "plain median", "How the weight is spread", "Hallway 2"):
+    for part in ("<svg", "plain mean", "plain median", "Distribution of weights", "Hallway 2"):
         assert part in newer.text
     history = console.get(f"/campaigns/{campaign}/history").text
     assert re.findall(r"history/(\d)", history) == ["2", "1"]
@@ -619,10 +619,10 @@ def test_health_in_words(server, console):
     campaign = server.opened()
     server.crowd(campaign, 2)
     page = console.get("/server").text
-    assert "All well" in page
+    assert "All is well" in page
     assert re.search(r"Reports stored</dt><dd>2<", page)
-    assert re.search(r"A report is answered in</dt><dd>[\d.]+ m?s<", page)
-    assert "All well" in console.get("/server/figures").text
+    assert re.search(r"Time to answer a report</dt><dd>[\d.]+ m?s<", page)
+    assert "All is well" in console.get("/server/figures").text
 
 
 @SQLITE

@@ -76,8 +76,8 @@ def test_it_shows_what_the_api_says(shared, campaign, page):
 
 def test_it_says_how_the_results_were_made(shared, campaign, page):
     results = shared.results(campaign)
-    assert "Noise-aware: whoever agrees with the crowd counts more" in page.text
-    assert "9 reports of 9 participants" in page.text
+    assert "Noise-aware: people who agree with the crowd count more" in page.text
+    assert "9 reports from 9 participants" in page.text
     assert "17 Mar 2030, 17:46 UTC , version 2" in page.text
     assert "tasks with at least 5 claims" in page.text
     assert results["as_of"] in {element["datetime"] for element in page.all("time")}
@@ -181,7 +181,7 @@ def test_results_are_final_only_when_every_report_is_in_them(server):
     known = server.client.get(f"/c/{campaign}").headers["etag"]
     server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator)
     closed = server.client.get(f"/c/{campaign}", headers={"If-None-Match": known})
-    assert re.search(chip, closed.text)[1] == "being finished"
+    assert re.search(chip, closed.text)[1] == "being finalised"
     server.recompute()
     assert re.search(chip, server.client.get(f"/c/{campaign}").text)[1] == "final"
 

@@ -52,7 +52,7 @@ class Mean(_Average):
 
     name = "mean"
     title = "mean"
-    words = "all count the same."
+    words = "all count equally."
 
     def start(self, engine: Engine) -> Floats:
         return engine.means()
@@ -70,5 +70,5 @@ class Median(_Average):
 
     name = "median"
     title = "median"
-    words = "all count the same, gross errors hardly."
+    words = "all count equally; gross errors have little effect."
     _excess_variance = np.pi / 2

@@ -33,7 +33,7 @@ class CATD(TruthDiscovery):
 
     name = "catd"
     title = "CATD"
-    words = "everybody counts by how precise they seem, less so with few claims."
+    words = "people count by their estimated precision, less with few claims."
 
     def __init__(self, *, significance: float = 0.05, max_iter: int = 1000, tol: float = 1e-6) -> None:
         super().__init__(max_iter=max_iter, tol=tol)

@@ -45,7 +45,7 @@ class CRH(TruthDiscovery):
 
     name = "crh"
     title = "CRH"
-    words = "whoever is far from the crowd counts less."
+    words = "people far from the crowd count less."
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class GTM(TruthDiscovery):
 
     name = "gtm"
     title = "GTM"
-    words = "everybody counts by how precise they seem, and nobody is taken for perfect."
+    words = "people count by their estimated precision, and nobody is assumed to be perfect."
 
     def __init__(
         self,

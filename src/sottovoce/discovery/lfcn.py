@@ -27,7 +27,7 @@ class LFCN(TruthDiscovery):
 
     name = "lfcn"
     title = "LFCN"
-    words = "everybody counts by their errors alone; it may end on a single voice."
+    words = "people count by their errors only; it may settle on a single person."
 
     def start(self, engine: Engine) -> Floats:
         return engine.means()

@@ -57,7 +57,7 @@ class NoiseAware(TruthDiscovery):
 
     name = "noise-aware"
     title = "noise-aware"
-    words = "whoever agrees with the crowd counts more, given how much noise was added."
+    words = "people who agree with the crowd count more, given how much noise was added."
     takes_known = True
 
     def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 1000, tol: float = 1e-6) -> None:

@@ -65,7 +65,7 @@ def describe_method(name: str) -> str:
     """A method in one line for people; its name alone where it is no longer registered.
 
     >>> describe_method("median")
-    'Plain median: all count the same, gross errors hardly.'
+    'Plain median: all count equally; gross errors have little effect.'
     """
     if name not in METHODS:
         return name

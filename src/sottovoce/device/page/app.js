@@ -1,4 +1,4 @@
-// Which view an address means, what stands above all views, and the page's own updates.
+// Routes, the header of all views, and updates of the page itself.
 
 import { showCampaign } from "./campaign.js";
 import { changes, flush, readLink } from "./device.js";
@@ -51,7 +51,7 @@ document.querySelector("header").append(
 
 if (isSecureContext) {
   addEventListener("hashchange", route);
-  // Send whenever there may be hope: now, when the network is back, when the page is looked at again.
+  // Send whenever it may succeed: now, when the network is back, when the page becomes visible again.
   document.addEventListener("visibilitychange", () => document.hidden || flush());
   addEventListener("online", flush);
   for (const event of ["online", "offline"]) addEventListener(event, showConnection);

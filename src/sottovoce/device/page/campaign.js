@@ -1,4 +1,4 @@
-// The view of a campaign: what is asked and promised; after joining, the readings, what became of them, and the way out.
+// The view of a campaign: what is asked and promised; after joining, the readings, the state of their reports, and withdrawing.
 
 import { answeredIn, changes, enrol, flush, join, joinedBy, judged, offered, release, withdraw } from "./device.js";
 import { button, h, moment, withUnit } from "./dom.js";
@@ -50,7 +50,7 @@ function showOffer(offer, promise, limits) {
 }
 
 async function showJoined({ campaign }) {
-  const drafts = new Map(); // what is typed is here, and nowhere else
+  const drafts = new Map(); // typed readings are kept only here
   let pairs; // what was measured and what was sent, until the page is left
 
   async function draw() {
@@ -102,7 +102,7 @@ function form(joined, tasks, left, drafts, send) {
     const id = `reading-${place}`;
     const input = h("input", {
       id, maxlength: 40, autocomplete: "off", "aria-describedby": `${id}-hint ${id}-error`, value: drafts.get(task.id) ?? "",
-      inputmode: task.low.startsWith("-") ? "text" : "decimal", // the keys for decimals have no minus
+      inputmode: task.low.startsWith("-") ? "text" : "decimal", // the decimal keypad has no minus key
       oninput: () => drafts.set(task.id, input.value),
     });
     const error = h("p.error", { id: `${id}-error` });

@@ -1,10 +1,10 @@
-// Talking to the campaign server, which is not trusted: its answers are checked before use.
+// Requests to the campaign server, which is not trusted: its answers are checked before use.
 
 import { canonicalBytes, Problem } from "./manifest.js";
 
 const API = new URL("../api/", import.meta.url);
-const PATIENCE = 15_000; // milliseconds
-const PASSING = [408, 425, 429]; // and all from 500 on: the same may succeed later
+const TIMEOUT = 15_000; // milliseconds
+const TEMPORARY = [408, 425, 429]; // and all from 500 on: the same request may succeed later
 
 export const lookUp = async (invitation) => text((await ask("invitations/look-up", { invitation })).campaign_id, /^[\w-]{1,64}$/);
 export const manifestBytes = (campaign) => send("GET", `campaigns/${campaign}/manifest`);
@@ -22,18 +22,18 @@ async function send(method, path, body, token) {
   const headers = { Accept: "application/json" };
   if (body) headers["Content-Type"] = "application/json";
   if (token) headers.Authorization = `Bearer ${token}`;
-  const signal = AbortSignal.timeout(PATIENCE);
-  const manners = { redirect: "error", credentials: "omit", cache: "no-store" };
+  const signal = AbortSignal.timeout(TIMEOUT);
+  const options = { redirect: "error", credentials: "omit", cache: "no-store" };
   let answer, content;
   try {
-    answer = await fetch(new URL(path, API), { method, headers, body, signal, ...manners });
+    answer = await fetch(new URL(path, API), { method, headers, body, signal, ...options });
     content = new Uint8Array(await answer.arrayBuffer());
   } catch {
     throw new Problem("unreachable", {}, { later: true });
   }
   if (answer.ok) return content;
-  // A refusal that is not the protocol's came from somebody else: it is no answer.
-  const later = PASSING.includes(answer.status) || answer.status >= 500;
+  // A refusal outside the protocol did not come from the server, so it counts as no answer.
+  const later = TEMPORARY.includes(answer.status) || answer.status >= 500;
   const isProblem = answer.headers.get("Content-Type")?.startsWith("application/problem+json");
   const code = isProblem ? text(json(content).code, /^[a-z_]{1,40}$/) : later ? "unavailable" : "bad_answer";
   throw new Problem(code, {}, { later, retryAfter: Number(answer.headers.get("Retry-After")) || 0 });

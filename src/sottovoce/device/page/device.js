@@ -1,4 +1,4 @@
-// The device in the browser: joining, releasing, sending, withdrawing, in the manner of the installed client.
+// The device in the browser: joining, releasing, sending, withdrawing, as in the installed client.
 
 import * as client from "./client.js";
 import { exactNumber } from "./exact.js";
@@ -7,12 +7,12 @@ import { checkLimits, checkTotal, judge } from "./promise.js";
 import { checkPromise } from "./sanity.js";
 import { change, read, spentBy } from "./store.js";
 
-const SENT_AFTER = 1000; // milliseconds after the tap: how long the draw took must not show
+const SENT_AFTER = 1000; // milliseconds after the tap, so that the time of the draw is not visible
 const [FIRST_PAUSE, LONGEST_PAUSE] = [2000, 60_000];
 
 const now = () => new Date().toISOString();
 
-/** Tells this tab that the record has changed, here or in another. */
+/** Notifies this tab that the record has changed, here or in another tab. */
 export const changes = new EventTarget();
 const otherTabs = new BroadcastChannel("sottovoce");
 otherTabs.onmessage = () => changes.dispatchEvent(new Event("change"));
@@ -21,7 +21,7 @@ function changed() {
   otherTabs.postMessage("");
 }
 
-/** Token and hash of an invitation link; nothing where the address is none. */
+/** Token and hash of an invitation link; nothing if the address is not one. */
 export function readLink({ pathname, hash: fragment }) {
   const token = pathname.split("/").at(-1);
   const [, hash] = /^#sha256=([0-9a-f]{64})$/.exec(fragment) ?? [];
@@ -29,11 +29,11 @@ export function readLink({ pathname, hash: fragment }) {
   return token && { token, hash };
 }
 
-/** What was agreed to by this very link before. */
+/** What the participant has already agreed to through this link. */
 export const joinedBy = ({ token, hash }, { memberships }) =>
   Object.values(memberships).find((one) => one.invitation === token && (!hash || one.manifest_sha256 === hash));
 
-/** What a link invites to. This spends nothing. */
+/** What a link invites to. This does not spend the invitation. */
 export async function offered({ token, hash }) {
   if (!hash) throw new Problem("link_without_hash");
   const campaign = await client.lookUp(token);
@@ -46,14 +46,14 @@ export async function offered({ token, hash }) {
   return { campaign, manifest, manifest_sha256: hash, invitation: token };
 }
 
-/** What an offer promises; a problem if that is weaker than the participant's limits, by itself or with all before. */
+/** What an offer promises; a problem if it exceeds the participant's limits, alone or together with earlier campaigns. */
 export function judged({ manifest }, record) {
   const promise = judge(manifest, record.limits);
   checkTotal(spentBy(record), promise, record.limits);
   return promise;
 }
 
-/** Agree to an offer, write that down, and enrol. Only this spends the invitation; repeated, it gets the same answer. */
+/** Agree to an offer, store the consent, and enrol. Only this spends the invitation; a repeated call gets the same answer. */
 export async function join(offer) {
   const { campaign, manifest_sha256: hash, invitation } = offer;
   await change((record) => {
@@ -66,7 +66,7 @@ export async function join(offer) {
     record.memberships[campaign] = { ...offer, ...judged(offer, record), enrolment_key };
     record.consents.push({ ...offer, given_at: now() });
   });
-  navigator.storage.persist(); // a full disk must not cost the ledger
+  navigator.storage.persist(); // a full disk must not delete the ledger
   await enrol(campaign).finally(changed);
 }
 
@@ -82,7 +82,7 @@ export function enrol(campaign) {
   });
 }
 
-// Started with the page, so that both are of the same version.
+// Started with the page, so that both have the same version.
 const worker = new Worker(new URL("noise-worker.js", import.meta.url), { type: "module" });
 
 function drawn(...asked) {
@@ -91,14 +91,14 @@ function drawn(...asked) {
   return new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
 }
 
-/** Draw noise for these readings (a Map), once and for all. The release is on the disk, and queued, when this returns. */
+/** Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. */
 export async function release({ campaign, manifest, manifest_sha256, epsilon, delta }, readings) {
   const tapped = performance.now();
   const noisy = await drawn(manifest.noise, manifest.tasks, readings);
   const report_id = crypto.randomUUID();
   const body = canonicalBytes({ report_id, manifest_sha256, readings: noisy });
   await change((record) => {
-    check(campaign, manifest_sha256, readings, record); // noise that is not written down was seen by nobody
+    check(campaign, manifest_sha256, readings, record); // noise that is not stored has not been seen by anybody
     record.releases.push({ report_id, campaign, epsilon, delta, readings: noisy, body, released_at: now(), state: "queued" });
   });
   changed();
@@ -113,19 +113,19 @@ function check(campaign, hash, readings, record) {
   const joined = record.memberships[campaign];
   const answered = answeredIn(record, campaign);
   if (joined.withdrawn_at) throw new Problem("withdrawn");
-  if (joined.manifest_sha256 !== hash) throw new Problem("manifest_changed"); // joined anew in another tab, on other terms
+  if (joined.manifest_sha256 !== hash) throw new Problem("manifest_changed"); // joined again in another tab, under other terms
   if (!readings.size || ![...readings.values()].every(exactNumber)) throw new Problem("bad_reading");
   if (answered.some((task) => readings.has(task))) throw new Problem("already_released");
   if (answered.length && readingsComeAtOnce(joined.manifest)) throw new Problem("one_release_only");
   if (answered.length + readings.size > joined.manifest.readings) throw new Problem("too_many_readings");
   checkLimits(joined, record.limits); // they may have been tightened since joining
-  checkPromise(joined.manifest, joined); // an older version of this page may have got the figures wrong
+  checkPromise(joined.manifest, joined); // an older version of this page may have computed wrong figures
   if (!answered.length) checkTotal(spentBy(record), joined, record.limits);
 }
 
 let [pause, timer] = [FIRST_PAUSE];
 
-/** Send all that is queued, withdrawals too: the same bytes at every attempt, by one tab at a time. */
+/** Send everything that is queued, including withdrawals: the same bytes at every attempt, by one tab at a time. */
 export async function flush() {
   clearTimeout(timer);
   const hindrance = await navigator.locks.request("sending", sendAll);
@@ -133,7 +133,7 @@ export async function flush() {
   pause = hindrance ? Math.min(2 * pause, LONGEST_PAUSE) : FIRST_PAUSE;
 }
 
-/** What keeps something from being sent, if it may go away. */
+/** A temporary problem that prevents sending, if there is one. */
 async function sendAll() {
   let hindrance;
   for (const joined of Object.values((await read()).memberships)) {
@@ -144,7 +144,7 @@ async function sendAll() {
   return hindrance;
 }
 
-/** An answer that is not the protocol's is none: what was sent is all right, so it waits. */
+/** An answer outside the protocol counts as no answer: the report itself is fine, so it waits. */
 const isNoAnswer = ({ later, code }) => later || code === "bad_answer";
 
 async function deliver({ campaign }) {
@@ -162,7 +162,7 @@ async function deliver({ campaign }) {
   }
 }
 
-/** Stop taking part, at once; the server is told now or later. What was released stays in the ledger. */
+/** Stop taking part at once; the server is informed now or later. What was released stays in the ledger. */
 export async function withdraw(campaign) {
   await change(({ memberships, releases }) => {
     memberships[campaign].withdrawn_at ??= now();

@@ -1,4 +1,4 @@
-// Making elements. Text is only ever set as text, so nothing that a server says becomes markup.
+// Creating elements. Text is only ever set as text, so nothing from a server becomes markup.
 
 const SVG = ["svg", "path", "line", "circle", "text"];
 

@@ -10,7 +10,7 @@ export function ratio(n, d = 1n) {
   return { n: n / a, d: d / a };
 }
 
-/** The ratio that a decimal text says; null if it is none, or beyond all use. */
+/** The ratio that a decimal text denotes; null if it is not a decimal, or its exponent is too large. */
 export function exactNumber(text) {
   const [, sign, digits, power = "0"] = DECIMAL.exec(text) ?? [];
   if (digits === undefined || size(BigInt(power)) > 400n) return null;
@@ -58,7 +58,7 @@ function asDouble({ n, d }, toWhole) {
   return Number(scaled()) * 2 ** -shift;
 }
 
-/** So many steps of a grid, as decimal text. */
+/** This many steps of a grid, as decimal text. */
 export function stepsAsText(steps, grid) {
   const places = (grid.split(".")[1] ?? "").length;
   const total = BigInt(steps) * BigInt(grid.replace(".", ""));

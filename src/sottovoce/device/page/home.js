@@ -1,4 +1,4 @@
-// The views of the device itself: its campaigns, its ledger, its owner's limits, and how it works.
+// The views of the device itself: its campaigns, its ledger, the participant's limits, and how it works.
 
 import { changes, flush } from "./device.js";
 import { button, figure, h } from "./dom.js";

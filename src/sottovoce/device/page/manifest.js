@@ -1,5 +1,5 @@
-// The manifest: all that a campaign asks and promises, in canonical JSON. Its hash is the link's, so it is what was
-// meant; here it is made sure that it means something.
+// The manifest: everything that a campaign asks and promises, in canonical JSON. The link's hash proves that it is the
+// right one; this module checks that it is valid.
 
 import { exactNumber, isLess, minus, ratio, size, times } from "./exact.js";
 
@@ -11,7 +11,7 @@ export class Problem extends Error {
   }
 }
 
-/** The one spelling of a document, as text. Whole numbers may be BigInts; nothing is deeper than 8 levels. */
+/** The canonical form of a document, as text. Whole numbers may be BigInts; there are at most 8 levels. */
 export function canonicalText(document, levels = 8) {
   if (typeof document === "string" && !/\p{Surrogate}/u.test(document)) return JSON.stringify(document);
   if (document === null || ["boolean", "bigint"].includes(typeof document)) return String(document);
@@ -24,7 +24,7 @@ export function canonicalText(document, levels = 8) {
 
 export const canonicalBytes = (document) => new TextEncoder().encode(canonicalText(document));
 
-/** Read canonical bytes; any other spelling is refused: a key twice, a space, a fraction, half a character. */
+/** Read canonical bytes; any other form is refused: a duplicate key, a space, a fraction, half a character. */
 function parseCanonical(bytes) {
   try {
     if (bytes.length > MOST_BYTES) throw new RangeError();
@@ -32,7 +32,7 @@ function parseCanonical(bytes) {
     const document = JSON.parse(text);
     if (canonicalText(document) === text) return Object(document);
   } catch {
-    // refused below, as any other spelling
+    // refused below, like any other form
   }
   throw new Problem("bad_manifest");
 }
@@ -40,7 +40,7 @@ function parseCanonical(bytes) {
 const FIELDS = "asked_by campaign deadline distance format noise purpose readings tasks title unit version";
 const MOST_BYTES = 8 << 20;
 const MOST_TASKS = 10_000;
-const MOST_STEPS = 2n ** 53n; // of a range: a reading stays inside what a double counts exactly
+const MOST_STEPS = 2n ** 53n; // of a range: a double counts these readings exactly
 const WIDEST_NOISE = 2 ** 50; // in steps
 const DECIMAL = /^(?!-0$)-?(0|[1-9]\d{0,14})(\.\d{0,14}[1-9])?$/;
 const NUMBER = String.raw`:[\d.]+(?:e[+-]\d+)?`;
@@ -48,7 +48,7 @@ const LAW = new RegExp(`^(?:(?:fresh|shared|gaussian)${NUMBER}|floored${NUMBER}$
 const DEADLINE = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u; // such characters can make a text look like another
 
-/** What the installed client's model of a manifest takes, and nothing else. */
+/** Accepts exactly what the installed client's model of a manifest accepts. */
 export function parseManifest(bytes) {
   const manifest = parseCanonical(bytes);
   const { format, campaign, title, asked_by: who, purpose, readings, unit, distance, deadline, tasks, noise, version } = manifest;
@@ -66,10 +66,10 @@ export function parseManifest(bytes) {
   return manifest;
 }
 
-/** Whether one variance is drawn for all readings of a participant, so that they must be noised together. */
+/** Whether one variance is drawn for all readings of a participant, so that they must be released together. */
 export const readingsComeAtOnce = ({ noise }) => /^(shared|floored):/.test(noise);
 export const mostReadings = ({ readings, tasks }) => Math.min(readings, tasks.length);
-/** How many readings of a participant may be others, for the promise to hold. */
+/** The number of a participant's readings that may change while the promise still holds. */
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
 export const gridsOf = ({ tasks }) => [...new Set(tasks.map(({ grid }) => grid))];
 
@@ -98,7 +98,7 @@ function isLaw(text) {
   return typeof text === "string" && LAW.test(text) && text.split(":").slice(1).every(isParameter);
 }
 
-/** A double as Python spells it: always with a point or an exponent, which has two digits. */
+/** A double as Python writes it: always with a point or an exponent, which has two digits. */
 function spelled(number) {
   const [digits, power] = number.toExponential().split("e");
   if (power > -5 && power < 16) return Number.isInteger(number) ? `${number}.0` : String(number);

@@ -1,10 +1,10 @@
-// How far a sent value may lie from the real one, drawn as a hill over a scale.
+// How far a sent value may be from the real one, drawn as a curve over a scale.
 
 import { h, withUnit } from "./dom.js";
 import { texts } from "./texts.js";
 
 const [WIDTH, BASE, TOP] = [340, 96, 24];
-const PARTS = 200; // the law of a drawn variance, cut into so many equally likely ones
+const PARTS = 200; // a drawn variance is approximated by this many equally likely ones
 
 /** Density of the noise, and the distance within which nine tenths of it lie. */
 export function spread(noise) {

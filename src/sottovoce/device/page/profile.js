@@ -1,20 +1,20 @@
 // An upper bound on δ(ε) for normal noise on whole grid steps. Every step errs upwards: docs/reference/page-promises.md
-// says why each bound holds. Readings move by the same number of steps; the server is taken to know the variance.
+// explains why each bound holds. Readings move by the same number of steps; the server is assumed to know the variance.
 //
-// K is the sum of the noises of all moved readings, V its variance, s the sum of the moves. Then the loss of privacy is
+// K is the sum of the noises of all moved readings, V its variance, s the sum of the moves. Then the privacy loss is
 // s(s - 2K)/2V, and δ(ε) the mean of 1 - e^(ε - loss) where that is positive.
 
 const VARIANCE_STEPS = 1024;
 const MOST_DRAWN = 1e6; // a larger draw has a chance below the smallest double
 const TINY = 1e-300; // added to every δ, for what is too small for a double
 const HAIR = 1e-12; // more than the rounding errors of any one term
-const LARGEST_SHIFT = 1e4; // of deviations: no ε that is worth a name hides a larger one
+const LARGEST_SHIFT = 1e4; // of deviations: no useful ε covers a larger one
 const CERTAIN = 9; // deviations: what lies beyond has a chance below 1e-18
 const NARROWEST = 4; // below this variance sums are short, and the bound for wide noise is loose
-const GROUP = 1e-3; // variances this close together, relatively, are taken for the smallest of them
+const GROUP = 1e-3; // variances this close together, relatively, are treated as the smallest of them
 const NEAR_NORMAL = 1e-3; // how far, in logarithms, a sum of discrete normals may be from a discrete normal
 
-/** How much may be computed for one judgement, whatever a server asks: a second or two at most. */
+/** The most work for one check, whatever a server asks: a second or two. */
 export const workload = () => ({ terms: 1e7, products: 5e7 });
 
 /**
@@ -120,7 +120,7 @@ function normaliser(variance) {
   return total * (1 - HAIR);
 }
 
-/** Rounding a normal to whole steps gives nearly the discrete one, and tells no more than the normal itself. */
+/** Rounding a normal to whole steps gives nearly the discrete one, and reveals no more than the normal itself. */
 function wideDelta(epsilon, deviations, variance, reach, slip) {
   const outside = normalBeyond(reach - 0.5 / Math.sqrt(variance));
   return Math.exp(1 / (24 * variance)) * (normalDelta(epsilon - slip, deviations) + outside);

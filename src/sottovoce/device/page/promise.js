@@ -1,7 +1,7 @@
 // What a manifest promises, in figures, for the noise that the sampler really draws on the campaign's grid; and whether
 // that is enough for this participant.
 //
-// Fresh noise promises a pure ε, one exact division. For the others an ε counts if an upper bound on its δ was seen to be
+// Fresh noise promises a pure ε, one exact division. For the others an ε is accepted if an upper bound on its δ is
 // small enough.
 
 import { ceil, exactNumber, isLess, minus, over, ratio, roundedDown, roundedUp, times } from "./exact.js";
@@ -12,7 +12,7 @@ import { checkPromise } from "./sanity.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
 
-const HAIR = 1e-9; // figures are doubles: a sum may miss a round limit by so little
+const HAIR = 1e-9; // figures are doubles: a sum may miss a round limit by this much
 const [SMALLEST, LARGEST] = [1e-6, 1e7]; // a smaller ε is rounded up, a larger one promises nothing
 const SMALLEST_DELTA = 1e-290; // far above what a double loses
 

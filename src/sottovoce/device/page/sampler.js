@@ -5,7 +5,7 @@ import { bits, ceil, exactNumber, floor, isLess, over, plus, ratio, root, size, 
 const VARIANCE_STEPS = 1024n;
 const SCALE_DENOMINATOR = 65536n;
 
-/** Random bytes, taken one after the other; from the system's secure source unless told otherwise. */
+/** Random bytes, taken one after the other; by default from the system's secure source. */
 export class ByteStream {
   #bytes = new Uint8Array(0);
   #place = 0;
@@ -105,7 +105,7 @@ export function steps(reading, grid, low, high) {
   return floor(plus(over(exact, grid), ratio(1n, 2n)));
 }
 
-/** Noisy readings of a release: {task, value}. Those that share a grid are noised together, grid by grid. */
+/** Noisy readings of a release: {task, value}. Noise is drawn grid by grid. */
 export function noisyReadings(noise, tasks, readings, stream = new ByteStream()) {
   const asked = tasks.filter(({ id }) => readings.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));
   const grids = [...new Set(asked.map(({ grid }) => grid))].sort();

@@ -1,4 +1,4 @@
-// A second opinion on a promise, in formulas short enough to check by hand. They are lower bounds, and share nothing with
+// A second check of a promise, by formulas short enough to verify by hand. They are lower bounds, and share nothing with
 // the upper bounds of promise.js: no true promise is below them. docs/reference/protocol.md derives them ("How a device
 // checks a promise"); the installed client has the same.
 
@@ -21,7 +21,7 @@ function lawOf({ noise }) {
   return { name, first, lowest: name === "floored" ? first : 0, mean: 1 / rate };
 }
 
-/** What no true ε at this δ is below. */
+/** A lower bound on every true ε at this δ. */
 export function leastEpsilon(manifest, grid, delta) {
   const { name, first, lowest, mean } = lawOf(manifest);
   const [distance, moved] = [Number(manifest.distance), movedReadings(manifest)];
@@ -35,7 +35,7 @@ export function leastEpsilon(manifest, grid, delta) {
   return odds - Math.log(2) + (2 * halfSquare) / (least + Math.sqrt(least ** 2 + 4 * halfSquare * mean));
 }
 
-/** A reading is sent as it is at least this often. */
+/** A reading is sent unchanged with at least this probability. */
 export function chanceOfNoNoise(manifest, grid) {
   const { name, first, lowest, mean } = lawOf(manifest);
   if (name === "fresh") return Math.tanh(1 / (2 * (Math.sqrt(mean / 2) / grid + 1 / 65536)));
@@ -43,7 +43,7 @@ export function chanceOfNoNoise(manifest, grid) {
   return 1 / (1 + (Math.sqrt(2 * Math.PI) * deviation) / grid);
 }
 
-/** How often a promise allows a reading to be sent as it is. */
+/** The largest probability of an unchanged reading that a promise allows. */
 function mostChanceOfNoNoise({ distance }, grid, epsilon, delta) {
   const others = 2 * Math.ceil((distance / grid) * (1 - SLACK)) * Math.exp(-epsilon);
   return Math.min(1, (1 + others * delta) / (1 + others));

@@ -1,11 +1,11 @@
-// The page without a network. The server puts two lines before this one: FILES, the page's files with their hashes,
+// The page without a network. The server adds two lines before this one: FILES, the page's files with their hashes,
 // and VERSION, a hash over them all. So this script changes with any file, and each version has a cache of its own.
 
 const CACHE = `sottovoce-page-${VERSION}`;
 
 addEventListener("install", (event) => event.waitUntil(fill()));
 addEventListener("activate", (event) => event.waitUntil(takeOver()));
-// The old version goes on until the participant, or the end of its last tab, makes room: nothing typed is lost.
+// The old version stays until the participant switches or closes its last tab, so that nothing typed is lost.
 addEventListener("message", ({ data }) => data === "use" && skipWaiting());
 addEventListener("fetch", (event) => {
   const { method, mode, url } = event.request;

@@ -1,7 +1,7 @@
-// The participant's record: what he agreed to, what he released, what is still to be sent. One document in IndexedDB.
+// The participant's record: consents, releases, and what is still to be sent. One document in IndexedDB.
 //
-// What matters reaches the disk before it leaves the device. A change sees the record as it is, whichever tab wrote it
-// last, and happens whole or not at all: so each task is released once.
+// Everything is stored before it leaves the device. A change sees the current record, whichever tab wrote it last, and is
+// atomic: so each task is released once.
 
 import { Problem } from "./manifest.js";
 import { USUAL_LIMITS } from "./promise.js";
@@ -15,7 +15,7 @@ const opened = new Promise((resolve, reject) => {
   request.onsuccess = () => resolve(request.result);
   request.onerror = () => reject(new Problem("no_storage"));
 });
-opened.catch(() => {}); // told to whoever asks
+opened.catch(() => {}); // reported to every caller
 
 async function transact(mode, work) {
   const transaction = (await opened).transaction("record", mode, { durability: "strict" });
@@ -45,7 +45,7 @@ export const change = (work) =>
     return result;
   });
 
-/** What all campaigns together may have learnt: each counts once, for all that it may ask. ε and δ add up. */
+/** What all campaigns together may have learnt: each counts once, for everything it may ask. ε and δ add up. */
 export function spentBy({ releases }) {
   const campaigns = [...new Map(releases.map((release) => [release.campaign, release])).values()];
   const total = (figure) => campaigns.reduce((sum, release) => sum + release[figure], 0);

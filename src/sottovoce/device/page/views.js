@@ -19,7 +19,7 @@ export function show(title, ...content) {
   scrollTo(0, 0);
 }
 
-/** Say something to those who cannot see it happen. */
+/** Announce something to people who use a screen reader. */
 export const tell = (words) => (document.querySelector("#news").textContent = words);
 
 export const wordsFor = (code) => texts.problems[code] ?? texts.otherProblem(code);
@@ -52,7 +52,7 @@ export function privacyCard({ manifest, manifest_sha256: hash }, { epsilon, delt
     h("details", h("summary", card.details), table(Object.entries(rows).map(([name, row]) => [card.rows[name], row]))));
 }
 
-/** One release: when, what, and what became of it. */
+/** One release: when, what, and its state. */
 export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, { title, tasks }) {
   const row = ({ task: id, value }) => tasks.filter((task) => task.id === id).map((task) => [nameOf(task), sentText(value, task)]);
   return h("li.card", h("p.quiet", h(`span.chip.${state}`, texts.states[state]), " ", moment(when)), h("p", h("b", title)),

@@ -1,4 +1,4 @@
-/** The planner's chart: promise across, error to expect upwards, a line for each kind of noise. The server does the sums. */
+/** The planner's chart: expected error against the strength of the promise, a line for each kind of noise. The server computes the lines. */
 const form = document.querySelector("#planner");
 const holder = document.querySelector("#plot");
 const waits = document.querySelector("#plot-waits");
@@ -10,7 +10,7 @@ let errors = {}; // by law, for one participant; null where the law cannot keep 
 let plot = null;
 let asked = "";
 
-/** Sliders beside the fields: even steps on a logarithmic scale. */
+/** Sliders next to the fields, on a logarithmic scale. */
 for (const slider of form.querySelectorAll("input[type=range]")) {
   const low = Math.log(slider.dataset.low);
   const high = Math.log(slider.dataset.high);
@@ -26,7 +26,7 @@ for (const slider of form.querySelectorAll("input[type=range]")) {
   follow();
 }
 
-/** The words wait until somebody stops typing; the chart follows the crowd at once. */
+/** The text waits until the operator stops typing; the chart follows the number of participants at once. */
 let pause = 0;
 form.addEventListener("input", () => {
   draw();
@@ -66,7 +66,7 @@ async function load() {
   );
   if (wanted !== asked) return;
   waits.hidden = !failed;
-  if (failed) waits.textContent = "Not every line can be drawn for these figures.";
+  if (failed) waits.textContent = "Some lines cannot be drawn for these settings.";
 }
 
 function colours() {
@@ -85,7 +85,7 @@ function data() {
   return [epsilons, ...laws.map((law) => errors[law]?.map((error) => error && error / crowd) ?? epsilons.map(() => null))];
 }
 
-/** Height on a line at a promise between two that were computed; both scales are logarithmic. */
+/** The error at a promise, interpolated on a line; both scales are logarithmic. */
 function errorAt(law, epsilon) {
   const line = data()[laws.indexOf(law) + 1];
   if (!line || !(epsilon > 0)) return null;
@@ -137,8 +137,8 @@ function make() {
     height: 300,
     scales: { x: { time: false, distr: 3 }, y: { distr: 3 } },
     axes: [
-      { ...axis, label: holder.clientWidth < 480 ? "strength of the promise (ε)" : "strength of the promise (ε): the smaller, the more it hides", labelFont: font, labelSize: 26, values: few },
-      { ...axis, label: "error to expect", labelFont: font, labelSize: 26, size: 56, values: few },
+      { ...axis, label: holder.clientWidth < 480 ? "strength of the promise (ε)" : "strength of the promise (ε): a smaller ε protects more", labelFont: font, labelSize: 26, values: few },
+      { ...axis, label: "expected error", labelFont: font, labelSize: 26, size: 56, values: few },
     ],
     series: [
       {},
@@ -157,7 +157,7 @@ function make() {
   plot = new uPlot(options, data(), holder);
 }
 
-/** A click chooses the promise under it, and the line that is nearest. */
+/** A click chooses the promise at this point, and the nearest line. */
 function listen(chart) {
   chart.over.addEventListener("click", (event) => {
     const epsilon = Number(chart.posToVal(event.offsetX, "x").toPrecision(2));

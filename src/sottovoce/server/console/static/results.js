@@ -1,5 +1,5 @@
-// What pages with results do beyond showing them: sort a table, save it, copy a command, mind the size of a file.
-// Without this script they show the same.
+// Extras for pages with results: sort a table, save it, copy a command, check the size of a file.
+// Without this script the pages show the same content.
 
 function button(text, press) {
   const made = document.createElement("button");
@@ -10,7 +10,7 @@ function button(text, press) {
   return made;
 }
 
-/** A number as it is shown, with its thousands and its proper minus; text for everything else. */
+/** The number in a cell, without thousands separators and with an ASCII minus; text for everything else. */
 function shown(cell) {
   const number = Number(cell.textContent.trim().replaceAll(",", "").replace("−", "-"));
   return Number.isNaN(number) ? cell.textContent : number;
@@ -54,7 +54,7 @@ function makeCopyable(command) {
       await navigator.clipboard.writeText(command.textContent.trim());
       copy.textContent = "Copied";
     } catch {
-      getSelection().selectAllChildren(command); // no right to the clipboard: at least it is selected
+      getSelection().selectAllChildren(command); // no access to the clipboard: at least select it
       copy.textContent = "Selected: copy it with the keyboard";
     }
   });
@@ -62,15 +62,15 @@ function makeCopyable(command) {
   command.after(copy);
 }
 
-/** A file that the server would refuse is not even sent. */
-function mindSize(form) {
+/** A file that the server would refuse is not sent. */
+function checkSize(form) {
   const [file, error] = [form.querySelector("#claims"), form.querySelector("#claims-error")];
   const most = Number(form.dataset.mostBytes);
   const check = () => {
     const size = file.files[0]?.size ?? 0;
-    const told = size > most ? `${file.files[0].name}: ${(size / 1e6).toFixed(1)} MB: at most ${(most / 1e6).toFixed(1)} MB are taken here; run sottovoce discover on it instead.` : "";
-    error.textContent = told;
-    file.setCustomValidity(told);
+    const message = size > most ? `${file.files[0].name}: ${(size / 1e6).toFixed(1)} MB: a file here may have at most ${(most / 1e6).toFixed(1)} MB; run sottovoce discover on it instead.` : "";
+    error.textContent = message;
+    file.setCustomValidity(message);
   };
   file.addEventListener("change", check);
 }
@@ -79,11 +79,11 @@ function prepare(root) {
   for (const table of root.querySelectorAll("table[data-sortable]")) makeSortable(table);
   for (const text of root.querySelectorAll("textarea[data-save]")) makeSavable(text);
   for (const command of root.querySelectorAll("[data-copy]")) makeCopyable(command);
-  for (const form of root.querySelectorAll("form[data-most-bytes]")) mindSize(form);
+  for (const form of root.querySelectorAll("form[data-most-bytes]")) checkSize(form);
 }
 
-/** What the server refused before the page was asked: a problem document (RFC 9457) instead of an answer. */
-function tellProblem(xhr) {
+/** Shows a refusal by the server that is a problem document (RFC 9457) instead of a page. */
+function showProblem(xhr) {
   const answer = document.querySelector("#answer");
   if (!answer) return;
   let problem = { title: "The server cannot be reached", detail: "Nothing was computed", fix: "try again later" };
@@ -102,19 +102,19 @@ function tellProblem(xhr) {
 }
 
 prepare(document);
-// Mistakes are answers too: they take the place of the last one, and the form keeps what was filled in.
+// Error messages are answers too: they replace the last answer, and the form keeps its entries.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr } = event.detail;
   if (xhr.status < 400) return;
-  event.detail.isError = false; // it is told on the page
+  event.detail.isError = false; // it is shown on the page
   if (xhr.responseText.includes('id="answer"')) event.detail.shouldSwap = true;
-  else tellProblem(xhr);
+  else showProblem(xhr);
 });
-document.addEventListener("htmx:sendError", (event) => tellProblem(event.detail.xhr));
+document.addEventListener("htmx:sendError", (event) => showProblem(event.detail.xhr));
 document.addEventListener("htmx:afterSwap", () => {
   const answer = document.querySelector("#answer");
   if (!answer) return;
   prepare(answer);
-  answer.focus(); // so that a screen reader begins there, and the keyboard goes on from there
+  answer.focus(); // so that screen readers and the keyboard continue from there
   answer.scrollIntoView({ block: "start" });
 });

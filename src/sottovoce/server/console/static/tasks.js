@@ -1,4 +1,4 @@
-/** More rows for tasks without asking the server, and a table from a file. Without this script both work by other ways. */
+/** Adds rows for tasks without a request, and reads a table from a file. Without this script, both work in other ways. */
 const typed = document.querySelector(".typed");
 const more = document.querySelector("button[name=more]");
 const MOST = 20;
@@ -13,7 +13,7 @@ function addRow() {
       if (part.hasAttribute(name)) part.setAttribute(name, part.getAttribute(name).replace(/-\d+$/, `-${place}`));
     }
     if (part.matches("input")) {
-      // Most tasks of a campaign are alike: their unit, range and step go on.
+      // Most tasks of a campaign are alike: unit, range and step are copied.
       if (!/^(unit|low|high|grid)-/.test(part.name)) part.value = "";
       part.placeholder = "";
     }
