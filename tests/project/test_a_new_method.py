@@ -174,5 +174,5 @@ def test_a_method_without_words_or_with_a_name_that_is_taken_is_refused():
         with pytest.raises(BadParameter, match=why):
             register(wrong)
     assert METHODS["mean"] is sv.Mean
-    assert describe_method("mean") == "Plain mean: all count the same."
+    assert describe_method("mean") == "Plain mean: all count equally."
     assert describe_method("no longer there") == "no longer there"
