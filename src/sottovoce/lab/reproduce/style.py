@@ -6,6 +6,7 @@ So a figure can be read by colour-blind readers and in grey print. Drawn on Figu
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import pyarrow as pa
 from sottovoce.claims.writing import whole_file, write_table
 from sottovoce.errors import MissingExtra
 from sottovoce.lab.reproduce.tables import Table, column
+from sottovoce.privacy.laws import LAWS
 
 if TYPE_CHECKING:
     from sottovoce.lab.reproduce.experiment import Experiment
@@ -53,6 +55,13 @@ METHODS = {
     "mean": Look(ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
     "median": Look(SKY, "X", (0, (4, 2))),
 }
+
+
+def law_looks() -> dict[str, Look]:
+    """How the lines of noise laws look, in the order of their registry."""
+    return dict(zip(LAWS, cycle((LINES[1], LINES[0], *LINES[2:])), strict=False))
+
+
 ORACLE = Look(BLACK, "", (0, (1, 1.2)))
 LABELS = {"noise-aware": "noise-aware", "crh": "CRH", "gtm": "GTM", "catd": "CATD", "lfcn": "LFC_N",
           "mean": "mean", "median": "median"}  # fmt: skip
