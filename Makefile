@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # A file's tests stay together: they share its browser, server or Spark session.
 PYTEST := $(BIN)/pytest -n auto --dist loadfile
 # Everything that the targets need, in the versions of constraints.txt, which are known to work together.
-WHOLE := --editable ".[plot,accounting,server,spark]" --group test --group docs
+WHOLE := --editable ".[plot,server,spark]" --group test --group docs
 
 .PHONY: demo test quick check bench docs docs-outputs figures page pictures pins system clean
 

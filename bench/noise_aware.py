@@ -15,8 +15,8 @@ from sottovoce.claims import Claims
 from sottovoce.discovery import CRH, NoiseAware, TruthDiscovery
 from sottovoce.lab.bench import Crowd, fastest
 from sottovoce.privacy.laws import FreshVariance, NoiseLaw, SharedVariance
+from sottovoce.privacy.least_noise import law_for
 from sottovoce.privacy.normal_laplace import normal_laplace
-from sottovoce.privacy.promise import law_for
 
 Floats = NDArray[np.float64]
 USERS = 150

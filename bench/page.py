@@ -20,7 +20,7 @@ LAWS = ("fresh:0.5", "gaussian:3.7", "shared:0.02", "floored:10.2:0.07")
 READINGS, THROTTLE, LIMIT = 30, 6, 50
 _DRAW = """async ([noise, count]) => {
     await import("./noise-worker.js"); // makes the first draws
-    const { noisyReadings } = await import("./sampler.js");
+    const { noisyReadings } = await import("./noisy.js");
     const ids = Array.from({ length: count }, (_, place) => `task-${place}`);
     const tasks = ids.map((id) => ({ id, low: "0", high: "100", grid: "0.1" }));
     const readings = new Map(ids.map((id) => [id, "41.7"]));

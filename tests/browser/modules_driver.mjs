@@ -6,8 +6,10 @@ import { readFileSync } from "node:fs";
 const { folder, questions } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
+const { lawOf } = await load("laws");
+const { noisyReadings, steps } = await load("noisy");
 const exact = await load("exact");
-const { canonicalText, parseManifest } = await load("manifest");
+const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, USUAL_LIMITS } = await load("promise");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
@@ -41,7 +43,7 @@ const manifestOf = (base64) => parseManifest(Buffer.from(base64, "base64"));
 function sent(noise, kind, readings, stream) {
   const ids = readings.map((_, place) => `task ${String(place).padStart(4, "0")}`);
   const tasks = ids.map((id) => ({ id, ...kind }));
-  const noisy = sampler.noisyReadings(noise, tasks, new Map(ids.map((id, place) => [id, readings[place]])), stream);
+  const noisy = noisyReadings(noise, tasks, new Map(ids.map((id, place) => [id, readings[place]])), stream);
   return noisy.map(({ value }) => value);
 }
 
@@ -64,14 +66,14 @@ const ANSWERS = {
   sampler({ seed, law, grid, low, high, readings }) {
     const stream = seeded(seed);
     const [step, from, to] = [grid, low, high].map((text) => text && exact.exactNumber(text));
-    const steps = readings.map((reading) => String(sampler.steps(reading, step, from, to)));
-    if (!readings.length) sampler.drawNoise(law, step, 0, stream); // the page never sends nothing
+    const rounded = readings.map((reading) => String(steps(reading, step, from, to)));
+    if (!readings.length) lawOf(law).onGrid(step).draw(0, stream); // the page never sends nothing
     const outputs = sent(law, { grid, low, high }, readings, stream).map(String);
-    return { steps, outputs, bytes_used: stream.used };
+    return { steps: rounded, outputs, bytes_used: stream.used };
   },
   noisy({ manifest, readings, seed }) {
     const { noise, tasks } = manifestOf(manifest);
-    const noisy = sampler.noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));
+    const noisy = noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));
     return noisy.map(({ task, value }) => ({ task, value: Number(value) }));
   },
   draws({ noise, grid, low, high, readings, samples }) {
@@ -99,8 +101,10 @@ const ANSWERS = {
   },
   lower({ manifest, grid, delta }) {
     const asked = manifestOf(manifest);
-    return [sanity.leastEpsilon(asked, grid, delta), sanity.chanceOfNoNoise(asked, grid)].map(String);
+    const law = lawOf(asked.noise);
+    return [law.leastEpsilon(Number(asked.distance), movedReadings(asked), grid, delta), law.chanceOfNoNoise(grid)].map(String);
   },
+  words: (noise) => lawOf(noise).words,
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),
 };
 

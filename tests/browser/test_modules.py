@@ -14,6 +14,7 @@ from byte_streams import seeded_stream
 from command import run
 from page_modules import sent
 from sottovoce.device.release import noisy_readings
+from sottovoce.privacy.laws import LAWS
 from sottovoce.protocol import Manifest, Problem
 
 VECTORS = json.loads((files("sottovoce.privacy") / "vectors.json").read_text())
@@ -60,6 +61,10 @@ def test_same_bytes_give_the_same_report_as_the_installed_client(ask, noise):
     seeds = [f"{noise} {place}" for place in range(20)]
     answers = ask("noisy", [{"manifest": sent(described), "readings": readings, "seed": seed} for seed in seeds])
     assert answers == [noisy_readings(described, readings, seeded_stream(seed)) for seed in seeds]
+
+
+def test_laws_are_described_as_by_the_installed_client(ask):
+    assert ask("words", [law.example for law in LAWS.values()]) == [law.words for law in LAWS.values()]
 
 
 def test_tasks_with_grids_of_their_own_are_noised_grid_by_grid(ask):

@@ -10,7 +10,6 @@ import pytest
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
 from sottovoce.device import Limits
-from sottovoce.device.sanity import chance_of_no_noise, least_epsilon
 from sottovoce.protocol import Manifest, Problem, promise_of
 
 LARGEST_DOUBLE = math.nextafter(math.inf, 0)
@@ -111,7 +110,7 @@ def test_honest_promises_of_any_law_are_not_doubted(ask):
         delta = 0.0 if one.noise.startswith("fresh") else delta
         moved = one.most_readings if one.unit == "participant" else 1
         grid = min(map(float, one.grids))
-        assert epsilon >= least_epsilon(one.law, float(one.distance), moved, grid, delta) * (1 - 1e-9) - 1e-9
+        assert epsilon >= one.law.least_epsilon(float(one.distance), moved, grid, delta) * (1 - 1e-9) - 1e-9
         if epsilon < math.inf:
             kept.append({"manifest": sent(one), "epsilon": epsilon, "delta": delta})
     assert len(kept) > 30
@@ -130,8 +129,8 @@ def test_the_simple_bounds_are_those_of_the_installed_client(ask):
     for one, question, answer in zip(described, asked, ask("lower", asked), strict=True):
         moved = one.most_readings if one.unit == "participant" else 1
         expected = [
-            least_epsilon(one.law, float(one.distance), moved, question["grid"], question["delta"]),
-            chance_of_no_noise(one.law, question["grid"]),
+            one.law.least_epsilon(float(one.distance), moved, question["grid"], question["delta"]),
+            one.law.chance_of_no_noise(question["grid"]),
         ]
         assert list(map(float, answer)) == pytest.approx(expected, rel=1e-12, nan_ok=True), one.noise
 

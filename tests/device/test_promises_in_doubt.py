@@ -14,8 +14,8 @@ from hallways import manifest
 from promise_cases import Case, admitted, extreme, usual
 from promise_reference import exact_delta
 from sottovoce.device import Limits
-from sottovoce.device.sanity import chance_of_no_noise, check_promise, least_epsilon, most_chance_of_no_noise
-from sottovoce.privacy.laws import parse_law
+from sottovoce.device.sanity import check_promise, most_chance_of_no_noise
+from sottovoce.privacy.laws import Gaussian, parse_law
 from sottovoce.privacy.sampler import ByteStream
 from sottovoce.protocol import Problem, Promise, promise_of
 
@@ -79,7 +79,7 @@ def test_a_stored_promise_that_makes_no_sense_is_refused(server, participant):
 def test_either_check_alone_finds_a_wrong_promise(monkeypatch):
     asked = manifest(noise="gaussian:0.01")  # a tenth of a step
     assert "cannot have an epsilon below 4999" in str(refusal(check_promise, asked, Promise(1.0, 1e-5)))
-    monkeypatch.setattr("sottovoce.device.sanity.least_epsilon", lambda *_: 0.0)
+    monkeypatch.setattr(Gaussian, "least_epsilon", lambda *_: 0.0)
     problem = refusal(check_promise, asked, Promise(1.0, 1e-5))
     assert problem.code == "promise_in_doubt"
     assert "sent unchanged with a chance of 0.8" in str(problem)
@@ -116,7 +116,7 @@ def test_an_honest_promise_is_never_in_doubt(case):
 @given(usual(kinds=("gaussian", "fresh")), st.floats(0, 40))
 def test_the_lower_bound_is_below_the_exact_epsilon(case, epsilon):
     """Whatever ε is below the bound has an exact δ above the one that was asked for."""
-    least = least_epsilon(parse_law(case.noise), float(case.distance), case.moved, float(case.grid), case.delta)
+    least = parse_law(case.noise).least_epsilon(float(case.distance), case.moved, float(case.grid), case.delta)
     tested = min(epsilon, least * (1 - 1e-9) - 1e-9)
     assume(tested >= 0)
     exact = case.exact(tested)
@@ -130,7 +130,7 @@ def test_the_chance_of_no_noise_is_bounded_on_both_sides(noise):
         exact = 1 / sum(math.exp(-k * k / (2 * law.sigma**2)) for k in range(-2000, 2001))
     else:
         exact = math.tanh(1 / (2 * law.scale))
-    assert 0.5 * exact < chance_of_no_noise(law, 1.0) <= exact * (1 + 1e-12)
+    assert 0.5 * exact < law.chance_of_no_noise(1.0) <= exact * (1 + 1e-12)
     for epsilon in (0.5, 2.0, 8.0):
         delta = float(exact_delta(noise, "3", 1, "1", epsilon))
         assert exact <= most_chance_of_no_noise(epsilon, delta, 3) * (1 + 1e-9)

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.errors import BadParameter, UnwiseChoice
-from sottovoce.planning.noise import granted, noise_for
+from sottovoce.planning.noise import noise_for
+from sottovoce.privacy.guarantee import quiet_guarantee
 from sottovoce.privacy.laws import LAWS
-from sottovoce.privacy.promise import law_for, quiet_guarantee
+from sottovoce.privacy.least_noise import law_for
 from sottovoce.protocol import Manifest, promise_of
 
 
@@ -27,11 +28,11 @@ def judged(law, delta, distance, readings, unit, grids):
 
 def check(name, epsilon, delta, distance, readings, unit, grids):
     kind = LAWS[name]
-    law = noise_for(kind, epsilon, granted(kind, delta), distance, readings, unit, grids)
+    law = noise_for(kind, epsilon, kind.granted(delta), distance, readings, unit, grids)
     promise = judged(law, delta, distance, readings, unit, grids)
     # An ε without exception is a ratio of whole numbers, and devices round it up to the next double.
     assert promise.epsilon <= math.nextafter(epsilon, math.inf)
-    assert promise.delta <= granted(kind, delta)
+    assert promise.delta <= kind.granted(delta)
     return promise
 
 
@@ -109,7 +110,7 @@ def test_the_library_plans_on_the_grid_it_is_given():
 )  # fmt: skip
 def test_a_search_ends_at_every_end_of_what_can_be_asked(kind, unit, epsilon, delta, distance, grid):
     """With a law that keeps the promise, or with a refusal."""
-    delta = granted(kind, delta)
+    delta = kind.granted(delta)
     try:
         law = law_for(kind, epsilon, delta, distance=distance, readings=10_000, unit=unit, grid=grid)
     except BadParameter:

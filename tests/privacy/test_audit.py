@@ -23,7 +23,7 @@ from sottovoce.privacy.audit import CONFIDENCE, Draws, Setting, audit, audit_dra
 from sottovoce.privacy.audit import device as audited_device
 from sottovoce.privacy.conformity import up_to
 from sottovoce.privacy.laws import parse_law
-from sottovoce.privacy.sampler import GridLaw, Sampler, exact_number
+from sottovoce.privacy.sampler import Sampler, exact_number
 
 LAWS = ["fresh:0.5", "gaussian:1.0", "floored:0.5:1.0", "shared:0.5"]
 # The same laws with 20 % less noise: 0.8 times the deviation, 0.64 times the variance.
@@ -80,11 +80,14 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_the_audit_sees_what_devices_send(broken, monkeypatch):
-    """There is one function from readings to what is sent: broken, it is broken for devices and for the audit."""
+    """There is one function from readings to what is sent: broken, it is broken for devices, `perturb` and audit."""
     asked, readings = manifest(), {"hall-1": "12", "hall-2": "1e6"}
+    perturbing = Sampler(asked.law, GRID, sampler.exact_number(0), sampler.exact_number(100))
     sent = noisy_readings(asked, readings, seeded_stream("sent"))
+    perturbed = perturbing.perturb(readings.values(), seeded_stream("sent"))
     monkeypatch.setattr(sampler, "noisy_steps", broken)
     assert noisy_readings(asked, readings, seeded_stream("sent")) != sent
+    assert perturbing.perturb(readings.values(), seeded_stream("sent")) != perturbed
     found = audit(device("fresh:0.5", "broken"), parse_law("fresh:0.5"), Setting(readings=2), samples=1000)
     assert not found.passed
 
@@ -217,7 +220,7 @@ def test_a_distance_between_grid_steps_counts_as_the_next_step():
 def test_probabilities_up_to_a_bound_are_sums_of_the_mass(law, mass):
     bounds = np.arange(-50.0, 51.0)
     sums = np.cumsum(mass())[550:651]
-    assert up_to(GridLaw.of(parse_law(law), GRID), bounds) == pytest.approx(sums, abs=1e-7)
+    assert up_to(parse_law(law).on_grid(GRID), bounds) == pytest.approx(sums, abs=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from promise_cases import Case, admitted, extreme, usual
 from promise_reference import exact_delta
 from sottovoce.errors import BadParameter, UnwiseChoice
+from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.laws import parse_law
-from sottovoce.privacy.pure import rounded_up
 from sottovoce.protocol import promise_of
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

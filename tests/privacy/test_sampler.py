@@ -32,7 +32,6 @@ from sottovoce.privacy.sampler import (
     SCALE_DENOMINATOR,
     VARIANCE_STEPS,
     ByteStream,
-    GridLaw,
     Sampler,
     bernoulli_exp,
     discrete_gaussian,
@@ -106,7 +105,7 @@ GRID_LAWS = {
 @pytest.mark.parametrize("grid", ["1", "0.25"])
 @pytest.mark.parametrize("text", GRID_LAWS)
 def test_every_law_has_its_probabilities_on_the_grid(text, grid):
-    law, stream = GridLaw.of(parse_law(text), Fraction(grid)), seeded_stream(f"{text} {grid}")
+    law, stream = parse_law(text).on_grid(Fraction(grid)), seeded_stream(f"{text} {grid}")
     noise = [law.draw(2, stream) for _ in range(DRAWS // 2)]
     mass = GRID_LAWS[text](float(grid))
     for reading in zip(*noise, strict=True):
@@ -120,7 +119,7 @@ def test_a_variance_is_shared_by_the_readings_of_a_release_only():
     """
     bound = 5 / math.sqrt(4000)
     for text, together in (("shared:0.5", True), ("fresh:0.5", False), ("gaussian:1.0", False)):
-        law, stream = GridLaw.of(parse_law(text), Fraction("0.01")), seeded_stream(text)
+        law, stream = parse_law(text).on_grid(Fraction("0.01")), seeded_stream(text)
         sizes = np.abs([law.draw(2, stream) for _ in range(4001)])
         assert bool(abs(spearmanr(sizes[:, 0], sizes[:, 1]).statistic) > bound) is together
         assert abs(spearmanr(sizes[1:, 0], sizes[:-1, 1]).statistic) < bound
@@ -192,7 +191,7 @@ def test_rounding_never_widens_a_distance_beyond_its_whole_steps(reading, distan
 @given(st.floats(1e-6, 1e6), st.sampled_from(["1", "0.1", "0.003", "25"]))
 def test_scale_is_rounded_up_never_down_and_by_less_than_a_step(rate, grid):
     law = FreshVariance(rate)
-    scale = GridLaw.of(law, Fraction(grid)).scale
+    scale = law.on_grid(Fraction(grid)).scale
     wanted_square = 1 / (2 * law.exact("rate") * Fraction(grid) ** 2)
     assert scale**2 >= wanted_square
     assert (scale - Fraction(1, SCALE_DENOMINATOR)) ** 2 < wanted_square
@@ -203,9 +202,9 @@ def test_numpy_numbers_are_the_same_decimals():
 
 
 def test_parameters_are_the_decimals_that_a_person_reads():
-    assert GridLaw.of(parse_law("gaussian:0.1"), Fraction("0.1")).floor == 1
-    assert GridLaw.of(parse_law("floored:0.3:0.7"), Fraction("0.1")).floor == 30
-    assert GridLaw.of(parse_law("shared:0.7"), Fraction(1)).quantum == Fraction(10, 7 * VARIANCE_STEPS)
+    assert parse_law("gaussian:0.1").on_grid(Fraction("0.1")).floor == 1
+    assert parse_law("floored:0.3:0.7").on_grid(Fraction("0.1")).floor == 30
+    assert parse_law("shared:0.7").on_grid(Fraction(1)).quantum == Fraction(10, 7 * VARIANCE_STEPS)
 
 
 @pytest.mark.parametrize("grid", ["10", "0.1", "1e-9"])
@@ -220,7 +219,7 @@ def test_thirty_readings_take_few_draws_however_large_the_noise(text, grid):
             taken += 1
             return super().take(count)
 
-    GridLaw.of(parse_law(text), Fraction(grid)).draw(30, Counting())
+    parse_law(text).on_grid(Fraction(grid)).draw(30, Counting())
     assert taken < 3000
 
 

@@ -6,10 +6,8 @@ from fractions import Fraction
 import pytest
 
 from hallways import manifest
-from sottovoce.privacy.guarantee import Guarantee
+from sottovoce.privacy.guarantee import Guarantee, quiet_guarantee
 from sottovoce.privacy.laws import parse_law
-from sottovoce.privacy.promise import quiet_guarantee
-from sottovoce.privacy.sampler import GridLaw
 from sottovoce.protocol.promise import promise_of, pure_epsilon, sentence
 
 TASK = {"id": "a", "low": 0, "high": 10, "grid": 1}
@@ -20,7 +18,7 @@ TASK = {"id": "a", "low": 0, "high": 10, "grid": 1}
 def test_pure_epsilon_is_the_largest_ratio_of_probabilities(unit, distance):
     """Summed up from the law of the integers themselves: P(k) ∝ exp(-|k|/scale)."""
     asked = manifest(unit=unit, distance=distance)
-    scale = float(GridLaw.of(asked.law, Fraction("0.1")).scale)
+    scale = float(asked.law.on_grid(Fraction("0.1")).scale)
     steps = math.ceil(Fraction(distance) * 10)
     largest = max((abs(k - steps) - abs(k)) / scale for k in range(-50, 51))
     expected = largest * (3 if unit == "participant" else 1)

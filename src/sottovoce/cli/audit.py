@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from sottovoce.privacy.audit import Audit
 
-# One of each law, with noise of the size of the distance: there a leak shows soonest.
-_EXAMPLES = ("fresh:0.5", "gaussian:1.0", "floored:0.5:1.0", "shared:0.5")
 _READINGS = 3
 
 
@@ -44,11 +42,12 @@ def audit(
     """
     from sottovoce.privacy.audit import Draws, Setting, audit_draws, device
     from sottovoce.privacy.audit import audit as audit_sampler
-    from sottovoce.privacy.laws import parse_law
+    from sottovoce.privacy.laws import LAWS, parse_law
 
     if input and noise is None:
         raise BadParameter(f"input {input}: the draws do not say their law; add --noise, such as --noise fresh:0.5")
-    laws = [parse_law(text) for text in ([noise] if noise else _EXAMPLES)]
+    # By default one of each law, with noise of the size of the distance: there a leak shows soonest.
+    laws = [parse_law(text) for text in ([noise] if noise else [law.example for law in LAWS.values()])]
     audits = []
     with told_warnings(UnwiseChoice), progress_bar() as progress:
         for law in laws:
@@ -93,7 +92,7 @@ def _print_audits(audits: "list[Audit]") -> None:
     table.add_column("noise")
     for heading in ("δ", "ε promised", "ε at least"):
         table.add_column(heading, justify="right")
-    table.add_column("told apart best by")
+    table.add_column("best distinguished by")
     for found in audits:
         table.add_row(
             str(found.law),
@@ -105,7 +104,7 @@ def _print_audits(audits: "list[Audit]") -> None:
     console.print(table)
     console.print()
     checks = Table(box=None, header_style="bold", pad_edge=False)
-    checks.add_column("chance that a right sampler looks this odd")
+    checks.add_column("p-value")
     for found in audits:
         checks.add_column(str(found.law), justify="right")
     for row in zip(*(found.checks for found in audits), strict=True):

@@ -10,13 +10,12 @@ from rich.table import Table
 
 from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar, told_warnings
 from sottovoce.errors import BadParameter, UnwiseChoice
+from sottovoce.privacy.laws import forms
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-NoiseOption = Annotated[
-    str, typer.Option("--noise", help="Noise law: shared:RATE, fresh:RATE, floored:FLOOR:RATE or gaussian:SIGMA.")
-]
+NoiseOption = Annotated[str, typer.Option("--noise", help=f"Noise law: {forms()}.")]
 
 
 class UnitName(StrEnum):

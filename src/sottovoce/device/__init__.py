@@ -1,8 +1,8 @@
-"""The participant's side: limits, ledger, outbox, sender. Light: no NumPy until a law other than fresh is judged."""
+"""The participant's side: limits, ledger, outbox, sender. Light: no NumPy until a law with exceptions is judged."""
 
 from sottovoce.device.client import Client, TryLater
 from sottovoce.device.joining import join
-from sottovoce.device.limits import Limits
+from sottovoce.device.participant_limits import Limits
 from sottovoce.device.release import release
 from sottovoce.device.sender import Patience, Sent, flush, withdraw
 from sottovoce.device.store import Membership, ParticipantFile, Release

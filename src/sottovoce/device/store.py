@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from sottovoce.device.limits import Limits
+from sottovoce.device.participant_limits import Limits
 from sottovoce.protocol import Manifest, Problem, Promise
 from sottovoce.protocol.canonical import sha256_of
 

@@ -13,8 +13,7 @@ from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.state import Common, State
 from sottovoce.engines import AwareStep, AwareSweep, Engine, Lookup, Step
 from sottovoce.engines.aware import BOUND, DOUBT
-from sottovoce.privacy.laws import FreshVariance, NoiseLaw, parse_law
-from sottovoce.privacy.normal_laplace import normal_laplace
+from sottovoce.privacy.laws import NoiseLaw, ReadingNoise, parse_law
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
@@ -26,7 +25,7 @@ _GROSS = 0.01  # share of gross errors allowed for among readings with fresh noi
 _NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
 _LEAST_SCALE = 1e-6  # of objects, against the typical one
 _LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
-_ROWS, _COLUMNS = 40, 600  # of the lookup for fresh noise
+_ROWS, _COLUMNS = 40, 600  # of the lookup for readings that are weighed one by one
 
 
 class NoiseAware(TruthDiscovery):
@@ -97,7 +96,8 @@ class _AwareIteration(Iteration):
         typical = _typical_variance(engine, given.deviations)
         self._objects = _ObjectScales(engine, typical) if law is None else None
         self._quality = Quality(law, 1.0 if self._objects else typical)
-        self._lookup = _FreshLookup(law, typical) if isinstance(law, FreshVariance) else None
+        noise = law.reading_noise() if law else None
+        self._lookup = _ReadingLookup(noise, typical) if noise else None
         self._coincide = law is None and _claims_coincide(engine)
         self._tailed = not self._lookup and not self._coincide
         self._tail = _FIRST_TAIL if self._tailed else 0.0
@@ -246,29 +246,29 @@ class _ObjectScales:
         return np.asarray(self._middle + (logs - middle) * beyond / (beyond + chance))
 
 
-class _FreshLookup:
-    """Weights and information of readings with fresh noise, by users' own variance."""
+class _ReadingLookup:
+    """Weights and information of readings that are weighed one by one, by users' own variance."""
 
-    def __init__(self, law: FreshVariance, typical: float) -> None:
+    def __init__(self, noise: ReadingNoise, typical: float) -> None:
         # Without any error of the user's own, the peak of Laplace noise is a kink, and iterations would not settle.
-        least = max(1e-5 * typical, (0.05 * law.scale) ** 2)
-        most = max(1e4 * typical, law.scale**2)  # the second where claims agree better than such noise lets them
+        least = max(1e-5 * typical, (0.05 * noise.scale) ** 2)
+        most = max(1e4 * typical, noise.scale**2)  # the second where claims agree better than such noise lets them
         self._logs = np.linspace(math.log(least), math.log(most), _ROWS)
-        widest = 25 * law.scale + 6 * math.sqrt(typical)
+        widest = 25 * noise.scale + 6 * math.sqrt(typical)
         sizes = np.linspace(0, widest, _COLUMNS)
         step = sizes[1]
         sizes[0] = 1e-3 * step
         weights, inliers, information = [], [], []
         for variance in np.exp(self._logs):
-            score, density = normal_laplace(sizes, variance, law.scale)
+            score, density = noise.score_and_density(sizes, variance)
             # Gross errors: Cauchy, three times as wide as what is expected.
-            gamma = 3 * math.sqrt(variance + 2 * law.scale**2)
+            gamma = 3 * math.sqrt(variance + noise.variance)
             gross = _GROSS * gamma / math.pi / (gamma**2 + sizes**2)
             total = (1 - _GROSS) * density + gross
             slope = (1 - _GROSS) * density * score - gross * 2 * sizes / (gamma**2 + sizes**2)
             weights.append(-slope / (sizes * total))
             inliers.append((1 - _GROSS) * density / total)
-            information.append(_fisher_information(variance, law.scale))
+            information.append(_fisher_information(variance, noise))
         self.rows = Lookup(np.array(weights), np.array(inliers), float(step))
         self._information = np.array(information)
 
@@ -282,13 +282,13 @@ class _FreshLookup:
         return np.asarray(np.exp(np.interp(np.log(own), self._logs, np.log(self._information))))
 
 
-def _fisher_information(variance: float, scale: float) -> float:
+def _fisher_information(variance: float, noise: ReadingNoise) -> float:
     """Information of one reading about the truth: the mean of the squared score.
 
     Summed as far as the law reaches, which for a user who errs much is farther than the lookup.
     """
-    sizes = np.linspace(0, 25 * scale + 8 * math.sqrt(variance), 2000)
-    score, density = normal_laplace(sizes, variance, scale)
+    sizes = np.linspace(0, 25 * noise.scale + 8 * math.sqrt(variance), 2000)
+    score, density = noise.score_and_density(sizes, variance)
     return 2 * float(np.trapezoid(score**2 * density, sizes))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sottovoce.discovery.state import Common
-from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance
+from sottovoce.privacy.laws import NoiseLaw
 
 Floats = NDArray[np.float64]
 
@@ -48,13 +48,13 @@ class Quality:
     """Posterior of users' variances under one noise law, with a prior that is learnt."""
 
     def __init__(self, law: NoiseLaw | None, scale: float) -> None:
-        self.law, self.scale = law, scale
+        self.scale = scale
         # The nodes are of the variance that is learnt: the user's own and, where it was drawn once, that of his noise.
         self._learnt = scale * np.exp(np.linspace(math.log(1e-5), math.log(1e4), _NODES))
-        self._total = self._learnt + _constant_variance(law)
-        self._drawn = (
-            _drawn_chances(self._learnt, law.rate) if isinstance(law, SharedVariance | FlooredVariance) else None
-        )
+        self._total = self._learnt + (law.constant_variance if law else 0.0)
+        rate = law.drawn_rate if law else None
+        self._drawn = None if rate is None else _drawn_chances(self._learnt, rate)
+        self._reading_noise = law.reading_noise() if law else None
         # Log of the largest plausible mean variance over the scale.
         self._plausible = math.log1p(law.mean_variance / scale) if law else 0.0
         self._told = 0.5  # of a reading's square: its mean squared over its variance
@@ -121,10 +121,8 @@ class Quality:
         """Take this prior: log of mean over scale, log of shape."""
         self._prior = prior
         self._log_weights = self._prior_weights(prior)
-        if isinstance(self.law, FreshVariance):
-            # The square of a reading with fresh noise spreads more than a normal's, so each tells less.
-            own, b2 = self.scale * math.exp(prior[0]), self.law.scale**2
-            self._told = (own + 2 * b2) ** 2 / (2 * own**2 + 8 * own * b2 + 20 * b2**2)
+        if self._reading_noise:
+            self._told = self._reading_noise.weight_of_squares(self.scale * math.exp(prior[0]))
 
     def _log_likelihood(self, squares: Floats, counts: Floats) -> Floats:
         """Log density of each user's residuals at the nodes, up to a constant per user."""
@@ -144,13 +142,6 @@ class Quality:
             spread[part] = chances @ inverse**2 - weight[part] ** 2
             learnt[part] = chances @ self._learnt
         return Belief(weight, np.maximum(spread, 0), learnt)
-
-
-def _constant_variance(law: NoiseLaw | None) -> float:
-    """The part of the noise variance that is the same for all."""
-    if isinstance(law, FlooredVariance):
-        return law.floor
-    return law.mean_variance if isinstance(law, Gaussian | FreshVariance) else 0.0
 
 
 def _drawn_chances(nodes: Floats, rate: float) -> Floats:

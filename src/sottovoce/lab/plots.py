@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from sottovoce.claims import Claims
 from sottovoce.claims.writing import check_place, whole_file
 from sottovoce.discovery import Comparison
 from sottovoce.errors import MissingExtra
+from sottovoce.privacy.laws import LAWS
 
 if TYPE_CHECKING:
     from sottovoce.lab.crowd import MethodErrors
@@ -83,10 +85,10 @@ def draw_trade_off(
 ) -> None:  # fmt: skip
     """Predicted error against ε, a line per noise law."""
     figure, axes = _canvas(path, (7.5, 5), columns=1)
-    marks = {"shared": (ORANGE, "s"), "fresh": (BLUE, "o"), "floored": (GREEN, "^"), "gaussian": (PURPLE, "D")}
+    marks = dict(zip(LAWS, cycle(((ORANGE, "s"), (BLUE, "o"), (GREEN, "^"), (PURPLE, "D"), (GREY, "v"))), strict=False))
     for name, errors in lines.items():
         colour, mark = marks[name]
-        label = f"{name} (δ = 0)" if name == "fresh" else f"{name} (δ = {delta:g})"
+        label = f"{name} (δ = {LAWS[name].granted(delta):g})"
         axes.plot(epsilons, errors, color=colour, marker=mark, ms=4, lw=1.5, label=label)
     axes.axvline(epsilon, color=GREY, lw=1, ls=":")
     axes.set(

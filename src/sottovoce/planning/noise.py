@@ -8,8 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import FreshVariance, Gaussian, NoiseLaw, Unit
-from sottovoce.privacy.promise import law_for, quiet_guarantee, shortened, with_margin
+from sottovoce.privacy.guarantee import quiet_guarantee
+from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit
+from sottovoce.privacy.least_noise import law_for, with_margin
 from sottovoce.privacy.sampler import exact_number
 
 _DIGITS = 6
@@ -17,16 +18,6 @@ _ONE_MORE = 10.0**-_DIGITS  # of a parameter: its last digit
 # Devices look for the smallest ε whose δ is small enough. They find it to within this share of it.
 _ROOT = 1e-9
 _KEPT = 4096
-
-
-def granted(kind: type[NoiseLaw], delta: float) -> float:
-    """The exception that a law is allowed: fresh noise needs none."""
-    return 0.0 if kind is FreshVariance else delta
-
-
-def can_share(kind: type[NoiseLaw], unit: Unit, grids: int) -> bool:
-    """Whether tasks on this many grids can have this noise: what is noised or judged together is on one grid."""
-    return grids <= 1 or (unit == "reading" and kind in (FreshVariance, Gaussian))
 
 
 @lru_cache(_KEPT)
@@ -41,16 +32,18 @@ def noise_for(
 ) -> NoiseLaw:
     """The least noise of this kind that keeps the promise on every grid; without one, for continuous noise.
 
+    >>> from sottovoce.privacy.laws import Gaussian
     >>> str(noise_for(Gaussian, 1.0, 1e-5, 1.0, 30, "reading", (0.1,)))
     'gaussian:3.7306'
     """
     for step in grids:
         if not (0 < step < math.inf):
             raise BadParameter(f"grid {step!r}: a step must be a positive number; a tenth of the distance is usual")
-    if not can_share(kind, unit, len(grids)):
+    if not kind.takes_grids(unit, len(grids)):
+        one_by_one = " or ".join(law.name for law in LAWS.values() if law.takes_grids("reading", len(grids)))
         raise BadParameter(
             f"noise {kind.name!r} for a {unit} on {len(grids)} grids: readings that are noised or judged together must "
-            "be on one grid; give all tasks the same grid, or choose fresh or gaussian noise for a reading"
+            f"be on one grid; give all tasks the same grid, or choose {one_by_one} noise for a reading"
         )
 
     def keeps_on(law: NoiseLaw, grid: float | None) -> bool:
@@ -67,12 +60,12 @@ def noise_for(
     for grid in steps:
         if found is None or not keeps_on(found, grid):
             least = law_for(kind, epsilon, delta, distance=distance, readings=readings, unit=unit, grid=grid)
-            found = shortened(least, _DIGITS)
+            found = least.shortened(_DIGITS)
     assert found is not None
     kept = with_margin(
-        found, lambda law: all(keeps_on(shortened(law, _DIGITS), grid) for grid in steps), epsilon, delta, _ONE_MORE
+        found, lambda law: all(keeps_on(law.shortened(_DIGITS), grid) for grid in steps), epsilon, delta, _ONE_MORE
     )
-    return shortened(kept, _DIGITS)
+    return kept.shortened(_DIGITS)
 
 
 def _reach(distance: float, grid: float) -> Fraction:

@@ -11,10 +11,10 @@ from sottovoce.claims import Claims
 from sottovoce.discovery import NoiseAware
 from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.planning.information import participants_for, predicted_error
-from sottovoce.planning.noise import granted, noise_for
-from sottovoce.privacy.guarantee import Guarantee
+from sottovoce.planning.noise import noise_for
+from sottovoce.privacy.guarantee import Guarantee, weakest
 from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit, parse_law
-from sottovoce.privacy.promise import check_asked, weakest
+from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import synthetic
 
 _ANY_NUMBER = 10**9  # more readings than anybody gives
@@ -156,7 +156,7 @@ def plan(
     rate, source = _quality(error_rate, pilot, distance)
     found, left_out = [], {}
     for kind in LAWS.values():
-        allowed = granted(kind, delta)
+        allowed = kind.granted(delta)
         try:
             law = noise_for(kind, epsilon, allowed, distance, readings, unit, grids)
             # On a grid the figures hold for any number of readings.
@@ -201,7 +201,7 @@ def trade_off(
 
     def error_at(kind: type[NoiseLaw], epsilon: float) -> float:
         try:
-            law = noise_for(kind, epsilon, granted(kind, delta), distance, readings, unit, _grids(grid))
+            law = noise_for(kind, epsilon, kind.granted(delta), distance, readings, unit, _grids(grid))
         except BadParameter:
             return math.nan
         return predicted_error(law, error_rate, participants)

@@ -25,7 +25,7 @@ from sottovoce.errors import BadParameter, BadRow, MissingColumn, UnreadableFile
 from sottovoce.privacy import sampler as devices
 from sottovoce.privacy.conformity import Check, Numbers, conformity
 from sottovoce.privacy.laws import NoiseLaw
-from sottovoce.privacy.sampler import ByteStream, GridLaw, exact_number
+from sottovoce.privacy.sampler import ByteStream, exact_number
 from sottovoce.progress import Progress
 
 # The bound on ε holds with this confidence: a right sampler fails once in ten thousand audits at most.
@@ -291,7 +291,7 @@ def _audit(draws: Draws, law: NoiseLaw, setting: Setting, promise: tuple[float, 
         promised_epsilon=epsilon,
         found_epsilon=max(0.0, float(found)),
         event=str(event),
-        checks=conformity(GridLaw.of(law, exact_number(setting.step)), (draws.sides[0], second)),
+        checks=conformity(law.on_grid(exact_number(setting.step)), (draws.sides[0], second)),
     )
 
 

@@ -1,7 +1,7 @@
 """Is it the noise that the law says? Tests of drawn noise against the exact probabilities on the grid.
 
 Sharper than any search for a leak: a search needs a leak larger than the promise, these need only noise that differs
-from the law. Each check gives a p-value, the chance that the right sampler looks at least this odd.
+from the law. Each check gives a p-value: the chance that the right sampler deviates at least as far.
 """
 
 import math
@@ -11,24 +11,21 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, chdtrc, ndtr
+from scipy.special import bdtr, bdtrc, chdtrc
 
-from sottovoce.privacy.lattice import drawn_variances
-from sottovoce.privacy.sampler import VARIANCE_STEPS, GridLaw
+from sottovoce.privacy.grid_noise import GridNoise
 
 Numbers = NDArray[np.float64]
 
 # The right sampler fails a check less often than once in a million audits.
 SMALLEST_CHANCE = 1e-6
-# Above this variance (in grid steps) a sum over integers is the integral with two corrections, to 1e-7.
-_WIDE = 16.0
 _CELL_DRAWS = 20  # expected draws in a cell: enough for the chi-square law to hold
 _PILE = 5  # fewer draws at one end say nothing
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that the noise must be, and the chance that the right sampler looks this odd."""
+    """One thing that the noise must be, and its p-value: the chance that the right sampler deviates as far."""
 
     name: str
     chance: float
@@ -38,48 +35,21 @@ class Check:
         return self.chance >= SMALLEST_CHANCE
 
 
-def up_to(law: GridLaw, bounds: Numbers) -> Numbers:
+def up_to(noise: GridNoise, bounds: Numbers) -> Numbers:
     """P(noise ≤ bound) for whole bounds, as the sampler draws it.
 
     >>> from fractions import Fraction
-    >>> up_to(GridLaw(scale=Fraction(1)), np.array([-1.0, 0.0])).round(4).tolist()
+    >>> from sottovoce.privacy.grid_noise import LaplaceOnGrid
+    >>> up_to(LaplaceOnGrid(Fraction(1)), np.array([-1.0, 0.0])).round(4).tolist()
     [0.2689, 0.7311]
     """
     # Noise is symmetric: P(noise ≤ -b - 1) = 1 - P(noise ≤ b).
-    positive = np.where(bounds >= 0, bounds, -bounds - 1)
-    sizes, places = np.unique(positive, return_inverse=True)
-    if law.scale is not None:
-        ratio = math.exp(-1 / law.scale)
-        beyond = ratio ** (sizes + 1) / (1 + ratio)
-    else:
-        variances, chances = drawn_variances(law)
-        beyond = np.zeros(len(sizes))
-        wide = variances >= _WIDE
-        for place, size in enumerate(sizes):
-            beyond[place] = chances[wide] @ _beyond_wide(float(size), variances[wide])
-        beyond += chances[~wide] @ _beyond_narrow(sizes, variances[~wide])
-    return np.where(bounds >= 0, 1 - beyond[places], beyond[places])
+    sizes, places = np.unique(np.where(bounds >= 0, bounds, -bounds - 1), return_inverse=True)
+    beyond = noise.beyond(sizes)[places]
+    return np.where(bounds >= 0, 1 - beyond, beyond)
 
 
-def _beyond_wide(bound: float, variances: Numbers) -> Numbers:
-    """P(noise > bound) of discrete normals, by the midpoint rule of Euler and Maclaurin."""
-    x = (bound + 0.5) / np.sqrt(variances)
-    density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
-    corrections = x / 24 / variances - 7 * (x**3 - 3 * x) / 5760 / variances**2
-    return np.asarray(ndtr(-x) - density * corrections)
-
-
-def _beyond_narrow(bounds: Numbers, variances: Numbers) -> Numbers:
-    """The same for small variances, term by term: a row per variance."""
-    reach = math.ceil(math.sqrt(2 * _WIDE * 45))
-    k = np.arange(-reach, reach + 1)
-    weights = np.exp(-(k**2) / (2 * variances[:, None]))
-    tails = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1] / weights.sum(axis=1, keepdims=True)
-    tails = np.hstack([tails, np.zeros((len(variances), 1))])
-    return tails[:, np.minimum(bounds + reach + 1, 2 * reach + 1).astype(np.intp)]
-
-
-def conformity(law: GridLaw, noises: tuple[Numbers, Numbers]) -> list[Check]:
+def conformity(law: GridNoise, noises: tuple[Numbers, Numbers]) -> list[Check]:
     """All checks, of the noise (releases × readings, in grid steps) on each of two inputs."""
     off_grid = sum(int((noise != np.floor(noise)).sum()) for noise in noises)
     rounded = (np.floor(noises[0] + 0.5), np.floor(noises[1] + 0.5))
@@ -92,7 +62,7 @@ def conformity(law: GridLaw, noises: tuple[Numbers, Numbers]) -> list[Check]:
     ]
 
 
-def _fits(law: GridLaw, noise: Numbers) -> float:
+def _fits(law: GridNoise, noise: Numbers) -> float:
     """Chi-square over pooled cells, reading by reading: readings of one release may share their variance."""
     deviation = _deviation(law)
     edges = np.unique(np.round(deviation * np.linspace(-6, 6, 121)))
@@ -121,7 +91,7 @@ def _pooled(expected: Numbers) -> NDArray[np.intp]:
     return cells
 
 
-def _piles(law: GridLaw, noises: tuple[Numbers, Numbers]) -> float:
+def _piles(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
     """Draws at the very ends: clamping puts a whole tail there. Each end is one value among all that are seen."""
     chances = []
     for noise in (noises[0][:, 0], noises[1][:, 0]):
@@ -134,16 +104,17 @@ def _piles(law: GridLaw, noises: tuple[Numbers, Numbers]) -> float:
     return _smallest(chances)
 
 
-def _between_readings(law: GridLaw, noise: Numbers) -> float:
+def _between_readings(law: GridNoise, noise: Numbers) -> float:
     last = noise.shape[1] - 1
     pairs = {(reading, reading + 1) for reading in range(last)} | {(0, reading) for reading in range(1, last + 1)}
-    shared = bool(law.quantum)  # then sizes go together, as they should
     return _smallest(
-        chance for one, other in sorted(pairs) for chance in _unrelated(law, noise[:, one], noise[:, other], not shared)
+        chance
+        for one, other in sorted(pairs)
+        for chance in _unrelated(law, noise[:, one], noise[:, other], not law.sizes_go_together)
     )
 
 
-def _between_releases(law: GridLaw, noises: tuple[Numbers, Numbers]) -> float:
+def _between_releases(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
     """Between the two inputs, which are drawn in turn, and between one release and the next."""
     both = min(len(noises[0]), len(noises[1]))
     pairs = [(noises[0][:both], noises[1][:both])]
@@ -158,7 +129,7 @@ def _between_releases(law: GridLaw, noises: tuple[Numbers, Numbers]) -> float:
     )
 
 
-def _unrelated(law: GridLaw, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
+def _unrelated(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
     """Chances of so many equal noises, equal signs and, where sizes are independent too, sizes alike."""
     at_zero, centre = _centre(law)
     equal = int((one == other).sum())
@@ -173,7 +144,7 @@ def _unrelated(law: GridLaw, one: Numbers, other: Numbers, sizes: bool) -> Itera
 
 
 @lru_cache(maxsize=8)
-def _centre(law: GridLaw) -> tuple[float, tuple[float, float]]:
+def _centre(law: GridNoise) -> tuple[float, tuple[float, float]]:
     """P(noise = 0), and the size below which about half of the noise lies, with its exact chance."""
     sizes = np.unique(np.round(_deviation(law) * np.linspace(0, 2, 21)))
     chances = 2 * up_to(law, sizes) - 1
@@ -181,9 +152,8 @@ def _centre(law: GridLaw) -> tuple[float, tuple[float, float]]:
     return float(chances[0]), (float(sizes[half]), float(chances[half]))
 
 
-def _deviation(law: GridLaw) -> float:
-    variance = 2 * law.scale**2 if law.scale is not None else law.floor + VARIANCE_STEPS * law.quantum
-    return max(1.0, math.sqrt(variance))
+def _deviation(law: GridNoise) -> float:
+    return max(1.0, math.sqrt(law.variance))
 
 
 def _two_sided(count: int, draws: int, chance: float) -> float:

@@ -10,25 +10,17 @@ range to which devices clip, the promise holds for any readings; with a smaller 
 
 import math
 import sys
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from scipy.optimize import brentq
 
 from sottovoce.errors import BadParameter, UnwiseChoice, warn
-from sottovoce.privacy.lattice import LatticeGaussianProfile, LatticeLaplaceProfile
-from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, Unit
-from sottovoce.privacy.profiles import (
-    BoundedProfile,
-    FlooredAnyNumber,
-    GaussianProfile,
-    LaplaceProfile,
-    Profile,
-    PureProfile,
-    SharedAnyNumber,
-)
-from sottovoce.privacy.radial import MOST_READINGS, RadialProfile
-from sottovoce.privacy.sampler import GridLaw, exact_number
+from sottovoce.privacy.laws import NoiseLaw, Unit
+from sottovoce.privacy.profiles import Profile
+from sottovoce.privacy.sampler import exact_number
 
 _USUAL_DELTA = 1e-5
 _SMALLEST_DELTA = 1e-290  # less counts as 0: sums of such chances run out of what a double can hold
@@ -86,42 +78,17 @@ class Guarantee:
 
     @cached_property
     def _profile(self) -> Profile:
-        if self.grid is not None:
-            return self._lattice_profile()
-        law, n = self.law, self.readings
-        if isinstance(law, FreshVariance):
-            step = self.distance / law.scale
-            return (
-                LaplaceProfile(step, self._moved) if self._moved <= MOST_READINGS else PureProfile(step * self._moved)
-            )
-        if isinstance(law, SharedVariance) and n == 1:
-            return LaplaceProfile(self.distance * math.sqrt(2 * law.rate), 1)
-        if n <= MOST_READINGS and isinstance(law, SharedVariance | FlooredVariance):
-            floor = law.floor * law.rate if isinstance(law, FlooredVariance) else 0.0
-            exact = RadialProfile(n, self._length * math.sqrt(law.rate), floor)
-            # A single reading under one variance tells least.
-            one = LaplaceProfile(self.distance * math.sqrt(2 * law.rate), 1) if not floor else None
-            return BoundedProfile(exact, self._any_number, one)
-        return self._any_number
+        if self.grid is None:
+            return self.law.profile(self.distance, self.readings, self._moved)
+        step = exact_number(self.grid)
+        return self.law.on_grid(step).profile(math.ceil(exact_number(self.distance) / step), self._moved)
 
     @cached_property
     def _any_number(self) -> Profile:
-        law = self.law
-        if isinstance(law, SharedVariance):
-            return SharedAnyNumber(law.rate * self._length * self._length)
-        if isinstance(law, FlooredVariance):
-            return FlooredAnyNumber(self._length, law.floor, law.rate)
-        if isinstance(law, Gaussian):
-            return GaussianProfile(self._length / law.sigma)
+        """On a grid the figures hold for any number of readings anyway."""
+        if self.grid is None:
+            return self.law.profile_of_any_number(self.distance, self._moved)
         return self._profile
-
-    def _lattice_profile(self) -> Profile:
-        step = exact_number(self.grid or 0)
-        steps = math.ceil(exact_number(self.distance) / step)
-        law = GridLaw.of(self.law, step)
-        if law.scale is not None:
-            return LatticeLaplaceProfile(law.scale, steps, self._moved)
-        return LatticeGaussianProfile(law, steps, self._moved)
 
     @property
     def pure_epsilon(self) -> float | None:
@@ -137,14 +104,11 @@ class Guarantee:
 
     def delta_any_n(self, epsilon: float) -> float:
         """δ at this ε that no number of readings under one variance can exceed: as if the variance were known."""
-        valid_for_all = self._profile if self.grid is not None else self._any_number
-        return _chance_of(valid_for_all.delta(_checked_epsilon(epsilon)))
+        return _chance_of(self._any_number.delta(_checked_epsilon(epsilon)))
 
     def paper_delta(self, epsilon: float) -> float | None:
         """δ by the printed theorem of the paper, 1 - exp(-rate·distance²/(2ε)); for the shared law only."""
-        if not isinstance(self.law, SharedVariance) or _checked_epsilon(epsilon) == 0:
-            return None
-        return -math.expm1(-self.law.rate * self._length**2 / (2 * epsilon))
+        return self.law.paper_delta(self._length, _checked_epsilon(epsilon))
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε whose δ is at most this one, or a little more, never less; refused where there is none."""
@@ -200,6 +164,24 @@ class Guarantee:
             f"more than {_factor(epsilon)} times as likely{exception}. "
             f"(ε = {epsilon:.4g}, δ = {delta:.3g}.) They do see which tasks you answered."
         )
+
+
+def quiet_guarantee(law: NoiseLaw, distance: float, readings: int, unit: Unit, grid: float | None) -> Guarantee:
+    """A guarantee without the warning of a coarse grid: that costs privacy, and a plan pays for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnwiseChoice)
+        return Guarantee(law, distance, readings, unit, grid)
+
+
+def weakest(guarantees: Sequence[Guarantee], delta: float) -> Guarantee:
+    """The guarantee with the largest ε at this δ. Most of many are dismissed by one look at their δ."""
+    found, *rest = guarantees
+    if rest:
+        largest = found.epsilon(delta)
+        for other in rest:
+            if (delta == 0 or other.delta(largest) > delta) and (epsilon := other.epsilon(delta)) > largest:
+                found, largest = other, epsilon
+    return found
 
 
 def _chance_of(delta: float) -> float:

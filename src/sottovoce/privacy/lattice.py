@@ -18,9 +18,10 @@ from scipy.fft import next_fast_len
 from scipy.optimize import minimize_scalar
 
 from sottovoce.errors import BadParameter
+from sottovoce.privacy.exact import rounded_up
+from sottovoce.privacy.grid_noise import NormalOnGrid
 from sottovoce.privacy.normal import LEAST, concentrated_delta, gain, smooth_delta, summed_delta, total_weight
-from sottovoce.privacy.pure import rounded_up
-from sottovoce.privacy.sampler import VARIANCE_STEPS, GridLaw
+from sottovoce.privacy.sampler import VARIANCE_STEPS
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ _GROUPS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
 _SUMS = 1 + 1e-9  # relative error of sums of up to ten thousand readings: products and sums of positive terms
 
 
-def drawn_variances(law: GridLaw) -> tuple[Floats, Floats]:
+def drawn_variances(law: NormalOnGrid) -> tuple[Floats, Floats]:
     """The variances (in grid steps) that the sampler may draw, and their chances."""
     if not law.quantum:
         return np.array([_as_double(law.floor)]), np.ones(1)
@@ -158,7 +159,7 @@ def _power(numbers: NDArray[np.complex128], exponent: int) -> NDArray[np.complex
 class LatticeGaussianProfile:
     """Discrete normal noise on ``readings`` readings that all move by ``steps``, its variance by the sampler's law."""
 
-    law: GridLaw
+    law: NormalOnGrid
     steps: int
     readings: int
     pure_epsilon: None = None

@@ -1,10 +1,11 @@
 """A reading with fresh noise: a normal error and Laplace noise together."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
+from scipy.special import erfcx, roots_legendre
 
 Floats = NDArray[np.float64]
 
@@ -32,3 +33,37 @@ def normal_laplace(x: Floats, variance: float, scale: float) -> tuple[Floats, Fl
     # Where the density vanishes in floating point, the score is that of the Laplace tail.
     score = np.where(both > 0, (right - left) / np.where(both > 0, both, 1.0), -1.0) / scale
     return score, both / (4 * scale)
+
+
+def laplace_information(variance: float, scale: float) -> float:
+    """Fisher information about the centre of Normal(0, ``variance``) + Laplace(``scale``)."""
+    deviation = math.sqrt(variance)
+    # Dense around the peak, where the density bends within a deviation, and out to where nothing is left.
+    reach = 40 * scale + 12 * deviation
+    edges = np.unique(np.concatenate([np.linspace(0, min(12 * deviation, reach), 25), np.linspace(0, reach, 41)]))
+    nodes, weights = roots_legendre(12)
+    sizes = np.diff(edges)
+    x = (edges[:-1, None] + sizes[:, None] * (nodes + 1) / 2).ravel()
+    score, density = normal_laplace(x, variance, scale)
+    return float(2 * (sizes[:, None] * weights / 2).ravel() @ (score**2 * density))
+
+
+@dataclass(frozen=True)
+class NormalLaplace:
+    """Readings with fresh noise, as the noise-aware estimator weighs them one by one."""
+
+    scale: float
+
+    @property
+    def variance(self) -> float:
+        """Of the noise."""
+        return 2 * self.scale**2
+
+    def score_and_density(self, sizes: Floats, variance: float) -> tuple[Floats, Floats]:
+        """Of errors of these sizes by a user whose own error has this variance."""
+        return normal_laplace(sizes, variance, self.scale)
+
+    def weight_of_squares(self, variance: float) -> float:
+        """The square of such a reading spreads more than a normal's, so each tells less than ½."""
+        b2 = self.scale**2
+        return (variance + 2 * b2) ** 2 / (2 * variance**2 + 8 * variance * b2 + 20 * b2**2)

@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
+from typing import TYPE_CHECKING
 
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance
+
+if TYPE_CHECKING:  # laws draw with what is here
+    from sottovoce.privacy.laws import NoiseLaw
 
 # An exponential variance is drawn as (K + 1)·q with K geometric, P(K = k) ∝ exp(-k / VARIANCE_STEPS) and q its mean
 # over VARIANCE_STEPS: the exponential law rounded up, never zero.
@@ -111,41 +114,6 @@ def discrete_gaussian(stream: ByteStream, numerator: int, denominator: int) -> i
 
 
 @dataclass(frozen=True)
-class GridLaw:
-    """A noise law on the integers: what the sampler really draws, in units of the task's grid.
-
-    ``scale`` is that of discrete Laplace noise (fresh law); otherwise noise is discrete Gaussian with variance
-    ``floor`` + (K + 1)·``quantum``, K geometric, or just ``floor`` where there is no quantum.
-    """
-
-    scale: Fraction | None = None
-    floor: Fraction = Fraction(0)
-    quantum: Fraction = Fraction(0)
-
-    @classmethod
-    def of(cls, law: NoiseLaw, grid: Fraction) -> "GridLaw":
-        if isinstance(law, FreshVariance):
-            squared = 1 / (2 * law.exact("rate") * grid * grid)
-            steps = squared * SCALE_DENOMINATOR * SCALE_DENOMINATOR
-            return cls(scale=Fraction(_root_rounded_up(steps), SCALE_DENOMINATOR))
-        if isinstance(law, Gaussian):
-            return cls(floor=(law.exact("sigma") / grid) ** 2)
-        if isinstance(law, SharedVariance | FlooredVariance):
-            floor = law.exact("floor") / grid**2 if isinstance(law, FlooredVariance) else Fraction(0)
-            return cls(floor=floor, quantum=1 / (law.exact("rate") * grid**2 * VARIANCE_STEPS))
-        raise BadParameter(f"noise law {law}: the sampler does not know it; use one of the four laws")
-
-    def draw(self, count: int, stream: ByteStream) -> list[int]:
-        """Noise for all readings of one participant: first his variance, where one is drawn, then each reading's."""
-        if self.scale is not None:
-            return [discrete_laplace(stream, *self.scale.as_integer_ratio()) for _ in range(count)]
-        variance = self.floor
-        if self.quantum:
-            variance += (geometric(stream, VARIANCE_STEPS, 1) + 1) * self.quantum
-        return [discrete_gaussian(stream, *variance.as_integer_ratio()) for _ in range(count)]
-
-
-@dataclass(frozen=True)
 class Sampler:
     """What a device does to a participant's readings: clip to the public range, round to the public grid, add noise.
 
@@ -157,7 +125,7 @@ class Sampler:
     (20, 10, 9)
     """
 
-    law: NoiseLaw
+    law: "NoiseLaw"
     grid: Fraction
     low: Fraction | None = None
     high: Fraction | None = None
@@ -180,13 +148,13 @@ class Sampler:
         return noisy_steps(self.law, self.grid, ranged, stream or ByteStream())
 
 
-def noisy_steps(law: NoiseLaw, grid: Fraction, readings: Iterable[Ranged], stream: ByteStream) -> list[int]:
+def noisy_steps(law: "NoiseLaw", grid: Fraction, readings: Iterable[Ranged], stream: ByteStream) -> list[int]:
     """What a device sends: a participant's readings, each with the range that it is clipped to, as noisy grid steps.
 
     There is no other way from readings to what is sent: devices, `sottovoce perturb` and the audit all call this.
     """
     steps = [_steps(reading, grid, low, high) for reading, low, high in readings]
-    noise = GridLaw.of(law, grid).draw(len(steps), stream)
+    noise = law.on_grid(grid).draw(len(steps), stream)
     return [step + disturbance for step, disturbance in zip(steps, noise, strict=True)]
 
 
@@ -211,9 +179,3 @@ def exact_number(text: Reading) -> Fraction:
         return Fraction(repr(float(text))) if isinstance(text, float) else Fraction(text)
     except (ValueError, OverflowError, ZeroDivisionError):
         raise BadParameter(f"reading {text!r}: it must be a finite number; leave it out if there is none") from None
-
-
-def _root_rounded_up(number: Fraction) -> int:
-    """The smallest whole number whose square is at least ``number``."""
-    root = isqrt(number.__ceil__())
-    return root if root * root >= number else root + 1

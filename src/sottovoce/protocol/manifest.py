@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import FreshVariance, Gaussian, NoiseLaw, parse_law
+from sottovoce.privacy.laws import NoiseLaw, parse_law
 from sottovoce.protocol.canonical import canonical_bytes, canonical_decimal, first_repeated, parse_json, sha256_of
 from sottovoce.protocol.problems import Problem
 
@@ -125,8 +125,7 @@ class Manifest(Document):
             raise ValueError(f"distance {self.distance} must be positive")
         if not all(self._deviation / float(grid) <= _WIDEST_NOISE for grid in self.grids):
             raise ValueError(f"noise {self.noise} is too wide for the grid: over 2^50 steps")
-        alone = isinstance(self.law, FreshVariance | Gaussian) and self.unit == "reading"
-        if len(self.grids) > 1 and not alone:
+        if not self.law.takes_grids(self.unit, len(self.grids)):
             raise ValueError(
                 f"tasks must have one grid, not {len(self.grids)}: under {self.noise} at the level of a {self.unit}, "
                 "readings are noised or judged together"
@@ -154,13 +153,18 @@ class Manifest(Document):
 
     @property
     def most_readings(self) -> int:
-        """How many readings a participant can give: so many as allowed, each task once."""
+        """How many readings a participant can give: as many as allowed, each task once."""
         return min(self.readings, len(self.tasks))
 
     @property
+    def moved_readings(self) -> int:
+        """How many readings of a participant may be different, for the promise to hold."""
+        return self.most_readings if self.unit == "participant" else 1
+
+    @property
     def readings_come_at_once(self) -> bool:
-        """Whether one variance is drawn for all readings of a participant, so that they must be noised together."""
-        return not isinstance(self.law, FreshVariance | Gaussian)
+        """Whether a participant's readings share what is drawn, so that they must be noised together."""
+        return self.law.noised_together
 
     @property
     def deadline_moment(self) -> datetime | None:

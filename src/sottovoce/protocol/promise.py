@@ -1,7 +1,7 @@
 """What a manifest promises, in figures: for the device that judges it and the server that states it.
 
-Fresh noise promises a pure ε, which is one exact division: no NumPy is loaded for it. For the other laws a bound simple
-enough for plain Python would be so loose that campaigns planned for a limit would seem to break it; there the sums of
+A law that promises a pure ε has it by one exact division: no NumPy is loaded for it. For the other laws a bound simple
+enough for plain Python would be too loose, and campaigns planned for a limit would seem to break it; there the sums of
 `sottovoce.privacy.guarantee` are used, loaded when first needed. Either way the figure is an upper bound, or infinite.
 """
 
@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import FreshVariance, Unit, parse_law
-from sottovoce.privacy.pure import pure_epsilon_on_grid
+from sottovoce.privacy.laws import Unit, parse_law
 from sottovoce.protocol.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -47,14 +46,14 @@ def promise_of(manifest: Manifest, delta: float = 1e-5, enough: float = math.inf
 
 
 def pure_epsilon(manifest: Manifest) -> float | None:
-    """The ε of fresh noise on the grid, rounded up to a double; None for the other laws."""
-    if not isinstance(manifest.law, FreshVariance):
+    """The ε without exception on the campaign's grids, rounded up to a double; None for laws that have none."""
+    if not manifest.law.is_pure:
         return None
-    moved = manifest.most_readings if manifest.unit == "participant" else 1
-    return max(
-        pure_epsilon_on_grid(manifest.law, Fraction(manifest.distance), Fraction(grid), moved)
-        for grid in manifest.grids
-    )
+    found = []
+    for grid in map(Fraction, manifest.grids):
+        steps = math.ceil(Fraction(manifest.distance) / grid)
+        found.append(manifest.law.on_grid(grid).pure_epsilon(steps, manifest.moved_readings))
+    return max(math.inf if epsilon is None else epsilon for epsilon in found)
 
 
 def sentence(manifest: Manifest, delta: float = 1e-5) -> str:
@@ -76,7 +75,7 @@ def _weakest(manifest: Manifest, delta: float) -> "Guarantee":
 def _weakest_of(
     noise: str, distance: str, readings: int, unit: Unit, grids: frozenset[str], delta: float
 ) -> "Guarantee":
-    from sottovoce.privacy.promise import quiet_guarantee, weakest
+    from sottovoce.privacy.guarantee import quiet_guarantee, weakest
 
     law, exact = parse_law(noise), Fraction(distance)
     # About the weakest first: then one look at each of the others is enough. A coarse grid costs privacy, and these

@@ -2,6 +2,7 @@
 // right one; this module checks that it is valid.
 
 import { exactNumber, isLess, minus, ratio, size, times } from "./exact.js";
+import { isLaw, lawOf } from "./laws.js";
 
 /** Codes are those of the protocol, the words are in texts.js. `later`: the same may succeed later. */
 export class Problem extends Error {
@@ -43,8 +44,6 @@ const MOST_TASKS = 10_000;
 const MOST_STEPS = 2n ** 53n; // of a range: a double counts these readings exactly
 const WIDEST_NOISE = 2 ** 50; // in steps
 const DECIMAL = /^(?!-0$)-?(0|[1-9]\d{0,14})(\.\d{0,14}[1-9])?$/;
-const NUMBER = String.raw`:[\d.]+(?:e[+-]\d+)?`;
-const LAW = new RegExp(`^(?:(?:fresh|shared|gaussian)${NUMBER}|floored${NUMBER}${NUMBER})$`);
 const DEADLINE = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u; // such characters can make a text look like another
 
@@ -60,14 +59,14 @@ export function parseManifest(bytes) {
     isDecimal(distance) && distance > 0 && (deadline === null || isMoment(deadline)) &&
     Array.isArray(tasks) && isWhole(tasks.length, MOST_TASKS) && tasks.every(isTask) &&
     new Set(tasks.map(({ id }) => id)).size === tasks.length &&
-    isLaw(noise) && gridsOf(manifest).every((grid) => deviation(noise) / grid <= WIDEST_NOISE) &&
+    isLaw(noise) && gridsOf(manifest).every((grid) => Math.sqrt(lawOf(noise).meanVariance) / grid <= WIDEST_NOISE) &&
     (gridsOf(manifest).length === 1 || (!readingsComeAtOnce(manifest) && unit === "reading"));
   if (!isRight) throw new Problem("bad_manifest");
   return manifest;
 }
 
-/** Whether one variance is drawn for all readings of a participant, so that they must be released together. */
-export const readingsComeAtOnce = ({ noise }) => /^(shared|floored):/.test(noise);
+/** Whether a participant's readings share what is drawn, so that they must be noised together. */
+export const readingsComeAtOnce = ({ noise }) => lawOf(noise).readingsComeAtOnce;
 export const mostReadings = ({ readings, tasks }) => Math.min(readings, tasks.length);
 /** The number of a participant's readings that may change while the promise still holds. */
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
@@ -92,21 +91,3 @@ const isLine = (text, least, most) => isText(text, most) && text.length >= least
 const isMoment = (text) =>
   typeof text === "string" && DEADLINE.test(text) && Date.parse(text) > -Infinity && new Date(text).toISOString().startsWith(text.slice(0, -1));
 const hasFields = (entry, names) => String(Object.keys(Object(entry)).sort()) === names.replaceAll(" ", ",");
-
-function isLaw(text) {
-  const isParameter = (number) => number > 0 && number < Infinity && spelled(Number(number)) === number;
-  return typeof text === "string" && LAW.test(text) && text.split(":").slice(1).every(isParameter);
-}
-
-/** A double as Python writes it: always with a point or an exponent, which has two digits. */
-function spelled(number) {
-  const [digits, power] = number.toExponential().split("e");
-  if (power > -5 && power < 16) return Number.isInteger(number) ? `${number}.0` : String(number);
-  return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
-}
-
-/** Of the noise on one reading, in the tasks' unit. */
-function deviation(noise) {
-  const [name, first, rate = first] = noise.split(":");
-  return name === "gaussian" ? Number(first) : Math.sqrt((name === "floored" && Number(first)) + 1 / rate);
-}

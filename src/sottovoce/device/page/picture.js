@@ -1,6 +1,7 @@
 // How far a sent value may be from the real one, drawn as a curve over a scale.
 
 import { h, withUnit } from "./dom.js";
+import { lawOf } from "./laws.js";
 import { texts } from "./texts.js";
 
 const [WIDTH, BASE, TOP] = [340, 96, 24];
@@ -8,9 +9,7 @@ const PARTS = 200; // a drawn variance is approximated by this many equally like
 
 /** Density of the noise, and the distance within which nine tenths of it lie. */
 export function spread(noise) {
-  const [name, first, last = first] = noise.split(":");
-  const drawn = Array.from({ length: PARTS }, (_, part) => -Math.log1p(-(part + 0.5) / PARTS) / last);
-  const variances = name === "gaussian" ? [first ** 2] : drawn.map((more) => (name === "floored") * first + more);
+  const variances = lawOf(noise).variances(PARTS);
   const normal = (x, variance) => Math.exp((-x * x) / (2 * variance)) / Math.sqrt(2 * Math.PI * variance);
   const density = (x) => variances.reduce((sum, variance) => sum + normal(x, variance), 0) / variances.length;
   const step = Math.sqrt(variances.at(-1)) / 100;

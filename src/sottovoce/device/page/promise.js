@@ -1,13 +1,13 @@
 // What a manifest promises, in figures, for the noise that the sampler really draws on the campaign's grid; and whether
 // that is enough for this participant.
 //
-// Fresh noise promises a pure ε, one exact division. For the others an ε is accepted if an upper bound on its δ is
+// Some laws promise a pure ε, one exact division. For the others an ε is accepted if an upper bound on its δ is
 // small enough.
 
-import { ceil, exactNumber, isLess, minus, over, ratio, roundedDown, roundedUp, times } from "./exact.js";
+import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
+import { lawOf } from "./laws.js";
 import { gridsOf, movedReadings, Problem } from "./manifest.js";
-import { profile, workload } from "./profile.js";
-import { gridLaw } from "./sampler.js";
+import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
@@ -19,23 +19,20 @@ const SMALLEST_DELTA = 1e-290; // far above what a double loses
 /** An ε that holds, except with a chance of at most δ: never below the exact one. Infinite if there is none. */
 export function promiseOf(manifest, delta) {
   const work = workload();
-  let [epsilon, isPure] = [0, false];
-  const moved = movedReadings(manifest);
+  const [law, moved] = [lawOf(manifest.noise), movedReadings(manifest)];
+  let epsilon = 0;
   for (const text of gridsOf(manifest)) {
     const grid = exactNumber(text);
-    const law = gridLaw(manifest.noise, grid);
     const steps = ceil(over(exactNumber(manifest.distance), grid));
-    isPure = Boolean(law.scale);
-    if (isPure) {
-      epsilon = Math.max(epsilon, roundedUp(over(ratio(BigInt(moved) * steps), law.scale)));
+    if (law.isPure) {
+      epsilon = Math.max(epsilon, law.onGrid(grid).pureEpsilon(steps, moved));
       continue;
     }
-    const [fixed, quantum] = [law.floor, law.quantum ?? ratio(0n)].map(roundedDown);
-    const bound = profile({ fixed, quantum }, roundedUp(ratio(steps)), moved, delta, work);
+    const bound = law.onGrid(grid).bound(steps, moved, delta, work);
     const keeps = (candidate) => delta >= SMALLEST_DELTA && bound(candidate) <= delta;
     epsilon = smallest(keeps, epsilon);
   }
-  return { epsilon, delta: isPure ? 0 : delta };
+  return { epsilon, delta: law.isPure ? 0 : delta };
 }
 
 /** What the manifest promises; a problem if that is less than the participant asks for. */

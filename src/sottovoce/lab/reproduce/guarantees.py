@@ -10,16 +10,13 @@ import numpy as np
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of
 from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, look_of, plot_line, ticks
 from sottovoce.lab.reproduce.tables import Table, distinct, plain, repetitions, summarise, where
-from sottovoce.planning.information import laplace_information
-from sottovoce.privacy.laws import LAWS, FreshVariance, Gaussian, NoiseLaw
-from sottovoce.privacy.promise import law_for
+from sottovoce.privacy.laws import LAWS, NoiseLaw
+from sottovoce.privacy.least_noise import law_for
 from sottovoce.worlds import synthetic
 
 PARTICIPANTS, READINGS, ERROR_RATE, DISTANCE = 150, 30, 2.0, 1.0
 _METHODS = ("noise-aware", "crh", "gtm", "catd", "mean", "median")
 _ORACLE_DRAWS = 400
-_TITLES = {"shared": "shared variance (paper)", "fresh": "fresh variance", "floored": "floored variance",
-           "gaussian": "constant (Gaussian)"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class Guarantees(Experiment):
                 axes.minorticks_off()
                 ticks(axes, (0.25, 1, 4))
                 if axes in panels[0]:
-                    axes.set_title(_TITLES[law], fontsize=9)
+                    axes.set_title(LAWS[law].label, fontsize=9)
                 if axes in panels[-1]:
                     axes.set_xlabel("exact ε")
             row[0].set_ylabel(f"δ = {plain(delta)}\nMAE to the truth")
@@ -104,25 +101,23 @@ def oracle_error(law: NoiseLaw, error_rate: float, participants: int, rng: np.ra
     """Mean absolute error of one who knows every user's error variance and drawn noise variance.
 
     Given the variances the best estimate is normal with variance 1/Σ(1/variance): its mean error is in closed form,
-    averaged over draws of the crowd. Under fresh noise nobody can know a reading's own variance, and the Fisher
-    information of error and noise together stands in its place.
+    averaged over draws of the crowd. Where nobody can know a reading's own variance, the Fisher information of error
+    and noise together stands in its place.
     """
     own = rng.exponential(1 / error_rate, (_ORACLE_DRAWS, participants))
-    if isinstance(law, FreshVariance):
-        nodes, known = _laplace_table(law.scale, error_rate)
-        precision = np.exp(np.interp(np.log(own), nodes, known))
-    elif isinstance(law, Gaussian):
-        precision = 1 / (own + law.mean_variance)
+    noise = law.known_variances(own.shape, rng)
+    if noise is not None:
+        precision = 1 / (own + noise)
     else:
-        floor = getattr(law, "floor", 0.0)
-        precision = 1 / (own + floor + rng.exponential(law.mean_variance - floor, own.shape))
+        nodes, information = _information(law, error_rate)
+        precision = np.exp(np.interp(np.log(own), nodes, information))
     return float(np.sqrt(2 / math.pi / precision.sum(axis=1)).mean())
 
 
 @cache
-def _laplace_table(scale: float, error_rate: float) -> tuple[Any, Any]:
+def _information(law: NoiseLaw, error_rate: float) -> tuple[Any, Any]:
     nodes = np.linspace(math.log(1e-7 / error_rate), math.log(30 / error_rate), 60)
-    return nodes, np.log([laplace_information(math.exp(node), scale) for node in nodes])
+    return nodes, np.log(law.information(np.exp(nodes)))
 
 
 EXPERIMENTS = (

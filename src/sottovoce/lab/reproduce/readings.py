@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict
-from sottovoce.lab.reproduce.style import GREY, LINES, panel_title, ticks
+from sottovoce.lab.reproduce.style import GREY, LINES, law_looks, panel_title, ticks
 from sottovoce.lab.reproduce.tables import Table, column, distinct, plain, rounded, where
 from sottovoce.privacy.laws import LAWS, SharedVariance
-from sottovoce.privacy.promise import law_for
+from sottovoce.privacy.least_noise import law_for
 
 _RATE, _DISTANCE = 0.5, 1.0
 _EPSILONS = (0.5, 1.0, 2.0, 4.0)
@@ -56,7 +56,7 @@ class Readings(Experiment):
             shown = [row for row in points if row["readings"] < _MANY and row["exact"] > 0]
             chances.plot(column(shown, "readings"), column(shown, "exact"), label=f"ε = {line}", **look.options)
             chances.axhline(points[-1]["exact"], color=look.colour, lw=0.8, ls=":")
-        for look, line in zip((LINES[1], LINES[0], LINES[2], LINES[3]), LAWS, strict=True):
+        for line, look in law_looks().items():
             points = [row for row in where(table, quantity="mean_variance", line=line) if row["readings"] < _MANY]
             variances.plot(column(points, "readings"), column(points, "exact"), label=line, **look.options)
         chances.plot([], [], color=GREY, lw=0.8, ls=":", label="limit, any n")

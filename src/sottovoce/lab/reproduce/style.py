@@ -6,6 +6,7 @@ So a figure can be read by colour-blind readers and in grey print. Drawn on Figu
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from sottovoce.claims.writing import whole_file, write_table
 from sottovoce.discovery import METHODS
 from sottovoce.errors import MissingExtra
 from sottovoce.lab.reproduce.tables import Table, column
+from sottovoce.privacy.laws import LAWS
 
 if TYPE_CHECKING:
     from sottovoce.lab.reproduce.experiment import Experiment
@@ -48,6 +50,13 @@ _LOOKS = (
     Look(SKY, "X", (0, (4, 2))),
 )
 LINES = (*_LOOKS[:4], _LOOKS[5])  # where a figure is not about methods
+
+
+def law_looks() -> dict[str, Look]:
+    """How the lines of noise laws look, in the order of their registry."""
+    return dict(zip(LAWS, cycle((LINES[1], LINES[0], *LINES[2:])), strict=False))
+
+
 ORACLE = Look(BLACK, "", (0, (1, 1.2)))
 _MORE_COLOURS = (GREY, BLACK)
 _MORE_MARKERS = ("h", "<", ">", "p", "*")

@@ -17,7 +17,7 @@ from sottovoce.lab.reproduce.style import GREY, LINES, Look, legend_above, panel
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
 from sottovoce.planning.paper import printed_distance, printed_rate
 from sottovoce.privacy.laws import SharedVariance
-from sottovoce.privacy.promise import law_for
+from sottovoce.privacy.least_noise import law_for
 from sottovoce.worlds import synthetic
 
 DELTAS: tuple[float, ...] = (0.1, 0.2, 0.4)

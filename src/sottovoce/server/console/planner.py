@@ -14,25 +14,21 @@ from typing import Any
 
 from sottovoce.errors import BadParameter
 from sottovoce.planning.information import predicted_error
-from sottovoce.planning.noise import can_share, granted, noise_for
+from sottovoce.planning.noise import noise_for
+from sottovoce.privacy.guarantee import quiet_guarantee, weakest
 from sottovoce.privacy.laws import LAWS, FreshVariance, NoiseLaw, Unit, parse_law
-from sottovoce.privacy.promise import law_for, quiet_guarantee, scaled, shortened, weakest
+from sottovoce.privacy.least_noise import law_for
 from sottovoce.protocol.canonical import canonical_decimal
 from sottovoce.protocol.manifest import MOST_TASKS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import promise_of
 
 EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
-_WORDS = {
-    "fresh": ("Fresh noise", "drawn anew for every reading; its promise has no exception"),
-    "gaussian": ("Bell curve", "the same normal noise for everybody"),
-    "floored": ("Floored", "everybody draws how much noise, but never less than a floor"),
-    "shared": ("As in the paper", "everybody draws once how much noise all his readings get"),
-}
 _CURVES_KEPT = 4096
 _PARTICIPANTS = 100
 _DELTA = 1e-5
 _HAIR = 1e-9  # by which devices, too, let a figure miss a round limit
+_STYLES = 5  # of lines in the chart
 _FINE = 100  # steps: for the eye, noise on a finer grid costs the same
 _SAME_ERROR = 6  # digits of a law that are looked at, so that the same law at another distance is found again
 
@@ -72,25 +68,35 @@ class Wanted:
             readings=readings,
             participants=_count(query, "participants", _PARTICIPANTS, 10**9),
             error=_number(query, "error", 0.0) or None,
-            law=query.get("law", law.name) if query.get("law", law.name) in LAWS else "fresh",
+            law=query.get("law", law.name) if query.get("law", law.name) in LAWS else FreshVariance.name,
             grids=grids,
         )
 
     @property
     def laws(self) -> list[str]:
         """The laws to choose from. Where readings are noised or judged together, they must be on one grid."""
-        return [name for name in _WORDS if can_share(LAWS[name], self.unit, len(self.grids))]
+        return [name for name, kind in LAWS.items() if kind.takes_grids(self.unit, len(self.grids))]
 
     @staticmethod
     def title(name: str) -> str:
         """What people call a law."""
-        return _WORDS[name][0]
+        return LAWS[name].title
+
+    @staticmethod
+    def style(name: str) -> str:
+        """The class of a law's line and words: laws differ in colour and dashes, in the order of the registry."""
+        return f"line-{list(LAWS).index(name) % _STYLES}"
+
+    @staticmethod
+    def without_exception() -> str:
+        """The kinds of noise that need no δ."""
+        return ", ".join(kind.title for kind in LAWS.values() if kind.is_pure)
 
     def noise(self, name: str) -> NoiseLaw:
         """The law of this name that keeps the promise on all grids, with parameters short enough to read."""
         kind = LAWS[name]
         return noise_for(
-            kind, self.epsilon, granted(kind, self.delta), self.distance, self.readings, self.unit, self._steps
+            kind, self.epsilon, kind.granted(self.delta), self.distance, self.readings, self.unit, self._steps
         )
 
     @property
@@ -100,7 +106,7 @@ class Wanted:
     def expected_error(self, law: NoiseLaw) -> float:
         """Of a truth, with this many participants."""
         rate = 1 / self.error**2 if self.error else 2 / self.distance**2
-        return self.distance * _unit_error(scaled(law, 1 / self.distance), rate * self.distance**2, self.participants)
+        return self.distance * _unit_error(law.scaled(1 / self.distance), rate * self.distance**2, self.participants)
 
     def line(self, name: str) -> list[float | None]:
         """The error to expect of one law over all promises; None where it cannot keep one."""
@@ -113,12 +119,12 @@ class Wanted:
         def error_at(epsilon: float) -> float | None:
             try:
                 law = law_for(
-                    kind, epsilon, granted(kind, self.delta), distance=fewer, readings=self.readings,
+                    kind, epsilon, kind.granted(self.delta), distance=fewer, readings=self.readings,
                     unit=self.unit, grid=1.0,
                 )  # fmt: skip
             except BadParameter:
                 return None
-            return self.expected_error(scaled(law, length))
+            return self.expected_error(law.scaled(length))
 
         return [error_at(epsilon) for epsilon in EPSILONS]
 
@@ -130,12 +136,12 @@ class Wanted:
                 law = self.noise(name)
             except BadParameter:  # no noise of this kind keeps the promise
                 continue
-            title, words = _WORDS[name]
             offers.append(
                 {
                     "name": name,
-                    "title": title,
-                    "words": words,
+                    "title": law.title,
+                    "words": law.words,
+                    "style": self.style(name),
                     "noise": str(law),
                     "deviation": math.sqrt(law.mean_variance),
                     "error": self.expected_error(law),
@@ -146,15 +152,16 @@ class Wanted:
     def sentence(self) -> str:
         """The promise of the chosen law in words, exactly as it holds on the grid."""
         law = self.noise(self.law)
-        return _sentence(law, self.distance, self.readings, self.unit, self._steps, granted(type(law), self.delta))
+        return _sentence(law, self.distance, self.readings, self.unit, self._steps, law.granted(self.delta))
 
     def change(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """What the campaign gets, after a look at it as devices will look."""
         if self.law not in self.laws:
             raise Problem(
                 "bad_manifest",
-                f"noise {self.law!r} for a {self.unit}: tasks on different grids are noised one by one; "
-                "choose fresh noise or the bell curve, for a reading",
+                f"noise {self.law!r} for a {self.unit}: tasks on different grids are noised one by one; choose "
+                + " or ".join(kind.title.lower() for kind in LAWS.values() if kind.takes_grids("reading", 2))
+                + ", for a reading",
             )
         law = self.noise(self.law)
         change = {
@@ -163,7 +170,7 @@ class Wanted:
             "unit": self.unit,
             "readings": self.readings,
         }
-        promise = promise_of(Manifest.of({**manifest, **change}), granted(type(law), self.delta))
+        promise = promise_of(Manifest.of({**manifest, **change}), law.granted(self.delta))
         if promise.epsilon > self.epsilon * (1 + _HAIR):
             raise Problem(
                 "bad_manifest",
@@ -196,11 +203,14 @@ def _plain(number: Fraction) -> str:
 
 def _epsilon_now(law: NoiseLaw, distance: float, unit: Unit, readings: int, grids: tuple[str, ...]) -> float:
     """What a draft promises now, where that is one division; else the usual."""
-    if not isinstance(law, FreshVariance):
+    if not law.is_pure:
         return 1.0
     moved = readings if unit == "participant" else 1
-    steps = max(math.ceil(Fraction(str(distance)) / Fraction(grid)) * Fraction(grid) for grid in grids)
-    return float(f"{moved * float(steps) / law.scale:.4g}")
+    promised = [
+        law.on_grid(grid).pure_epsilon(math.ceil(Fraction(str(distance)) / grid), moved)
+        for grid in map(Fraction, grids)
+    ]
+    return float(f"{max(epsilon or 0.0 for epsilon in promised):.4g}")
 
 
 @lru_cache(_CURVES_KEPT)
@@ -209,7 +219,7 @@ def _unit_error_of_one(law: NoiseLaw, rate: float) -> float:
 
 
 def _unit_error(law: NoiseLaw, rate: float, participants: int) -> float:
-    return _unit_error_of_one(shortened(law, _SAME_ERROR), float(f"{rate:.6g}")) / math.sqrt(participants)
+    return _unit_error_of_one(law.shortened(_SAME_ERROR), float(f"{rate:.6g}")) / math.sqrt(participants)
 
 
 @lru_cache(_CURVES_KEPT)

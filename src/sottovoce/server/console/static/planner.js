@@ -72,13 +72,14 @@ async function load() {
 function colours() {
   const style = getComputedStyle(document.documentElement);
   const found = (name) => style.getPropertyValue(name).trim();
-  return {
-    ink: found("--ink"), quiet: found("--quiet"), line: found("--line"), sheet: found("--sheet"),
-    fresh: found("--voice"), gaussian: found("--spark"), floored: found("--quiet"), shared: found("--wrong"),
-  };
+  return { quiet: found("--quiet"), line: found("--line"), sheet: found("--sheet") };
 }
 
-const DASHES = { fresh: [], gaussian: [8, 4], floored: [2, 4], shared: [10, 4, 2, 4] };
+/** Colour and dashes of a law's line, as its key in the legend has them. */
+function styleOf(law) {
+  const { color, strokeDasharray } = getComputedStyle(form.querySelectorAll(".key")[laws.indexOf(law)]);
+  return { stroke: color, dash: (strokeDasharray.match(/[\d.]+/g) ?? []).map(Number) };
+}
 
 function data() {
   const crowd = Math.sqrt(Math.max(1, number("participants") || 1));
@@ -115,7 +116,7 @@ function mark(chart) {
   pen.lineTo(chart.bbox.left, y);
   pen.stroke();
   pen.setLineDash([]);
-  pen.fillStyle = shown[law];
+  pen.fillStyle = styleOf(law).stroke;
   pen.strokeStyle = shown.sheet;
   pen.lineWidth = 3 * devicePixelRatio;
   pen.beginPath();
@@ -143,9 +144,8 @@ function make() {
     series: [
       {},
       ...laws.map((law) => ({
-        stroke: shown[law],
+        ...styleOf(law),
         width: 2,
-        dash: DASHES[law],
         points: { show: false },
         paths: uPlot.paths.spline(),
       })),

@@ -1,7 +1,7 @@
 """A participant's own limits: what a campaign must promise before the device takes part.
 
-What a manifest promises is computed by `sottovoce.protocol.promise`: in plain Python for fresh noise, by the sums of
-`sottovoce.privacy.guarantee` (NumPy, loaded when needed) for the other laws, since a simple bound would refuse
+What a manifest promises is computed by `sottovoce.protocol.promise`: in plain Python for laws without exceptions, by
+the sums of `sottovoce.privacy.guarantee` (NumPy, loaded when needed) for the others, since a simple bound would refuse
 campaigns that keep the limit. `sottovoce.device.sanity` has a second opinion on it. What several campaigns learn
 together is bounded by basic composition: ε and δ add up.
 """
@@ -12,11 +12,10 @@ from fractions import Fraction
 
 from sottovoce.device.sanity import check_promise
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import FreshVariance
 from sottovoce.protocol import Manifest, Problem, Promise, promise_of
 from sottovoce.protocol.manifest import MOST_GRIDS
 
-_HAIR = 1e-9  # figures are doubles: a sum of promises may miss a round limit by so little
+_HAIR = 1e-9  # figures are doubles: a sum of promises may miss a round limit by this little
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Limits:
                     f"distance {manifest.distance} on task {task.id!r}: only values this close are hard to tell apart; "
                     f"your limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
                 )
-        if len(manifest.grids) > MOST_GRIDS and not isinstance(manifest.law, FreshVariance):  # one division each
+        if len(manifest.grids) > MOST_GRIDS and not manifest.law.is_pure:  # one division each
             raise Problem(
                 "weaker_than_limits",
                 f"tasks on {len(manifest.grids):,} different grids: a device judges at most {MOST_GRIDS}",

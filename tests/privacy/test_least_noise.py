@@ -1,12 +1,11 @@
-"""From a promise to a law, and several releases together."""
+"""From a promise to the law with the least noise that keeps it."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.privacy.composition import basic_epsilon, tight_epsilon
-from sottovoce.privacy.promise import law_for
+from sottovoce.privacy.least_noise import law_for
 
 KINDS = [sv.SharedVariance, sv.FreshVariance, sv.FlooredVariance, sv.Gaussian]
 
@@ -55,34 +54,3 @@ def test_impossible_promises_are_refused():
             law_for(sv.Gaussian, epsilon, delta)
     with pytest.raises(ValueError, match="only fresh noise"):
         law_for(sv.SharedVariance, 1, 0)
-
-
-@pytest.mark.parametrize(("law", "times"), [(sv.Gaussian(10.0), 20), (sv.FreshVariance(0.005), 20)], ids=str)
-def test_composition_agrees_with_releases_that_are_exactly_known(law, times):
-    # Releases of one reading each that all move are one release at the level of a participant.
-    wanted = law.guarantee(readings=times, unit="participant").epsilon(1e-5)
-    found = tight_epsilon([law.guarantee()] * times, 1e-5)
-    assert wanted <= found < 1.005 * wanted
-    assert found < basic_epsilon([law.guarantee()] * times, 1e-5)
-
-
-def test_different_releases_compose():
-    releases = [
-        sv.FreshVariance(0.02).guarantee(),
-        sv.Gaussian(8.0).guarantee(),
-        sv.SharedVariance(1e-5).guarantee(readings=2),
-    ]
-    apart = [release.epsilon(1e-5) for release in releases]
-    together = tight_epsilon(releases, 1e-5)
-    assert max(apart) < together <= basic_epsilon(releases, 1e-5)
-
-
-def test_basic_composition_adds_up():
-    fresh = sv.FreshVariance(0.5).guarantee()
-    assert basic_epsilon([fresh, fresh], 0) == 2.0
-    gaussian = sv.Gaussian(4.0).guarantee()
-    assert basic_epsilon([gaussian] * 4, 1e-4) == pytest.approx(4 * gaussian.epsilon(2.5e-5))
-    with pytest.raises(ValueError, match="small delta"):
-        basic_epsilon([gaussian], 0)
-    with pytest.raises(ValueError, match="at least one"):
-        basic_epsilon([], 1e-5)

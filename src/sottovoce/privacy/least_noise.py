@@ -1,0 +1,177 @@
+"""From a promise to the least noise that keeps it."""
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scipy.optimize import brentq
+
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.guarantee import Guarantee, quiet_guarantee
+from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit
+from sottovoce.privacy.sampler import exact_number
+
+# Parameters end on the safe side of the root, so that the promise holds in spite of rounding.
+_SMALLEST_MARGIN = 1e-13
+_LARGEST_MARGIN = 0.5
+_FURTHEST = math.log(1e40)  # from where a search starts: noise beyond that is as good as none, or as infinite
+_LARGEST_LOG = 700.0  # whose exponential is a number
+_PRECISION = 1e-9  # of the logarithm of a parameter on a grid, far finer than the digits of a plan
+_SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e7  # what a promise can be worth
+_MOST_STEPS = 1e18  # beyond what the range of a task can have
+_KEPT = 4096
+_MOST_ROUNDS = 200
+
+
+def law_for(
+    kind: type[NoiseLaw],
+    epsilon: float,
+    delta: float,
+    *,
+    distance: float = 1.0,
+    readings: int = 30,
+    unit: Unit = "reading",
+    grid: float | None = None,
+) -> NoiseLaw:
+    """The law of this kind with the least noise that is (ε, δ)-private: continuous, or as sampled on a grid.
+
+    >>> from sottovoce.privacy.laws import FreshVariance
+    >>> law_for(FreshVariance, epsilon=1, delta=0)
+    FreshVariance(rate=0.5)
+    """
+    check_asked(epsilon, delta)
+    if delta == 0 and not kind.is_pure:
+        pure = " or ".join(law.name for law in LAWS.values() if law.is_pure)
+        raise BadParameter(
+            f"delta 0 with the law {kind.name!r}: only {pure} noise promises without exception; give a delta"
+        )
+    quiet_guarantee(kind.one(), distance, readings, unit, grid)  # which checks them
+    # What is found for readings one step or one distance apart serves in any unit of length.
+    steps = None if grid is None else math.ceil(exact_number(distance) / exact_number(grid))
+    if steps is not None and steps > _MOST_STEPS:
+        raise BadParameter(
+            f"distance {distance:g} on a grid of {grid:g}: a distance must not have more than {_MOST_STEPS:g} steps; "
+            "choose a coarser grid"
+        )
+    shared = 1 if steps is not None and unit == "reading" else readings  # figures on a grid hold for any number
+    law = _least(Search(kind, epsilon, delta, steps, shared, unit)).scaled(distance if grid is None else grid)
+
+    def keeps(tried: NoiseLaw) -> bool:
+        return _delta_of(quiet_guarantee(tried, distance, readings, unit, grid), epsilon) <= delta
+
+    return with_margin(law, keeps, epsilon, delta)
+
+
+def check_asked(epsilon: float, delta: float) -> None:
+    """Refuse a promise that is none."""
+    if not (_SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON):
+        raise BadParameter(
+            f"epsilon {epsilon!r}: it must be a positive number, from {_SMALLEST_EPSILON:g} to {_LARGEST_EPSILON:g}; "
+            "1 is usual"
+        )
+    if not 0 <= delta < 1:
+        raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
+
+
+def with_margin(
+    law: NoiseLaw, keeps: Callable[[NoiseLaw], bool], epsilon: float, delta: float, margin: float = _SMALLEST_MARGIN
+) -> NoiseLaw:
+    """The law itself if it keeps the promise, else with as little more noise as it takes; refused if none helps."""
+    tried = law
+    while not keeps(tried):
+        if margin > _LARGEST_MARGIN:
+            raise _impossible(law.name, epsilon, delta)
+        tried, margin = law.scaled(1 + margin), margin * 4
+    return tried
+
+
+def _impossible(name: str, epsilon: float, delta: float) -> BadParameter:
+    return BadParameter(
+        f"epsilon {epsilon:g} with delta {delta:g}: no noise of the kind {name!r} keeps this promise; "
+        "ask for a larger epsilon or delta, a smaller distance, or another kind of noise"
+    )
+
+
+def _delta_of(promise: Guarantee, epsilon: float) -> float:
+    """δ, or 1 where the guarantee refuses to give a figure: such noise is not offered."""
+    try:
+        return promise.delta_any_n(epsilon) if promise.law.planned_for_any_number else promise.delta(epsilon)
+    except (BadParameter, ArithmeticError):
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Search:
+    """A promise for readings one distance apart; or, on a grid of whole numbers, this many ``steps``.
+
+    A law gets it to find its least noise (`NoiseLaw.least`): what it finds serves in any unit of length.
+    """
+
+    kind: type[NoiseLaw]
+    epsilon: float
+    delta: float
+    steps: int | None
+    readings: int
+    unit: Unit
+
+    @property
+    def distance(self) -> float:
+        return 1.0 if self.steps is None else float(self.steps)
+
+    @property
+    def moved(self) -> int:
+        """How many readings move."""
+        return 1 if self.unit == "reading" else self.readings
+
+    @property
+    def length(self) -> float:
+        """Euclidean length of the move."""
+        return self.distance * math.sqrt(self.moved)
+
+    def impossible(self) -> BadParameter:
+        """The mistake of having asked for this."""
+        return _impossible(self.kind.name, self.epsilon, self.delta)
+
+    def largest(self, law_of: Callable[[float], NoiseLaw], start: float) -> float:
+        """The largest parameter that keeps the promise, up to rounding; noise falls with it. ``start`` is near it."""
+        grid = None if self.steps is None else 1.0
+
+        def excess(log: float) -> float:
+            """How far, in logarithms, δ (or ε, where no exception is allowed) is above what was asked for."""
+            try:
+                promise = quiet_guarantee(law_of(math.exp(log)), self.distance, self.readings, self.unit, grid)
+            except (BadParameter, ArithmeticError):  # a number too small or too large to be one
+                return -math.log(self.delta or sys.float_info.min)
+            if self.delta == 0:
+                return math.log(min(promise.epsilon(0.0), sys.float_info.max) / self.epsilon)
+            return math.log(max(_delta_of(promise, self.epsilon), 1e-300) / self.delta)
+
+        found = _largest(excess, start, 1e-13 if grid is None else _PRECISION)
+        if found is None:
+            raise self.impossible()
+        return found
+
+
+@lru_cache(_KEPT)
+def _least(search: Search) -> NoiseLaw:
+    return search.kind.least(search)
+
+
+def _largest(excess: Callable[[float], float], start: float, precision: float) -> float | None:
+    """The largest parameter without excess, or None; the excess rises with its logarithm."""
+    if not 0 < start < math.inf:
+        return None
+    first = log = math.log(start / 1.01)  # where the start is the answer, it is to be bracketed
+    is_small = excess(log) <= 0
+    step = math.log(2) if is_small else -math.log(2)
+    while True:
+        before, log = log, log + step
+        if abs(log - first) > _FURTHEST or abs(log) > _LARGEST_LOG:
+            # The promise holds with as good as no such noise, or not with any.
+            return math.exp(before) if is_small else None
+        if (excess(log) <= 0) is not is_small:
+            break
+        step *= 1.5
+    return math.exp(brentq(excess, *sorted((before, log)), xtol=precision, maxiter=_MOST_ROUNDS, disp=False))
