@@ -1,11 +1,11 @@
 """All methods. The command line, servers, pages, figures and the reference offer what is registered here.
 
-A method is one file and one line at the end of this one. Others register in the process, by calling `register`: a file
+A method is one file, which is imported and listed here. Others register in the process, by calling `register`: a file
 or a manifest only ever names a method, it never loads code.
 """
 
 import re
-from typing import Any, TypeVar
+from typing import Any
 
 from sottovoce.discovery.averages import Mean, Median
 from sottovoce.discovery.base import TruthDiscovery
@@ -16,19 +16,17 @@ from sottovoce.discovery.lfcn import LFCN
 from sottovoce.discovery.noise_aware import NoiseAware
 from sottovoce.errors import BadParameter
 
-M = TypeVar("M", bound=type[TruthDiscovery])
-
 METHODS: dict[str, type[TruthDiscovery]] = {}  # by name, in the order in which people see them
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")  # as long as the server's table of campaigns has room for
 
 
-def register(method: M) -> M:
-    """Offer a method by its name, everywhere in this process; can stand above a class as ``@register``."""
-    for told in ("name", "title", "words"):
-        if not getattr(method, told, None):
+def register(method: type[TruthDiscovery]) -> None:
+    """Offer a method by its name, everywhere in this process."""
+    for needed in ("name", "title", "words"):
+        if not getattr(method, needed, None):
             raise BadParameter(
-                f"{method.__name__}: a method needs a name, a title and words for people; give it {told}"
+                f"{method.__name__} without {needed}: a method needs a name, a title and words for people; give it one"
             )
     if not _NAME.fullmatch(method.name):
         raise BadParameter(
@@ -39,7 +37,6 @@ def register(method: M) -> M:
         raise BadParameter(
             f"name {method.name!r} of {method.__name__}: {METHODS[method.name].__name__} has it already; choose another"
         )
-    return method
 
 
 def method_named(name: str) -> type[TruthDiscovery]:
