@@ -74,7 +74,7 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     """Sign in, create with the planner, open, invite, join on a phone, send, see the result come, export, close."""
     desk = operator()
     page = desk.sign_in()
-    page.get_by_role("link", name=re.compile("New campaign|Ask the first question")).click()
+    page.get_by_role("link", name=re.compile("New campaign|Create the first campaign")).click()
     desk.fill_question("How long are our hallways?")
     page.get_by_role("button", name="Add rows").click()
     expect(page.locator("#title-3")).to_be_focused()

@@ -192,11 +192,11 @@ def test_the_card_says_what_is_promised(participant, invited):
     _, url = invited()
     page = participant().open(url)
     card = page.locator("section.card").filter(has=heading(page, "What leaves this device"))
-    expect(card).to_contain_text("Say you measure 50 m")
+    expect(card).to_contain_text("Suppose you measure 50 m")
     expect(card).to_contain_text("between 47.7 m and 52.3 m")  # ± ln 10 for Laplace noise of scale 1
     expect(card).to_contain_text("another value up to 1 m away")
     expect(card).to_contain_text("2.72 times as likely")
-    expect(card.get_by_role("img")).to_have_accessible_name(re.compile(r"Nine in ten .* from 47\.7\sm to 52\.3\sm"))
+    expect(card.get_by_role("img")).to_have_accessible_name(re.compile(r"Nine in ten .* between 47\.7\sm and 52\.3\sm"))
     expect(card.locator("dl")).to_be_hidden()
     card.get_by_text("The figures").click()
     expect(card.locator("dl")).to_contain_text("fresh:0.5")
@@ -206,7 +206,7 @@ def test_the_card_says_what_is_promised(participant, invited):
     ("changes", "reason"),
     [
         ({"noise": "fresh:50"}, r"Its ε is 10; your limit is 3\."),
-        ({"distance": 0.05}, r"it only hides differences of up to 0\.05; you ask for 0\.1\."),
+        ({"distance": 0.05}, r"it protects only differences of up to 0\.05; you ask for 0\.1\."),
         ({"noise": "gaussian:0.5"}, r"Its ε is [\d.]+; your limit is 3\."),
         (
             {
@@ -285,7 +285,8 @@ def test_mistyped_readings_are_explained_and_nothing_is_sent(participant, invite
     phone.send("twelve", "1,234", "1200")
     expect(page.locator("#reading-0-error")).to_contain_text("“twelve” is not a number")
     expect(page.locator("#reading-1-error")).to_contain_text("is ambiguous")
-    expect(page.locator("#reading-2-error")).to_contain_text("outside 0 to 100 m. Check it; if it is right, enter 100.")
+    outside = "outside the range 0 to 100 m. Check it; if it is correct, enter 100."
+    expect(page.locator("#reading-2-error")).to_contain_text(outside)
     expect(page.get_by_role("alert")).to_contain_text("3 answers need another look")
     expect(page.locator("#reading-0")).to_be_focused()
     phone.send("", "", "")
