@@ -34,7 +34,7 @@ _TAIL, _LAST = 45.0, 745.0  # variances with a chance of e^-45 together come in 
 _NARROW, _NARROW_ALONE = 50.0, 1e5
 _NARROW_IF_RARE, _RARE = 4.0, 10.0
 # Where the loss changes by more than ½ per step, only large shifts are smooth enough.
-_STEEP, _LARGE_SHIFT = 0.5, 400.0
+_STEEP, _LARGE_SHIFT = 0.5, 1000.0
 _HOPELESS = 1e4  # a shift of as many deviations has no ε below 10 million: δ is 1
 # Above this variance the sum of several discrete normals is one, up to a factor next to 1.
 _SMOOTH = 1.5
@@ -185,12 +185,15 @@ class LatticeGaussianProfile:
         smallest, largest, chances = self._parts.rough
         shift, together = float(self.steps * self.readings), smallest * self.readings
         most = np.minimum(concentrated_delta(epsilon, shift, together), 1.0)
-        # Where it makes no difference to the whole, a sum is not worth its while.
-        certain = shift / 2 - epsilon * together / shift > _CERTAIN * np.sqrt(largest * self.readings)
-        parts = most * chances
-        summed = ~certain & (parts > max(_NEGLIGIBLE * (others + float(parts.sum())), _TINY))
-        most[summed] = sum_delta(epsilon, self.steps, self.readings, smallest[summed], largest[summed])
-        return float((chances * most).sum())
+        # Next to certain, or next to nothing beside all the others: then a sum is not worth its while.
+        left = shift / 2 - epsilon * together / shift < _CERTAIN * np.sqrt(largest * self.readings)
+        while True:
+            parts = most * chances
+            summed = left & (parts > max(_NEGLIGIBLE * (others + float(parts.sum())), _TINY))
+            if not summed.any():
+                return float(parts.sum())
+            most[summed] = sum_delta(epsilon, self.steps, self.readings, smallest[summed], largest[summed])
+            left &= ~summed
 
     @cached_property
     def _parts(self) -> "_Parts":

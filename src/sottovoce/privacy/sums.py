@@ -39,7 +39,8 @@ def sum_delta(epsilon: float, steps: int, readings: int, smallest: Floats, large
 
 def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, largest: Floats) -> Floats:
     together = smallest[:, None] * readings
-    last = np.floor(shift / 2 - epsilon * together[:, 0] / shift) + 1  # whose loss exceeds ε
+    height = epsilon * together[:, 0] / shift
+    last = np.ceil(shift / 2 - height + _HAIR * (shift + height)) - 1  # whose loss exceeds ε
     at_zero = gain(epsilon, shift, np.zeros(1), together)
     sums, chances, rest = _sums_below(np.minimum(last, -1.0), readings, largest)
     gains = gain(epsilon, shift, sums, together) - at_zero + 2 * _HAIR * (at_zero > 0)
