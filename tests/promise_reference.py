@@ -181,12 +181,12 @@ def _drawn(floor: Fraction, quantum: Fraction, steps: int, moved: int, epsilon: 
     chances = -math.expm1(-1 / 1024) * np.exp(-drawn / 1024)
     single = float(floor) + (drawn + 1) * float(quantum)
     shift = float(steps * moved)
-    if moved > 1 and single[0] < 4:
-        raise TooLarge
     together = single * moved
     deltas = np.ones(len(together))
     deltas[together > 0] = 0.0
-    for first in range(0, len(together), 256):
+    rough = int((single < 4).sum()) if moved > 1 else 0  # sums of those are no discrete normals
+    deltas[:rough] = _inverted(single[:rough], chances[:rough], shift, moved, epsilon)
+    for first in range(rough, len(together), 256):
         part = together[first : first + 256]
         if part[-1] < (shift / 1e5) ** 2:
             deltas[first : first + 256] = 1.0
@@ -195,7 +195,30 @@ def _drawn(floor: Fraction, quantum: Fraction, steps: int, moved: int, epsilon: 
             raise TooLarge  # many steps, and the loss changes much from one to the next
         rows = _narrow(part, shift, epsilon) if part[-1] < 1000 else _smooth(part, shift, epsilon)
         deltas[first : first + 256] = rows
-    return mpf(math.fsum(chances * deltas))
+    total = math.fsum(chances * deltas)
+    if rough and total < 1e-7:
+        raise TooLarge  # characteristic functions have no digits left
+    return mpf(total - 1e-11 * bool(rough))
+
+
+def _inverted(single, chances, shift, moved, epsilon):
+    """Sums of several readings from the powers of their characteristic functions, right to 1e-11."""
+    together = single * moved
+    mean, deviation = shift**2 / (2 * together), shift / np.sqrt(together)
+    deltas = (mean - 10 * deviation > epsilon).astype(float)  # within e^-50, as those below are 0
+    rows = np.flatnonzero((deltas == 0) & (mean + 10 * deviation > epsilon) & (chances > 1e-16))
+    if len(rows) > 6000:
+        raise TooLarge
+    for row in rows:
+        v, reach = single[row], math.ceil(10 * math.sqrt(together[row])) + 2
+        angle = 2 * math.pi * np.arange(reach + 1.0) / (2 * reach + 1)
+        k = np.arange(1.0, math.ceil(9 * math.sqrt(v)) + 2)[:, None]
+        weights = np.exp(-(k**2) / (2 * v))
+        cosine = (1 + 2 * (weights * np.cos(k * angle)).sum(axis=0)) / (1 + 2 * weights.sum())
+        law = np.fft.fftshift(np.fft.irfft(cosine**moved, 2 * reach + 1))
+        losses = shift * (shift - 2 * np.arange(-reach, reach + 1.0)) / (2 * together[row])
+        deltas[row] = (law * -np.expm1(np.minimum(epsilon - losses, 0))).sum()
+    return deltas
 
 
 def _narrow(variance, shift, epsilon):

@@ -75,6 +75,23 @@ def test_no_manifest_that_the_protocol_admits_gets_less_than_the_truth_or_one_pe
 
 
 @pytest.mark.parametrize(
+    ("noise", "delta"),
+    [
+        ("floored:2284.6:0.00013131", 0.00309),
+        ("floored:2284.6:0.00013131", 0.0036),  # with almost none of the ε that a δ can spare
+        ("floored:17270.7:1.737e-05", 7.49e-05),
+        ("shared:0.0005", 0.015),
+        ("gaussian:200.0", 0.00199),
+    ],
+)
+def test_a_small_epsilon_is_no_more_than_a_percent_too_large(ask, noise, delta):
+    described = manifest(noise=noise, tasks=1, readings=1, grid="1")
+    (found,) = figures(ask, [described], delta)
+    assert 1e-6 < found < 0.1
+    assert fault(described, delta, found) is None
+
+
+@pytest.mark.parametrize(
     ("changes", "delta"),
     [
         ({"noise": "shared:2.0", "tasks": 2}, 0.01),

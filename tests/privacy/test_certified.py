@@ -56,6 +56,30 @@ def test_drawn_variances_by_sums_over_all_of_them(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("floored:1.0:5.0", "1", "1", 10_000, 1e-5),
+        Case("shared:1.0", "1", "1", 10_000, 0.5),
+        Case("floored:0.05:10.0", "1", "1", 1000, 0.9),
+        Case("shared:3.0", "2", "1", 30, 0.3),
+    ],
+    ids=str,
+)
+def test_many_readings_with_little_drawn_noise_are_promised_no_more_than_a_percent_too_much(case):
+    """Sums of their noises are no normals, and their losses of privacy in the hundreds and thousands."""
+    epsilon = promise_of(case.manifest(), case.delta, enough=0).epsilon
+    assert case.exact(epsilon) is not None
+    assert not case.judge(epsilon)
+
+
+def test_levels_of_privacy_loss_far_apart_are_told_apart_at_any_delta():
+    """Five readings of which nearly all are sent as they are: ε is one of few losses, to the digits of its noise."""
+    case = Case("floored:0.005:2000", "1", "1", 5, 1e-280)
+    smallest = 0.005 + 1 / (2000 * 1024)
+    assert promise_of(case.manifest(), case.delta, enough=0).epsilon == pytest.approx(15 / (2 * smallest), rel=1e-3)
+
+
 def test_a_delta_that_sums_of_doubles_cannot_hold_counts_as_0():
     assert promise_of(Case("gaussian:1.0", "1", "1", 1, 1e-289).manifest(), 1e-289).epsilon < math.inf
     assert promise_of(Case("gaussian:1.0", "1", "1", 1, 1e-291).manifest(), 1e-291).epsilon == math.inf

@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,9 @@ from scipy.optimize import minimize_scalar
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.grid_noise import NormalOnGrid
-from sottovoce.privacy.normal import LEAST, concentrated_delta, gain, smooth_delta, summed_delta, total_weight
+from sottovoce.privacy.normal import LEAST, concentrated_delta, smooth_delta, summed_delta
 from sottovoce.privacy.sampler import VARIANCE_STEPS
+from sottovoce.privacy.sums import power, sum_delta
 
 Floats = NDArray[np.float64]
 
@@ -30,29 +30,43 @@ _MOST_EPSILON = 1e9  # more than any promise is worth
 _LARGEST_LOSS = 1e7  # of fresh noise: more is no promise, and not summed
 # Losses of all readings together, and at least of each, that are told apart under fresh noise
 _MOST_LOSSES, _FEWEST_LOSSES = 1 << 17, 128
-_TAIL = 45.0  # variances with a chance of e^-45 together are not summed but bounded
+_TAIL, _LAST = 45.0, 745.0  # variances with a chance of e^-45 together come in groups; no double holds e^-745
 # Variances (in squared steps, of all readings together) up to which δ is summed term by term: of many, and of one.
 _NARROW, _NARROW_ALONE = 50.0, 1e5
 _NARROW_IF_RARE, _RARE = 4.0, 10.0
 # Where the loss changes by more than ½ per step, only large shifts are smooth enough.
-_STEEP, _LARGE_SHIFT = 0.5, 400.0
+_STEEP, _LARGE_SHIFT = 0.5, 1000.0
 _HOPELESS = 1e4  # a shift of as many deviations has no ε below 10 million: δ is 1
 # Above this variance the sum of several discrete normals is one, up to a factor next to 1.
 _SMOOTH = 1.5
-_MOST_WORK = 3e8  # multiplications for the sums of several readings with less noise; about half a second
-_GROUP = 1e-3  # variances that differ by such a share of themselves count as the smallest of them
-# The same for the sums of several readings, divided by their number: the finest that keeps within the work is taken.
-_GROUPS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
-_SUMS = 1 + 1e-9  # relative error of sums of up to ten thousand readings: products and sums of positive terms
+# Variances that differ by such a share of themselves count as one: of wide noise, and of sums of more than a few
+_GROUP, _GROUP_OF_SUMS, _FEW = 1e-3, 3e-3, 10
+# Sums are left out from this many deviations on, and where they are below this share of all, or this small.
+_CERTAIN, _NEGLIGIBLE, _TINY = 9.0, 1e-9, 1e-300
 
 
 def drawn_variances(law: NormalOnGrid) -> tuple[Floats, Floats]:
-    """The variances (in grid steps) that the sampler may draw, and their chances."""
+    """The variances (in squared grid steps) that the sampler may draw, except for the rarest, and their chances."""
     if not law.quantum:
         return np.array([_as_double(law.floor)]), np.ones(1)
     drawn = np.arange(_TAIL * VARIANCE_STEPS)
     chances = -math.expm1(-1 / VARIANCE_STEPS) * np.exp(-drawn / VARIANCE_STEPS)
     return _as_double(law.floor) + (drawn + 1) * _as_double(law.quantum), chances
+
+
+def _rarest(law: NormalOnGrid) -> tuple[Floats, Floats, Floats]:
+    """Larger variances than these, up to where no double holds their chance, in groups.
+
+    The smallest of each, the largest, and their chance.
+    """
+    if not law.quantum:
+        return np.empty(0), np.empty(0), np.empty(0)
+    ends = np.floor(np.exp(np.arange(0, math.log(_LAST / _TAIL), _GROUP_OF_SUMS)) * (_TAIL * VARIANCE_STEPS))
+    ends = np.append(ends, _LAST * VARIANCE_STEPS)
+    first, after = ends[:-1], ends[1:]
+    chances = np.exp(-first / VARIANCE_STEPS) * -np.expm1((first - after) / VARIANCE_STEPS)
+    floor, quantum = _as_double(law.floor), _as_double(law.quantum)
+    return floor + (first + 1) * quantum, floor + after * quantum, chances
 
 
 def _as_double(variance: Fraction) -> float:
@@ -135,7 +149,7 @@ class LatticeLaplaceProfile:
         length = next_fast_len(n * (len(one) - 1) + 1, real=True)
         transformed = np.fft.rfft(one * np.exp(-tilt * spacing * place - moment), length)
         last = math.floor((n * top - epsilon) / spacing * (1 + _HAIR)) + 1
-        summed = np.fft.irfft(_power(transformed, n), length)[: min(last, n * (len(one) - 1)) + 1]
+        summed = np.fft.irfft(power(transformed, n), length)[: min(last, n * (len(one) - 1)) + 1]
         # A transform of length N is right to a few log2(N) roundings, of its norm (Higham 2002, theorem 24.2), which a
         # power of n multiplies by n. The norm is at most 1.
         error = n * 20 * (math.log2(length) + 1) * 2.0**-53
@@ -145,14 +159,6 @@ class LatticeLaplaceProfile:
         chances = (np.maximum(summed, 0.0) + error) * np.exp(np.minimum(exponents, 700.0))
         losses = n * top * (1 + _HAIR) - spacing * place
         return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()) * (1 + 1e-8) + LEAST
-
-
-def _power(numbers: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
-    """By squaring: five times as fast as NumPy's own power of complex numbers."""
-    power = numbers
-    for bit in bin(exponent)[3:]:
-        power = power * power * numbers if bit == "1" else power * power
-    return power
 
 
 @dataclass(frozen=True)
@@ -168,78 +174,55 @@ class LatticeGaussianProfile:
         epsilon = min(epsilon, _MOST_EPSILON)  # a smaller ε has a larger δ
         shift, parts = float(self.steps * self.readings), self._parts
         total = parts.hopeless
-        for bound, (variances, chances) in (
-            (summed_delta, parts.narrow),
-            (smooth_delta, parts.wide),
-            (concentrated_delta, parts.loose),
-        ):
+        for bound, (variances, chances) in ((summed_delta, parts.narrow), (smooth_delta, parts.wide)):
             if len(variances):
                 total += float((chances * np.minimum(bound(epsilon, shift, variances), 1.0)).sum())
         total *= self._not_quite_normal
-        variances, chances, noise = parts.rough
-        total += float((chances * gain(epsilon, shift, noise, variances)).sum()) * _SUMS
+        total += self._rough_delta(epsilon, total)
         return total * (1 + 1e-10) + LEAST
+
+    def _rough_delta(self, epsilon: float, others: float) -> float:
+        """The part of the rough variances, where all ``others`` have this much."""
+        smallest, largest, chances = self._parts.rough
+        shift, together = float(self.steps * self.readings), smallest * self.readings
+        most = np.minimum(concentrated_delta(epsilon, shift, together), 1.0)
+        # Next to certain, or next to nothing beside all the others: then a sum is not worth its while.
+        left = shift / 2 - epsilon * together / shift < _CERTAIN * np.sqrt(largest * self.readings)
+        while True:
+            parts = most * chances
+            summed = left & (parts > max(_NEGLIGIBLE * (others + float(parts.sum())), _TINY))
+            if not summed.any():
+                return float(parts.sum())
+            most[summed] = sum_delta(epsilon, self.steps, self.readings, smallest[summed], largest[summed])
+            left &= ~summed
 
     @cached_property
     def _parts(self) -> "_Parts":
-        """Variances of all readings together, by how their δ is bounded; they rise."""
+        """Variances by how their δ is bounded; they rise."""
         single, chances = drawn_variances(self.law)
         together = single * self.readings
         shift = float(self.steps * self.readings)
         hopeless = shift > _HOPELESS * np.sqrt(together)
         rough = ~hopeless & (self.readings > 1) & (single < _SMOOTH)
-        groups = self._groups(together, np.flatnonzero(rough))
-        loose = rough & (np.arange(len(together)) >= groups[-1])
         narrow = together < (_NARROW if len(together) > 1 else _NARROW_ALONE)
         narrow |= (shift > _STEEP * together) & (shift < _LARGE_SHIFT)
         # Large variances are rare and tell less than the others: a looser bound on them changes nothing.
         narrow &= (together < _NARROW_IF_RARE) | (chances > math.exp(-_RARE) / VARIANCE_STEPS)
         narrow &= ~hopeless & ~rough
         wide = ~hopeless & ~rough & ~narrow
-        tail = (together[-1:], np.full(1, math.exp(-_TAIL))) if len(together) > 1 else (together[:0], chances[:0])
-        hopeless_tail = tail[1].sum() if len(together) > 1 and hopeless[-1] else 0.0
-        if hopeless_tail:
-            tail = (together[:0], chances[:0])
+        far, farthest, far_chances = _rarest(self.law)
+        far_together = far * self.readings
+        far_hopeless = shift > _HOPELESS * np.sqrt(far_together)
+        far_rough = ~far_hopeless & ((far_together < _NARROW_IF_RARE) | (self.readings > 1) & (far < _SMOOTH))
+        far_wide = ~far_hopeless & ~far_rough
+        wide_groups = _grouped(together[wide], chances[wide], _GROUP)
+        rough_groups = _grouped(single[rough], chances[rough], _GROUP if self.readings <= _FEW else _GROUP_OF_SUMS)
         return _Parts(
-            hopeless=float(chances[hopeless].sum() + hopeless_tail),
+            hopeless=float(chances[hopeless].sum() + far_chances[far_hopeless].sum()),
             narrow=(together[narrow], chances[narrow]),
-            wide=_grouped(together[wide], chances[wide]),
-            loose=(np.append(together[loose], tail[0]), np.append(chances[loose], tail[1])),
-            rough=self._rough(single, chances, groups),
+            wide=_joined(wide_groups[::2], (far_together[far_wide], far_chances[far_wide])),
+            rough=_joined(rough_groups, (far[far_rough], farthest[far_rough], far_chances[far_rough])),
         )
-
-    def _groups(self, together: Floats, rows: NDArray[np.int64]) -> list[int]:
-        """Where groups of close variances begin among these rows, which follow each other, and where the last ends."""
-        if not len(rows):
-            return [0]
-        end = int(rows[-1]) + 1
-        for share in _GROUPS:
-            starts, work = [int(rows[0])], 0.0
-            while starts[-1] < end:
-                work += 1e4 * together[starts[-1]] + 1e5
-                if work > _MOST_WORK:
-                    break
-                largest = together[starts[-1]] * (1 + share / self.readings)
-                following = int(np.searchsorted(together, largest, side="right"))
-                starts.append(min(max(following, starts[-1] + 1), end))
-            if starts[-1] == end:
-                break
-        return starts
-
-    def _rough(self, single: Floats, chances: Floats, groups: list[int]) -> tuple[Floats, Floats, Floats]:
-        """Each group at its smallest variance v, where losses are largest.
-
-        Under a larger one, v/(1 - w), noise k is at most e^{wk²/2v} times as likely: that factor is included.
-        """
-        variances, weights, noises = [np.empty(0)], [np.empty(0)], [np.empty(0)]
-        for start, end in pairwise(groups):
-            smallest, largest = float(single[start]), float(single[end - 1])
-            noise, probabilities = _sum_of_readings(smallest, largest, self.readings)
-            telling = (noise < self.steps * self.readings / 2) & (probabilities > 0)
-            noises.append(noise[telling])
-            weights.append(probabilities[telling] * chances[start:end].sum())
-            variances.append(np.full(len(noises[-1]), smallest * self.readings))
-        return np.concatenate(variances), np.concatenate(weights), np.concatenate(noises)
 
     @property
     def _not_quite_normal(self) -> float:
@@ -256,42 +239,19 @@ class LatticeGaussianProfile:
 @dataclass(frozen=True)
 class _Parts:
     hopeless: float  # their chance
-    narrow: tuple[Floats, Floats]
-    wide: tuple[Floats, Floats]
-    loose: tuple[Floats, Floats]
-    rough: tuple[Floats, Floats, Floats]  # for each value of the noise: the variance, their chance, the value
+    narrow: tuple[Floats, ...]  # variances of all readings together, and their chances
+    wide: tuple[Floats, ...]
+    rough: tuple[Floats, ...]  # of one reading: groups from the smallest to the largest, and their chances
 
 
-def _grouped(variances: Floats, chances: Floats) -> tuple[Floats, Floats]:
-    """Neighbours together, as the smallest of them."""
-    if not len(variances):
-        return variances, chances
-    first = np.flatnonzero(np.diff(np.floor(np.log(variances) / _GROUP), prepend=-np.inf))
-    return variances[first], np.add.reduceat(chances, first)
+def _joined(*parts: tuple[Floats, ...]) -> tuple[Floats, ...]:
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
-def _sum_of_readings(smallest: float, largest: float, readings: int) -> tuple[Floats, Floats]:
-    """The noise of several readings together, and at least its probabilities (up to what is below `LEAST`).
-
-    By doubling and plain convolution: all terms are positive, so every probability keeps its digits. Discrete normals
-    are subgaussian, so what lies beyond √(2·745·variance) steps has a chance below the smallest double.
-    """
-
-    def reach(count: int) -> int:
-        return math.ceil(math.sqrt(2 * 745 * largest * count)) + 1
-
-    def add(one: Floats, other: Floats, count: int) -> Floats:
-        both = np.convolve(one, other)
-        excess = (len(both) - 1) // 2 - reach(count)
-        return both[excess : len(both) - excess] if excess > 0 else both
-
-    k = np.arange(-reach(1), reach(1) + 1.0)
-    power, size = np.exp(-np.square(k) / (2 * largest)) / total_weight(np.array([smallest])), 1
-    total, count = np.ones(1), 0
-    while count < readings:
-        if readings & size:
-            total, count = add(total, power, count + size), count + size
-        if count < readings:
-            power, size = add(power, power, 2 * size), 2 * size
-    middle = (len(total) - 1) // 2
-    return np.arange(-middle, middle + 1.0), total
+def _grouped(variances: Floats, chances: Floats, share: float) -> tuple[Floats, Floats, Floats]:
+    """Neighbours together: the smallest of each group, the largest, and their chance."""
+    if not len(variances) or not share:
+        return variances, variances, chances
+    first = np.flatnonzero(np.diff(np.floor(np.log(variances) / share), prepend=-np.inf))
+    last = np.append(first[1:], len(variances)) - 1
+    return variances[first], variances[last], np.add.reduceat(chances, first)

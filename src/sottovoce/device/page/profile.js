@@ -11,6 +11,7 @@ const HAIR = 1e-12; // more than the rounding errors of any one term
 const LARGEST_SHIFT = 1e4; // of deviations: no useful ε covers a larger one
 const CERTAIN = 9; // deviations: what lies beyond has a chance below 1e-18
 const NARROWEST = 4; // below this variance sums are short, and the bound for wide noise is loose
+const CLOSE = 1e-4; // of a δ: an error that does not matter
 const GROUP = 1e-3; // variances this close together, relatively, are treated as the smallest of them
 const NEAR_NORMAL = 1e-3; // how far, in logarithms, a sum of discrete normals may be from a discrete normal
 
@@ -38,14 +39,20 @@ export function profile({ fixed, quantum }, steps, moved, delta, work) {
       group.law ??= sumOfDiscreteNormals(group, moved, negligible, work) ?? false;
       return group.law ? lawDelta(group.law, epsilon, shift, variance) : concentrated;
     }
-    const reach = Math.sqrt(Math.max(place, 0) ** 2 + 30 + 2 * Math.log1p(variance));
-    const slip = (1 + (deviations + reach) ** 2) / (24 * variance);
+    return discreteDelta(epsilon, deviations, variance, group.width, keep) * Math.exp(group.distortion);
+  }
+
+  /** Of one discrete normal: by whichever bound is close, or else by the sum, while there is work left for it. */
+  function discreteDelta(epsilon, deviations, variance, width, keep) {
     const terms = 15 * Math.sqrt(variance);
-    if (variance >= NARROWEST && (slip <= 1e-3 * epsilon || work.terms - terms < keep)) {
-      return wideDelta(epsilon, deviations, variance, reach, slip) * Math.exp(group.distortion);
+    if (variance >= NARROWEST) {
+      const [smooth, error] = smoothDelta(epsilon, deviations, variance);
+      if (error <= CLOSE * smooth) return smooth;
+      const [wide, slip] = wideDelta(epsilon, deviations, variance);
+      if (slip <= 1e-3 * epsilon || work.terms - terms < keep) return Math.min(smooth, wide);
     }
     work.terms -= terms;
-    return summedDelta(epsilon, shift, variance, group.width) * Math.exp(group.distortion);
+    return summedDelta(epsilon, shift, variance, width);
   }
 
   return (epsilon) => {
@@ -120,10 +127,29 @@ function normaliser(variance) {
   return total * (1 - HAIR);
 }
 
-/** Rounding a normal to whole steps gives nearly the discrete one, and reveals no more than the normal itself. */
-function wideDelta(epsilon, deviations, variance, reach, slip) {
+/**
+ * The integral over all steps and the largest error of the midpoint rule, and that error by itself. Each part falls with
+ * the variance.
+ */
+function smoothDelta(epsilon, deviations, variance) {
+  const [deviation, c] = [Math.sqrt(variance), deviations];
+  const z = Math.max(1 / deviation - lowered(epsilon / c, c / 2), -40);
+  const [near, low] = [Math.min(z, 0), Math.min(z, -1)];
+  const [height, chance, peak] = [density(z), normalBeyond(-z), z > 0 ? 2 * density(0) : density(z)];
+  const slope = (c / 24) * (peak - (low * density(low)) / (2 * deviation));
+  const flat = Math.min(12 * chance - (z ** 3 + 9 * z) * height, c * (12 * z * chance + (z * z + 23) * height));
+  const steep = 4 * (near * near + 5) * peak + c * (6 * (2 * chance - z * height) + c * (4 * peak + c * chance));
+  const error = ((slope + (flat + c * steep) / (384 * variance)) / variance) * Math.exp(Math.min(c / deviation, 600));
+  return [normalDelta(epsilon, c) + error * (1 + 1e-9), error];
+}
+
+/** Rounding a normal gives nearly the discrete one, and reveals no more than the normal itself: δ, and its cost in ε. */
+function wideDelta(epsilon, deviations, variance) {
+  const place = lowered(epsilon / deviations, deviations / 2);
+  const reach = Math.sqrt(Math.max(place, 0) ** 2 + 30 + 2 * Math.log1p(variance));
+  const slip = (1 + (deviations + reach) ** 2) / (24 * variance);
   const outside = normalBeyond(reach - 0.5 / Math.sqrt(variance));
-  return Math.exp(1 / (24 * variance)) * (normalDelta(epsilon - slip, deviations) + outside);
+  return [Math.exp(1 / (24 * variance)) * (normalDelta(epsilon - slip, deviations) + outside), slip];
 }
 
 /** δ(ε) of normal noise, for inputs this many deviations apart. */
