@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.load import Load, post, send_all
+from sottovoce.operators.client import OperatorClient
 from sottovoce.protocol import Manifest
 from sottovoce.protocol.canonical import canonical_bytes
 from sottovoce.protocol.tokens import token_hash
-from sottovoce.server.operator_client import OperatorClient
 from sottovoce.server.storage.bulk import insert_rows
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.tables import participants

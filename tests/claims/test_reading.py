@@ -9,7 +9,7 @@ import pytest
 import sottovoce as sv
 import warm
 from sottovoce.claims.packing import files
-from sottovoce.claims.reading import Source, hurts_arrow
+from sottovoce.claims.reading import TableFile, hurts_arrow
 from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
 
 GOOD = "user,object,value\nann,hall,12.1\nbob,hall,11.8\nann,stairs,4\n"
@@ -245,7 +245,7 @@ def test_many_brackets_in_many_lines_are_no_deep_line(tmp_path):
     path = tmp_path / "claims.jsonl"
     line = '{{"user": "u{0}", "object": "[{{x", "value": 1, "more": [[1], {{"a": {{}}}}]}}\n'
     path.write_text("".join(line.format(n) for n in range(1000)))
-    assert not hurts_arrow(Source.of(path))
+    assert not hurts_arrow(TableFile.of(path))
     assert len(sv.Claims.read(path)) == 1000
 
 

@@ -82,7 +82,7 @@ def read_file(
     progress: Progress | None = None,
 ) -> Table:
     """Read a file, with the format told by its suffix. A stream is taken for CSV."""
-    source = Source.of(path)
+    source = TableFile.of(path)
     try:
         if source.format == "csv":
             columns = _read_csv(source, labels, value, skip_bad, progress)
@@ -129,7 +129,7 @@ def _values_array(values: Any) -> pa.Array:
 
 
 @dataclass
-class Source:
+class TableFile:
     """A file that may have to be read twice."""
 
     name: str
@@ -138,7 +138,7 @@ class Source:
     content: bytes | None = None
 
     @classmethod
-    def of(cls, path: str | Path | IO[bytes]) -> "Source":
+    def of(cls, path: str | Path | IO[bytes]) -> "TableFile":
         if not isinstance(path, str | Path):
             return cls(getattr(path, "name", "the stream"), "csv", content=path.read())
         path = Path(path)
@@ -204,7 +204,7 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
 
 
-def csv_form(source: Source, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
+def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
     """How a CSV file is to be parsed, and which of its columns are taken; its header must have those asked for."""
     with source.stream() as stream:
         start = stream.read(1 << 16)
@@ -227,7 +227,9 @@ def csv_form(source: Source, labels: Sequence[str], value: str) -> tuple[pa.csv.
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
 
-def _read_csv(source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress | None) -> Columns:
+def _read_csv(
+    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress | None
+) -> Columns:
     parse, taken = csv_form(source, labels, value)
     label_type = pa.dictionary(pa.int32(), pa.string())
     try:
@@ -249,7 +251,9 @@ def _read_csv(source: Source, labels: Sequence[str], value: str, skip_bad: bool,
     return _read_csv_as_text(source, labels, value, parse, taken)
 
 
-def _read_csv_as_text(source: Source, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]) -> Columns:
+def _read_csv_as_text(
+    source: TableFile, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]
+) -> Columns:
     """The slow way: one thread, everything as text, rows with the wrong number of fields noted."""
     ragged: dict[int, str] = {}
 
@@ -270,7 +274,7 @@ def _read_csv_as_text(source: Source, labels: Sequence[str], value: str, parse: 
     return replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged)
 
 
-def _read_jsonl(source: Source, labels: Sequence[str], value: str) -> Columns:
+def _read_jsonl(source: TableFile, labels: Sequence[str], value: str) -> Columns:
     if not hurts_arrow(source):
         try:
             with source.stream() as stream:
@@ -283,7 +287,7 @@ def _read_jsonl(source: Source, labels: Sequence[str], value: str) -> Columns:
     raise NoClaims(f"{source.name}: the file is empty; it needs at least one line")
 
 
-def hurts_arrow(source: Source) -> bool:
+def hurts_arrow(source: TableFile) -> bool:
     """Whether Arrow might not survive the file: a line is just null, where a block begins with it, or nested deeply."""
     end, open_brackets = b"\n", 0
     with source.stream() as stream:
@@ -308,7 +312,7 @@ def _brackets(line: bytes) -> int:
 
 
 def jsonl_by_lines(
-    source: Source, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
+    source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
 ) -> Iterator[Columns]:
     """The slow way, so many lines at once, after the first ``skip``: lines that are no records are noted."""
     wanted = [*labels, value, NOISE_COLUMN]
@@ -333,7 +337,7 @@ def jsonl_by_lines(
             yield Columns([list(column) for column in columns], texts, texts, ragged, noise=noise)
 
 
-def _read_typed(source: Source, wanted: Sequence[str]) -> pa.Table:
+def _read_typed(source: TableFile, wanted: Sequence[str]) -> pa.Table:
     """The columns asked for, and no other: a file may have any number of them."""
     if source.format == "parquet":
         present = pa.parquet.read_schema(source.path).names
@@ -383,22 +387,22 @@ def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) 
         raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
-    good = good_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
-    values, rows = good.values, good.rows
-    if good.keep is not None:
-        rows = (np.arange(1, len(good.keep) + 1) if rows is None else rows)[good.keep]
-        values = values[good.keep]
-        encoded = [compact(ids[good.keep], labels) for ids, labels in encoded]
+    checked = check_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
+    values, rows = checked.values, checked.rows
+    if checked.keep is not None:
+        rows = (np.arange(1, len(checked.keep) + 1) if rows is None else rows)[checked.keep]
+        values = values[checked.keep]
+        encoded = [compact(ids[checked.keep], labels) for ids, labels in encoded]
     if not len(values):
         raise NoClaims(
-            f"{source}: there is no {'good ' if good.skipped else ''}row; at least one {', '.join(names)} is needed"
+            f"{source}: there is no {'good ' if checked.skipped else ''}row; at least one {', '.join(names)} is needed"
         )
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
-    return Table(ids, labels, values, good.skipped, rows, columns.noise)
+    return Table(ids, labels, values, checked.skipped, rows, columns.noise)
 
 
 @dataclass
-class Good:
+class CheckedRows:
     """Which rows are claims."""
 
     values: NDArray[np.float64]  # of all rows
@@ -407,10 +411,10 @@ class Good:
     skipped: int
 
 
-def good_rows(
+def check_rows(
     columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
     before: int = 0,
-) -> Good:  # fmt: skip
+) -> CheckedRows:  # fmt: skip
     """Tell the first row that is not a claim, or say which rows are; ``before`` rows of the source came earlier."""
     values = _numbers(columns.values)
     bad = ~(np.abs(values) <= LARGEST_VALUE)
@@ -420,7 +424,7 @@ def good_rows(
     rows = _row_numbers(len(values), columns.ragged, before) if columns.ragged or before else None
     if n_bad and not skip_bad:
         raise BadRow(_first_bad(columns, missing, bad, rows, names, source, n_bad))
-    return Good(values, ~bad if bad.any() else None, rows, n_bad)
+    return CheckedRows(values, ~bad if bad.any() else None, rows, n_bad)
 
 
 def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:

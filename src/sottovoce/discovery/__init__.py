@@ -3,11 +3,11 @@
 from sottovoce.discovery.averages import Mean, Median
 from sottovoce.discovery.base import TruthDiscovery, UserLosses
 from sottovoce.discovery.catd import CATD
-from sottovoce.discovery.comparison import Comparison
 from sottovoce.discovery.crh import CRH
 from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.lfcn import LFCN
 from sottovoce.discovery.noise_aware import NoiseAware
+from sottovoce.discovery.result import Result
 from sottovoce.discovery.state import Checkpoint, State
 
 METHODS: dict[str, type[TruthDiscovery]] = {
@@ -21,10 +21,10 @@ __all__ = [
     "LFCN",
     "METHODS",
     "Checkpoint",
-    "Comparison",
     "Mean",
     "Median",
     "NoiseAware",
+    "Result",
     "State",
     "TruthDiscovery",
     "UserLosses",

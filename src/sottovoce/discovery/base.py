@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
-from sottovoce.claims.labels import label_column
+from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.engines import Engine, MemoryEngine, Step
 from sottovoce.errors import BadParameter, ConvergenceWarning
@@ -224,18 +224,8 @@ class TruthDiscovery(ABC):
         return self.truths_ - half, self.truths_ + half
 
     def to_arrow(self, level: float = 0.95) -> pa.Table:
-        """One row an object: object, truth, low, high, claims, effective_users."""
-        low, high = self.intervals(level)
-        return pa.table(
-            {
-                "object": label_column(self.objects_),
-                "truth": self.truths_,
-                "low": low,
-                "high": high,
-                "claims": self.claims_,
-                "effective_users": self.effective_users_,
-            }
-        )
+        """One row per object: object, truth, low, high, claims, effective_users."""
+        return Estimates(self, level).table(Place.FRAME)
 
     def to_frame(self, level: float = 0.95) -> nw.DataFrame[pa.Table]:
         """The table of `to_arrow` as a narwhals frame, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()``."""

@@ -257,7 +257,7 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
 
 
 def watched(settings: Settings) -> type[WatchedProtocol]:
-    """The protocol with the server's patience."""
+    """The protocol with the limits of the settings."""
     return type(
         "WatchedProtocol",
         (WatchedProtocol,),

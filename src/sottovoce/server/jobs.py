@@ -135,10 +135,10 @@ class Jobs:
         due = self._load(campaign_key)
         trouble = None
         try:
-            found = due.computation.find()
-            if found is not None and not found.fit.converged_:
+            result = due.computation.find()
+            if result is not None and not result.fit.converged_:
                 trouble = "not converged"
-            content = due.computation.results(None if trouble else found, version=0, as_of=self._clock())
+            content = due.computation.results(None if trouble else result, version=0, as_of=self._clock())
         except Exception as failure:
             log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
             trouble = f"failed: {type(failure).__name__}"[:100]

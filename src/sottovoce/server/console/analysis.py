@@ -17,12 +17,12 @@ import pyarrow as pa
 from sottovoce.claims import Claims
 from sottovoce.claims.bounded import Budget, TooMuch, read_parquet
 from sottovoce.claims.reading import NOISE_COLUMN, require
-from sottovoce.discovery import METHODS, Comparison, NoiseAware, TruthDiscovery
-from sottovoce.engines import MemoryEngine
+from sottovoce.discovery import METHODS, NoiseAware, Result, TruthDiscovery
+from sottovoce.discovery.schema import Place
 from sottovoce.errors import BadParameter, BadRow, ConvergenceWarning, NoClaims, SottovoceError
 from sottovoce.server.console.uploads import Upload
 from sottovoce.server.exports import encode_table
-from sottovoce.server.results import LEVEL, Findings
+from sottovoce.server.results import LEVEL, doubts_about, figures_of, weights_of
 
 Duplicates = Literal["error", "mean", "last"]
 CHOICES = tuple(name for name in METHODS if name not in ("mean", "median"))  # the plain ones are always there
@@ -57,7 +57,7 @@ class Question:
             raise BadParameter(f"duplicates={self.duplicates[:60]!r}: it must be 'error', 'mean' or 'last'; choose one")
 
     def commands(self) -> list[list[str]]:
-        """The same by command, one a method, in words that a shell takes as they are."""
+        """The same by command, one per method, in words that a shell takes as they are."""
         options: list[str] = []
         for name in ("user", "object", "value"):
             if getattr(self, name) != name:
@@ -77,7 +77,7 @@ class Question:
         return found
 
     def answer(self) -> "Answer":
-        """Read, fit and compare. Whatever is wrong with the file or the form is raised as the library tells it."""
+        """Read, fit and compare. Whatever is wrong with the file or the form is raised as the library words it."""
         end = time.monotonic() + MOST_SECONDS
 
         def in_time(done: int, move: float) -> None:
@@ -95,8 +95,8 @@ class Question:
             for name in self.methods:
                 in_time(0, 0.0)
                 options: dict[str, Any] = {"noise": law} if name == NoiseAware.name else {}
-                compared.append(Comparison.of(METHODS[name](**options), claims, progress=in_time))
-        scores = [self._scores(comparison) for comparison in compared] if self.truth is not None else None
+                compared.append(Result.of(METHODS[name](**options), claims, LEVEL, progress=in_time))
+        scores = [self._scores(result) for result in compared] if self.truth is not None else None
         return Answer.of(self, claims, law, compared, scores)
 
     def _read(self) -> Claims:
@@ -145,11 +145,11 @@ class Question:
         require(wanted, [*present], self.claims.name)
         return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items() if name in present})
 
-    def _scores(self, comparison: Comparison) -> dict[str, Any]:
+    def _scores(self, result: Result) -> dict[str, Any]:
         assert self.truth is not None
         self.truth.seek(0)
         # A stream is read as well as a path.
-        return comparison.scores(self.truth, object=self.object, value=self.value)  # type: ignore[arg-type]
+        return result.scores(self.truth, object=self.object, value=self.value)  # type: ignore[arg-type]
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
@@ -211,36 +211,33 @@ class Answer:
         question: Question,
         claims: Claims,
         law: str | None,
-        compared: list[Comparison],
+        compared: list[Result],
         scores: list[dict[str, Any]] | None,
     ) -> "Answer":
-        first, spreads = compared[0], MemoryEngine(claims).spreads()
-        table = _table(compared)
-        found = [Findings(one.fit, one.means, one.medians, spreads) for one in compared]
-        tables = [list(one.rows().items()) for one in found]
+        first, tables = compared[0], [figures_of(one) for one in compared]
+        labels = map(str, first.fit.objects_[:_ROWS_SHOWN].tolist())
         rows = [
-            {
-                "task": str(label), "title": "", "unit": "", **figures,
-                "others": [others[place][1] for others in tables[1:]],
-            }
-            for place, (label, figures) in enumerate(tables[0][:_ROWS_SHOWN])
-        ]  # fmt: skip
-        told: list[dict[str, Any] | None] = [None] * len(compared) if scores is None else list(scores)
+            {"task": label, "title": "", "unit": "", **figures, "others": [table[place] for table in tables[1:]]}
+            for place, (label, figures) in enumerate(zip(labels, tables[0], strict=False))
+        ]
+        known: list[dict[str, Any] | None] = [None] * len(compared) if scores is None else list(scores)
         lines = [
-            _line(one.fit.name, one.fit, one.fit.truths_, first, told[place], found[place].effective_users)
-            for place, one in enumerate(compared)
+            _line(one.fit.name, one.fit, one.fit.truths_, first, score, one.effective_users)
+            for one, score in zip(compared, known, strict=True)
         ]
         for name, truths in (("mean", first.means), ("median", first.medians)):
-            lines.append(_line(name, None, truths, first, told[0] and told[0][name], None))
+            lines.append(_line(name, None, truths, first, known[0] and known[0][name], None))
+        table = _table(compared)
         return cls(
-            question, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason(LEVEL), lines,
-            rows, found[0].weights, found[0].warnings(claims.n_objects, 1), told[0]["objects"] if told[0] else None,
+            question, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason, lines,
+            rows, weights_of(first), doubts_about(first, claims.n_objects, 1),
+            known[0]["objects"] if known[0] else None,
             encode_table(table, "csv").decode() if len(table) <= _ROWS_SAVED else None,
         )  # fmt: skip
 
 
 def _line(
-    name: str, fit: TruthDiscovery | None, truths: Any, first: Comparison, scores: Any, effective_users: float | None
+    name: str, fit: TruthDiscovery | None, truths: Any, first: Result, scores: Any, effective_users: float | None
 ) -> Line:
     apart = np.abs(truths - first.fit.truths_)
     furthest = int(apart.argmax())
@@ -250,10 +247,10 @@ def _line(
     )  # fmt: skip
 
 
-def _table(compared: list[Comparison]) -> pa.Table:
+def _table(compared: list[Result]) -> pa.Table:
     """What the command writes with ``--out``, and the truths of the other methods beside it."""
     first = compared[0]
-    table = first.fit.to_arrow(LEVEL).append_column("mean", [first.means]).append_column("median", [first.medians])
+    table = first.table(Place.COMMAND)
     for other in compared[1:]:
         table = table.append_column(other.fit.name, [other.fit.truths_])
     return table

@@ -8,10 +8,10 @@ from sqlalchemy import Connection, Row
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery import METHODS
-from sottovoce.protocol.manifest import Manifest, Task, told_as
+from sottovoce.protocol.manifest import Manifest, Task, reported_as
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
-from sottovoce.server.console.listing import Turn, results_page
+from sottovoce.server.console.listing import Page, results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
@@ -108,14 +108,14 @@ async def findings(
 async def history(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The versions of the results that are kept."""
 
-    def load(connection: Connection) -> tuple[Row[Any], Turn, list[Row[Any]]]:
+    def load(connection: Connection) -> tuple[Row[Any], Page, list[Row[Any]]]:
         row = stored.campaign_of(connection, session.key, campaign)
-        turn = Turn.of(request, count_versions(connection, row.key))
-        return row, turn, newest_versions(connection, row.key, turn.first, turn.length)
+        page = Page.of(request, count_versions(connection, row.key))
+        return row, page, newest_versions(connection, row.key, page.first, page.length)
 
-    row, turn, versions = await server.read(load)
+    row, page, versions = await server.read(load)
     manifest = parsed(row.manifest)
-    return render(request, "history.html", row=row, manifest=manifest, turn=turn, versions=versions)
+    return render(request, "history.html", row=row, manifest=manifest, page=page, versions=versions)
 
 
 @router.get("/history/{version}")
@@ -193,7 +193,7 @@ async def new_version(campaign: CampaignId, session: Session, _: Form, server: S
 @router.post("/method")
 async def method(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
     """Results by another method."""
-    with told_as("bad_request"):
+    with reported_as("bad_request"):
         wanted = CampaignChange.model_validate({"method": form.get("method") or None})
     await server.write(lambda connection: actions.change(connection, session.key, campaign, wanted))
     return RedirectResponse(f"/campaigns/{campaign}", 303)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.protocol.problems import Problem
-from sottovoce.server.console.listing import Turn
+from sottovoce.server.console.listing import Page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
@@ -34,12 +34,12 @@ async def listed(campaign: CampaignId, request: Request, session: Session, serve
     def show(connection: Connection) -> Response:
         row = campaign_of(connection, session.key, campaign)
         counts = counts_of(connection, row.key)
-        turn = Turn.of(request, counts["invitations"])
-        found = newest_invitations(connection, row.key, turn.first, turn.length)
+        page = Page.of(request, counts["invitations"])
+        found = newest_invitations(connection, row.key, page.first, page.length)
         links = [{"number": link.key, "state": state_of(link), "created_at": link.created_at} for link in found]
         return render(
             request, "invitations.html",
-            row=row, manifest=parsed(row.manifest), counts=counts, turn=turn, links=links, most=MOST_AT_ONCE,
+            row=row, manifest=parsed(row.manifest), counts=counts, page=page, links=links, most=MOST_AT_ONCE,
             least=server.settings.least_claims,
         )  # fmt: skip
 
