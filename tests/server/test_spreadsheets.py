@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.claims.header import NOISE_COLUMN
 from sottovoce.claims.packing import files
-from sottovoce.claims.reading import NOISE_COLUMN
 from sottovoce.protocol.task_table import read_tasks, write_tasks
 from sottovoce.server.exports import encode_table
 from sottovoce.text_tables import as_written, harmless

@@ -12,10 +12,10 @@ import pyarrow.json
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from sottovoce.claims.header import NOISE_COLUMN, require
 from sottovoce.claims.labels import missing, plain_integers
 from sottovoce.claims.reading import (
     BLOCK_BYTES,
-    NOISE_COLUMN,
     Columns,
     TableFile,
     all_finite,
@@ -25,7 +25,6 @@ from sottovoce.claims.reading import (
     hurts_arrow,
     jsonl_by_lines,
     pick,
-    require,
 )
 from sottovoce.errors import UnreadableFile
 

@@ -2,13 +2,12 @@
 
 import json
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from fastapi import Request
 from fastapi.responses import Response
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from sottovoce.discovery.schema import Place
 from sottovoce.protocol.manifest import Manifest
@@ -19,10 +18,11 @@ from sottovoce.server.exports import MEDIA_TYPES, Format, claims_table, encode_t
 from sottovoce.server.results import row_columns
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.claims import labels_of, load_readings
+from sottovoce.server.storage.rows import ResultsRow
 from sottovoce.server.storage.steps import Cohorts, cohorts_with_withdrawals, load_included
 
 
-def results_file_of(request: Request, results: Row[Any], campaign: str, format: Format) -> Response:
+def results_file_of(request: Request, results: ResultsRow, campaign: str, format: Format) -> Response:
     """One version of the results: a row per task."""
     schema = pa.schema([(column.name, column.type) for column in row_columns(Place.FILE)])
     table = pa.Table.from_pylist(json.loads(results.content)["results"], schema)

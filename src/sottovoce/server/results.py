@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sqlalchemy import Row
 
 from sottovoce.claims import Claims
 from sottovoce.discovery import METHODS, NoiseAware, Result
@@ -21,6 +20,7 @@ from sottovoce.server.clock import moment
 from sottovoce.server.doubts import doubts
 from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings
+from sottovoce.server.storage.rows import CampaignRow
 
 LEVEL = 0.95  # of the intervals
 _NEGLIGIBLE = 1e-3  # a move of a truth by this share of its interval
@@ -56,13 +56,13 @@ def guarantee_of(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def is_final(campaign: Row[Any]) -> bool:
+def is_final(campaign: CampaignRow) -> bool:
     """Whether a campaign is closed and its last results are there. A withdrawal later on does not show at once."""
     considered = campaign.computed_at is not None and campaign.computed_at > (campaign.closed_at or 0)
     return campaign.state == "closed" and (campaign.erasing_at is not None or (considered and _settled(campaign)))
 
 
-def _settled(campaign: Row[Any]) -> bool:
+def _settled(campaign: CampaignRow) -> bool:
     return bool(campaign.published >= campaign.step or campaign.trouble)
 
 

@@ -3,23 +3,20 @@
 Everything happens in memory; when the answer is given, nothing of the question is left.
 """
 
-import json
 import shlex
 import time
 import warnings
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from sottovoce.claims import Claims
-from sottovoce.claims.bounded import Budget, TooMuch, read_parquet
-from sottovoce.claims.reading import NOISE_COLUMN, require
+from sottovoce.claims.budget import Budget, TooMuch
 from sottovoce.discovery import METHODS, NoiseAware, Result, TruthDiscovery
 from sottovoce.discovery.schema import Place
-from sottovoce.errors import BadParameter, BadRow, ConvergenceWarning, NoClaims, SottovoceError
+from sottovoce.errors import BadParameter, ConvergenceWarning
 from sottovoce.server.console.uploads import Upload
 from sottovoce.server.exports import encode_table
 from sottovoce.server.results import LEVEL, doubts_about, figures_of, weights_of
@@ -100,73 +97,21 @@ class Question:
         return Answer.of(self, claims, law, compared, scores)
 
     def _read(self) -> Claims:
-        columns: dict[str, Any] = {name: getattr(self, name) for name in ("user", "object", "value")}
-        columns |= {"duplicates": self.duplicates, "skip_bad": self.skip_bad}
-        kind = PurePath(self.claims.name).suffix.lower()
-        budget = Budget(MOST_CLAIMS, _MOST_UNPACKED)
-        if kind in (".parquet", ".pq", ".jsonl", ".ndjson"):
-            wanted = [self.user, self.object, self.value]
-            if kind in (".parquet", ".pq"):
-                table = read_parquet(self.claims.getvalue(), self.claims.name, wanted, [NOISE_COLUMN], budget)
-            else:
-                table = self._lines(wanted, budget)
-            try:
-                claims = Claims.from_frame(table, **columns)
-            except SottovoceError as error:
-                raise type(error)(str(error).replace("the frame", self.claims.name)) from None
-        else:
-            claims = Claims.read(self.claims, **columns)
-        budget.check_rows(self.claims.name, len(claims))
-        return claims
-
-    def _lines(self, wanted: list[str], budget: Budget) -> pa.Table:
-        """JSON Lines, read by Python: Arrow's reader is faster, but some broken files end its whole process."""
-        columns: dict[str, list[str | None]] = {name: [] for name in (*wanted, NOISE_COLUMN)}
-        present: dict[str, None] = {}  # names in the first row, and of ours in any
-        self.claims.seek(0)
-        rows = 0
-        for number, line in enumerate(self.claims, start=1):
-            if not line.strip():
-                continue
-            record = _record(line)
-            if record is None and not self.skip_bad:
-                raise BadRow(
-                    f"{self.claims}, row {number}: {line[:60].decode(errors='replace')!r}: a line must be a JSON "
-                    "object; correct it, or leave such rows out (--skip-bad)"
-                )
-            found = record or {}  # what is none is dropped and counted with the rows that lack something
-            present |= dict.fromkeys(found if not rows else columns.keys() & found)
-            for name, column in columns.items():
-                column.append(_text(found.get(name)))
-            rows += 1
-            budget.check_rows(self.claims.name, rows)
-        if not rows:
-            raise NoClaims(f"{self.claims}: the file is empty; it needs at least one line")
-        require(wanted, [*present], self.claims.name)
-        return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items() if name in present})
+        return Claims.read(
+            self.claims,
+            user=self.user,
+            object=self.object,
+            value=self.value,
+            duplicates=self.duplicates,
+            skip_bad=self.skip_bad,
+            budget=Budget(MOST_CLAIMS, _MOST_UNPACKED),
+        )
 
     def _scores(self, result: Result) -> dict[str, Any]:
         assert self.truth is not None
         self.truth.seek(0)
         # A stream is read as well as a path.
         return result.scores(self.truth, object=self.object, value=self.value)  # type: ignore[arg-type]
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    """The object that a line holds, with numbers as they are written."""
-    try:
-        found = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _text(entry: Any) -> str | None:
-    """A cell as it would stand in a CSV file; half a character, which only JSON can name, as a question mark."""
-    if entry is None:
-        return None
-    text = entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
-    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import RedirectResponse, Response
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery import METHODS
@@ -28,6 +28,7 @@ from sottovoce.server.storage.results import (
     newest_versions,
     results_version,
 )
+from sottovoce.server.storage.rows import CampaignRow, ResultsRow, VersionRow
 
 router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, include_in_schema=False)
 Step = Annotated[Literal["open", "close", "delete"], Path()]
@@ -57,7 +58,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
     return await server.read(show)
 
 
-def _progress(connection: Connection, row: Row[Any], server: State) -> dict[str, Any]:
+def _progress(connection: Connection, row: CampaignRow, server: State) -> dict[str, Any]:
     return {
         "counts": stored.counts_of(connection, row.key),
         "least": server.settings.least_claims,
@@ -65,7 +66,7 @@ def _progress(connection: Connection, row: Row[Any], server: State) -> dict[str,
     }
 
 
-def _draft(request: Request, row: Row[Any]) -> Response:
+def _draft(request: Request, row: CampaignRow) -> Response:
     manifest = parsed(row.manifest)
     # It was checked when it was stored: to read ten thousand tasks again would take longer than the page. A promise
     # depends on the tasks' grids and their number alone.
@@ -108,7 +109,7 @@ async def findings(
 async def history(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The versions of the results that are kept."""
 
-    def load(connection: Connection) -> tuple[Row[Any], Page, list[Row[Any]]]:
+    def load(connection: Connection) -> tuple[CampaignRow, Page, list[VersionRow]]:
         row = stored.campaign_of(connection, session.key, campaign)
         page = Page.of(request, count_versions(connection, row.key))
         return row, page, newest_versions(connection, row.key, page.first, page.length)
@@ -141,7 +142,7 @@ async def results_file(
     session: Session,
     server: Server,
 ) -> Response:
-    def load(connection: Connection) -> Row[Any]:
+    def load(connection: Connection) -> ResultsRow:
         return newest_results(connection, stored.campaign_of(connection, session.key, campaign).key)
 
     return await run_in_threadpool(results_file_of, request, await server.read(load), campaign, format)

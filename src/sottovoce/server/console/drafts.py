@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.errors import SottovoceError
@@ -22,11 +22,12 @@ from sottovoce.server.console.stored import parsed
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, State
 from sottovoce.server.storage.campaigns import campaign_of, quotas_of
+from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
 MOST_TYPED = 20  # tasks in fields of their own; more come as a table
 _EMPTY_ROWS = 3
-Action = Callable[[Connection], Row[Any]]
+Action = Callable[[Connection], CampaignRow]
 _FIELDS = ("id", "title", "unit", "low", "high", "grid", "quota")
 _ABOUT = ("title", "asked_by", "purpose", "deadline")
 
@@ -51,7 +52,7 @@ async def create(request: Request, session: Session, form: Form, server: Server)
 
 @router.get("/{campaign}/tasks")
 async def question(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    def load(connection: Connection) -> tuple[Row[Any], dict[str, int]]:
+    def load(connection: Connection) -> tuple[CampaignRow, dict[str, int]]:
         row = _draft(connection, session, campaign)
         return row, quotas_of(connection, row.key)
 
@@ -134,7 +135,7 @@ def _plan(wanted: PlanRequest) -> tuple[list[dict[str, Any]], str | None]:
     return offers, wanted.sentence() if wanted.law in {offer["name"] for offer in offers} else None
 
 
-def _draft(connection: Connection, session: SignedIn, campaign: str) -> Row[Any]:
+def _draft(connection: Connection, session: SignedIn, campaign: str) -> CampaignRow:
     row = campaign_of(connection, session.key, campaign)
     if row.state != "draft":
         raise Problem("frozen", f"campaign {campaign!r}: it is {row.state}")
@@ -144,7 +145,7 @@ def _draft(connection: Connection, session: SignedIn, campaign: str) -> Row[Any]
 async def _keep(
     request: Request,
     server: State,
-    row: Row[Any] | None,
+    row: CampaignRow | None,
     form: Mapping[str, str],
     prepare: Callable[[list[dict[str, Any]]], Action],
 ) -> Response:
@@ -167,7 +168,7 @@ async def _keep(
 
 def _question(
     request: Request,
-    row: Row[Any] | None,
+    row: CampaignRow | None,
     about: Mapping[str, str],
     tasks: list[dict[str, Any]],
     table: str,

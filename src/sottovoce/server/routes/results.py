@@ -6,7 +6,6 @@ import pyarrow as pa
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
-from sqlalchemy import Row
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery.schema import Column, Place
@@ -21,6 +20,7 @@ from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.results import list_versions, newest_results, results_version
+from sottovoce.server.storage.rows import ResultsRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["results"])
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -115,7 +115,7 @@ _DESCRIBED: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _newest(campaign: str, server: Server) -> Row[Any]:
+async def _newest(campaign: str, server: Server) -> ResultsRow:
     return await server.read(
         lambda connection: newest_results(connection, published_campaign(connection, campaign).key)
     )
