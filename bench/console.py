@@ -19,8 +19,8 @@ from rich.table import Table
 from sqlalchemy import Connection, update
 
 from sottovoce.protocol import Manifest
+from sottovoce.server.fast.bulk import insert_rows
 from sottovoce.server.results import Computation, encode, guarantee_of
-from sottovoce.server.storage.bulk import insert_rows
 from sottovoce.server.storage.campaigns import campaign_of, create_campaign, open_campaign
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.migrations import migrate

@@ -13,7 +13,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, Manifest, Pack, PackWriter, new_pack_id
+from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, Pack, PackManifest, PackWriter, new_pack_id
 from sottovoce.discovery import CRH
 from sottovoce.engines import DiskEngine, Engine, MemoryEngine
 from sottovoce.lab.bench import fastest
@@ -41,7 +41,7 @@ def make_pack(folder: Path, claims: int, users: int) -> Pack:
     writer.flush()
     per_object = np.full(objects, CLAIMS_PER_OBJECT)
     labels = pa.array(np.arange(users)), pa.array(np.arange(objects))
-    Manifest(
+    PackManifest(
         writer.pack, 1, claims, users, objects, None, 0,
         writer.table("users", {"label": labels[0], "claims": per_user}),
         writer.table("objects", {"label": labels[1], "claims": per_object, "round": np.ones(objects, np.int64)}),

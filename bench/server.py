@@ -20,11 +20,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.load import Load, post, send_all
+from sottovoce.operators.client import OperatorClient
 from sottovoce.protocol import Manifest
 from sottovoce.protocol.canonical import canonical_bytes
 from sottovoce.protocol.tokens import token_hash
-from sottovoce.server.operator_client import OperatorClient
-from sottovoce.server.storage.bulk import insert_rows
+from sottovoce.server.fast.bulk import insert_rows
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.tables import participants
 
@@ -105,12 +105,14 @@ def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str
 
 
 @contextmanager
-def campaign_server(url: str, people: int, processes: int = 1) -> Iterator[CampaignServer]:
+def campaign_server(
+    url: str, people: int, processes: int = 1, program: tuple[str, ...] = ("-m", "sottovoce")
+) -> Iterator[CampaignServer]:
     """The server with its usual settings, but for the limits that would stop one address."""
     unlimited = dict.fromkeys(("ADDRESS_RATE", "TOKEN_RATE", "ADDRESS_CONNECTIONS"), "0")
     settings = {**unlimited, "LOG_LEVEL": "error", "OPERATOR_TOKEN": OPERATOR}
     environment = {f"SOTTOVOCE_{name}": text for name, text in settings.items()}
-    command = ("-m", "sottovoce", "serve", "--database", url, "--port", "0", "--json")
+    command = (*program, "serve", "--database", url, "--port", "0", "--json")
     with ExitStack() as running:
         started = [running.enter_context(_process(*command, **environment)) for _ in range(processes)]
         addresses = [loads(process.stdout.readline())["url"] for process in started if process.stdout is not None]
@@ -153,7 +155,7 @@ def empty_endpoint() -> Iterator[int]:
 
 
 def raw_rate(made: Path, path: Path, count: int, batch: int) -> float:
-    """Reports a second by nothing but inserts: the same tables and pragmas, so many reports in each commit."""
+    """Reports per second by nothing but inserts: the same tables and pragmas, this many reports in each commit."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("ATTACH ? AS made", (str(made),))
         for (statement,) in connection.execute(

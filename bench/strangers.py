@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.server import OPERATOR, campaign_server, token
-from sottovoce.server.operator_client import OperatorClient
+from sottovoce.operators.client import OperatorClient
 
 _LIMIT = 100  # milliseconds
 _TASKS = 10_000

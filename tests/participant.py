@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from sottovoce.device import Client, ParticipantFile, Patience, flush, join, release, withdraw
+from sottovoce.device import Client, ParticipantFile, RetryPolicy, flush, join, release, withdraw
 
 
 class Participant:
@@ -12,7 +12,7 @@ class Participant:
         self.file = ParticipantFile(path, **({"clock": clock} if clock else {}))
         self.time = SimpleNamespace(now=0.0)
         self.pauses = []
-        self.patience = Patience(seconds, sleep=self._sleep, clock=lambda: self.time.now, chance=lambda: 1.0)
+        self.retries = RetryPolicy(seconds, sleep=self._sleep, clock=lambda: self.time.now, random=lambda: 1.0)
 
     def _sleep(self, seconds):
         self.pauses.append(seconds)
@@ -26,11 +26,11 @@ class Participant:
         return release(self.file, campaign, readings, **options)
 
     def flush(self, **options):
-        return flush(self.file, Client, self.patience, **options)
+        return flush(self.file, Client, self.retries, **options)
 
     def submit(self, readings, **options):
         self.release(readings, **options)
         return [sent.state for sent in self.flush()]
 
     def withdraw(self, campaign="hallways"):
-        return withdraw(self.file, campaign, Client, self.patience)
+        return withdraw(self.file, campaign, Client, self.retries)

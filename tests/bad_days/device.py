@@ -8,11 +8,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from sottovoce.device import Client, ParticipantFile, Patience, flush, join, release
+from sottovoce.device import Client, ParticipantFile, RetryPolicy, flush, join, release
 from sottovoce.protocol import InvitationLink, Problem
 
 READINGS = {"hall-0": "12.3", "hall-1": "45.6", "hall-2": "78.9"}
-PATIENT = Patience(seconds=120, first=0.05, longest=0.5)
+PATIENT = RetryPolicy(seconds=120, first=0.05, longest=0.5)
 
 
 def take_part(link, path):

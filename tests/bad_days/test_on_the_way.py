@@ -94,7 +94,7 @@ def test_answers_lost_after_the_commit_are_made_up_for(running_server, proxy, tm
     link = by_way_of(between, server.invite(campaign)[0])
     participant = Participant(tmp_path / "p.db")
     with closing(participant.file):
-        participant.patience.insist(lambda: participant.join(link), participant.patience.end())
+        participant.retries.run(lambda: participant.join(link), participant.retries.deadline())
         assert participant.submit({"hall-0": "12", "hall-1": "34"}, campaign=campaign) == ["delivered"]
         (release,) = participant.file.releases()
     reports = [(body, status) for request, body, status in between.seen if request.endswith("/reports")]

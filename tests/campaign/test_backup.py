@@ -9,7 +9,7 @@ import pytest
 
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.lab.crowd import send_all
-from sottovoce.server.operator_client import OperatorClient
+from sottovoce.operators.client import OperatorClient
 from sottovoce.server.storage.backup import back_up, restore
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.migrations import migrate

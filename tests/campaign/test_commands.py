@@ -153,7 +153,7 @@ def test_operators_see_their_own_campaigns_only(campaigns, operator, opened):
     ("text", "told"),
     [
         ("title,unit\nHall,m\n", "there is no column 'id'"),
-        ("id,low,high,grid,colour\na,0,1,0.1,red\n", "column 'colour' means nothing"),
+        ("id,low,high,grid,colour\na,0,1,0.1,red\n", "column 'colour' is not known"),
         ("id,low,high,grid\na,0,1,0.1,red\n", "line 2 has more cells than columns"),
         ("id,low,high,grid,quota\na,0,1,0.1,few\n", "line 2: quota 'few'"),
         ("id,low,high,grid\na,0,wide,0.1\n", "wide"),
@@ -183,7 +183,7 @@ def test_token_is_needed_and_never_shown(campaigns, operator):
 
 def test_token_does_not_travel_unencrypted(operator):
     told = operator("http://sense.example").refused("list")
-    assert "whoever is on the way could read the token; use https, or take the risk with --insecure-http" in told
+    assert "others on the network could read the token; use https, or take the risk with --insecure-http" in told
 
 
 def test_what_is_not_a_campaign_server_is_told(operator):

@@ -241,11 +241,11 @@ def test_a_pack_is_not_overwritten_and_a_mistaken_folder_is_told(crowd, tmp_path
 
 
 def test_only_one_appends_at_a_time(crowd, tmp_path):
-    from sottovoce.claims.writing import alone
+    from sottovoce.claims.writing import exclusive_lock
 
     pack_claims(crowd, tmp_path / "pack")
     path = write(shuffled(crowd), tmp_path / "claims.csv")
-    with alone(tmp_path / "pack" / "manifest.json"), pytest.raises(UnreadableFile, match="somebody else"):
+    with exclusive_lock(tmp_path / "pack" / "manifest.json"), pytest.raises(UnreadableFile, match="somebody else"):
         pack(files([path]), tmp_path / "pack", append=True)
 
 

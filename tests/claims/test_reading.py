@@ -8,8 +8,9 @@ import pytest
 
 import sottovoce as sv
 import warm
+from sottovoce.claims.budget import Budget, TooMuch
 from sottovoce.claims.packing import files
-from sottovoce.claims.reading import Source, hurts_arrow
+from sottovoce.claims.reading import TableFile, hurts_arrow
 from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
 
 GOOD = "user,object,value\nann,hall,12.1\nbob,hall,11.8\nann,stairs,4\n"
@@ -146,6 +147,33 @@ def test_bad_json_lines(file, lines, words):
         sv.Claims.read(file(lines, "claims.jsonl"))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "error", "words"),
+    [
+        ("a.jsonl", '{"user":"a","object":"x","value":1}\n' * 4, TooMuch, "4 claims: at most 3"),
+        ("a.csv", "user,object,value\n" + "a,x,1\n" * 4, TooMuch, "4 claims: at most 3"),
+        ("a.jsonl", '{"a": 1}', MissingColumn, "no column 'user' among 'a'"),
+        ("a.jsonl", "\n \n", NoClaims, "the file is empty"),
+        ("a.jsonl", '{"user":1,"object":1,"value":1}\nnull', BadRow, "row 2: 'null': a line must be a JSON object"),
+        ("a.arrow", "x", UnreadableFile, "it is not taken here"),
+    ],
+)
+def test_a_file_of_somebody_else_is_read_within_a_budget(name, content, error, words):
+    stream = io.BytesIO(content.encode())
+    stream.name = name
+    with pytest.raises(error, match=words):
+        sv.Claims.read(stream, budget=Budget(rows=3, unpacked=1000))
+
+
+def test_json_may_hold_what_no_array_does(file):
+    """Half a character, a number of any length, a law that is no text."""
+    odd = ('"\\ud800"', "7" * 5000, '"z"')
+    lines = [f'{{"user": {user}, "object": 1, "value": 1, "noise_law": 5}}\nnull\n' for user in odd]
+    claims = sv.Claims.read(file("".join(lines), "claims.jsonl"), skip_bad=True)
+    assert claims.user_labels.tolist() == ["7" * 5000, "?", "z"]
+    assert (claims.noise, claims.skipped) == ("5", 3)
+
+
 def test_json_lines_skip_bad(file):
     lines = '{"user":"a","object":"x","value":1}\nnot json\n{"user":"b","object":"x","value":"?"}\n'
     claims = sv.Claims.read(file(lines, "claims.jsonl"), skip_bad=True)
@@ -246,7 +274,7 @@ def test_many_brackets_in_many_lines_are_no_deep_line(tmp_path):
     path = tmp_path / "claims.jsonl"
     line = '{{"user": "u{0}", "object": "[{{x", "value": 1, "more": [[1], {{"a": {{}}}}]}}\n'
     path.write_text("".join(line.format(n) for n in range(1000)))
-    assert not hurts_arrow(Source.of(path))
+    assert not hurts_arrow(TableFile.of(path))
     assert len(sv.Claims.read(path)) == 1000
 
 

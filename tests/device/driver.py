@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from sottovoce import device
-from sottovoce.device import Client, ParticipantFile, Patience, flush, join, release
+from sottovoce.device import Client, ParticipantFile, RetryPolicy, flush, join, release
 from sottovoce.protocol import InvitationLink, Problem
 
 HOME = str(Path(device.__file__).parent)
@@ -28,7 +28,7 @@ def take_part(link, path):
             outcome = "released"
         except Problem as problem:
             outcome = problem.code
-        flush(file, Client, Patience(10))
+        flush(file, Client, RetryPolicy(10))
     return outcome
 
 

@@ -12,7 +12,7 @@ from hallways import manifest
 from participant import Participant
 from sottovoce.device import Limits, ParticipantFile
 from sottovoce.device.release import noisy_readings, read_readings
-from sottovoce.errors import MissingColumn, NoClaims
+from sottovoce.errors import MissingColumn, NoClaims, UnreadableFile
 from sottovoce.privacy.sampler import ByteStream
 from sottovoce.protocol import Problem, Promise, Report
 
@@ -200,7 +200,12 @@ def test_readings_come_from_a_table(tmp_path):
     assert read_readings(path) == {"hall-1": "12.50", "hall-2": "3"}
     path.write_text("task,value\nhall-1,1\nhall-1,2\n")
     assert refusal(read_readings, path).code == "repeated_task"
-    path.write_text("task;value\n")
+    path.write_text("task;value\nhall-1;12,5\n")  # as spreadsheets write where the comma is in numbers
+    assert read_readings(path) == {"hall-1": "12,5"}
+    path.write_text("task,value\nhall-1,12,5\n")
+    with pytest.raises(UnreadableFile, match="line 2 has more cells than columns"):
+        read_readings(path)
+    path.write_text("name,value\n")
     with pytest.raises(MissingColumn, match="no column 'task'"):
         read_readings(path)
     path.write_text("task,value\n")

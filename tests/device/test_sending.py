@@ -9,7 +9,7 @@ import pytest
 
 from campaign_server import campaign_server
 from hallways import manifest
-from sottovoce.device import Client, Patience, TryLater
+from sottovoce.device import Client, RetryPolicy, TryLater
 from sottovoce.protocol import Problem
 
 
@@ -31,7 +31,7 @@ def test_a_retry_sends_the_same_bytes(server, joined, trouble):
     assert joined.flush() == []
 
 
-def test_pauses_double_with_chance_and_the_time_is_bounded():
+def test_pauses_double_at_random_and_the_time_is_bounded():
     attempts, pauses, time = [], [], [0.0]
 
     def fail():
@@ -42,9 +42,9 @@ def test_pauses_double_with_chance_and_the_time_is_bounded():
         pauses.append(seconds)
         time[0] += seconds
 
-    patience = Patience(60, first=0.5, longest=8, sleep=sleep, clock=lambda: time[0], chance=random.Random(1).random)
+    retries = RetryPolicy(60, first=0.5, longest=8, sleep=sleep, clock=lambda: time[0], random=random.Random(1).random)
     with pytest.raises(TryLater):
-        patience.insist(fail, patience.end())
+        retries.run(fail, retries.deadline())
     assert time[0] <= 60
     for pause, whole in zip(pauses, [0.5, 1, 2, 4, *[8] * 20], strict=False):
         assert whole / 2 <= pause <= whole
@@ -186,11 +186,11 @@ def test_an_endless_answer_is_cut_off(server, participant):
         participant.join(server.invite())
 
 
-def test_a_packed_answer_is_not_unpacked(server, participant):
+def test_a_compressed_answer_is_not_expanded(server, participant):
     """A few kilobytes of gzip can hold all the memory of a phone."""
     bomb = gzip.compress(b" " * (64 << 20))
     server.trouble("/look-up", (200, {"content": bomb, "Content-Encoding": "gzip"}))
-    with pytest.raises(Problem, match="packed"):
+    with pytest.raises(Problem, match="compressed"):
         participant.join(server.invite())
 
 

@@ -186,7 +186,10 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         ({"claims": HALLWAY_CLAIMS + "eve,library,31\n"}, "who 'eve' claims where 'library' a second time"),
         ({"claims": ""}, "halls.csv: the file is empty"),
         ({"claims": b"\xff\xfe\x00\x01", "name": "halls.parquet"}, "halls.parquet: it could not be read as Parquet"),
-        ({"claims": '{"who": 1}\n{', "name": "halls.jsonl"}, "halls.jsonl, row 2: '{': a line must be a JSON object"),
+        (
+            {"claims": '{"who": 1, "where": 2, "metres": 3}\n{', "name": "halls.jsonl"},
+            "halls.jsonl, row 2: '{': a line must be a JSON object",
+        ),
         ({"claims": "null", "name": "halls.jsonl"}, "halls.jsonl, row 1: 'null': a line must be a JSON object"),
         ({"claims": "[" * 99_999, "name": "halls.jsonl"}, "halls.jsonl, row 1: '[[["),
         ({"claims": "\n \n", "name": "halls.jsonl"}, "halls.jsonl: the file is empty"),

@@ -402,7 +402,7 @@ def test_the_planner_says_what_the_library_says(server, console, unit):
     assert [float(error.replace(",", "")) for _, error in shown] == pytest.approx(
         [option.predicted_error for option in expected], rel=0.06  # two digits are shown
     )  # fmt: skip
-    wanted = planner.Wanted.of(asked, json.loads(stored_manifest(server, campaign)))
+    wanted = planner.PlanRequest.of(asked, json.loads(stored_manifest(server, campaign)))
     for option in expected:
         assert wanted.noise(option.law.name) == option.law
         assert wanted.expected_error(wanted.noise(option.law.name)) == pytest.approx(option.predicted_error, rel=3e-5)

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
+from sottovoce.server.fast.wire import read_submission
 from sottovoce.server.routes import reports
-from sottovoce.server.wire import read_report
 
 DEEP = b'{"report_id":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
@@ -84,7 +84,7 @@ def test_rights_are_asked_before_a_body_is_read(send):
 
 def test_a_large_report_of_a_stranger_is_not_even_read(send, monkeypatch):
     read = []
-    monkeypatch.setattr(reports, "read_report", lambda content: read.append(len(content)))
+    monkeypatch.setattr(reports, "read_submission", lambda campaign, token, content: read.append(len(content)))
     for content in (b"[" * 20_000, (b"[" * 1_000 for _ in range(20))):  # with a length, and without
         answer = send(content, Authorization="Bearer nobodys-token-0123456789")
         assert (answer.status_code, answer.json()["code"]) == (401, "unauthorised")
@@ -100,11 +100,11 @@ def test_only_small_bodies_are_read_where_everybody_waits(send, monkeypatch):
     """Reading a quarter of a megabyte takes long enough for others to notice, unless it happens in a thread."""
     places = []
 
-    def noted(content):
+    def noted(campaign, token, content):
         places.append((len(content), threading.current_thread().name.startswith("reader")))
-        return read_report(content)
+        return read_submission(campaign, token, content)
 
-    monkeypatch.setattr(reports, "read_report", noted)
+    monkeypatch.setattr(reports, "read_submission", noted)
     good = send.good.encode()
     assert send(good).status_code == 201
     large = good + b" " * 9_000

@@ -47,7 +47,7 @@ def test_what_strangers_invent_is_not_kept(server, caplog):
 
 def test_no_cache_grows_with_what_it_is_asked():
     """A cache without a limit is for functions that nobody can ask many different things."""
-    few = {"sottovoce.server.storage.bulk._unnest", "sottovoce.server.storage.bulk._values"}  # by table and columns
+    few = {"sottovoce.server.fast.bulk._unnest", "sottovoce.server.fast.bulk._values"}  # by table and columns
     unlimited = set()
     for part in pkgutil.walk_packages(sottovoce.server.__path__, "sottovoce.server."):
         for entry in vars(importlib.import_module(part.name)).values():

@@ -74,7 +74,7 @@ def test_the_command_line_says_why_too(monkeypatch):
     from typer.testing import CliRunner
 
     from sottovoce.cli.app import app
-    from sottovoce.server.operator_client import OperatorClient
+    from sottovoce.operators.client import OperatorClient
 
     status = {
         "id": "c", "version": 1, "title": "t", "state": "open", "deadline": None, "tasks": [1], "readings": 1,

@@ -17,15 +17,15 @@ from server_under_test import OPERATOR_TOKEN, TestClient
 from sottovoce.protocol import Manifest, Problem
 from sottovoce.protocol.tokens import new_token, token_hash
 from sottovoce.server.app import create_app
+from sottovoce.server.fast.wire import Submission
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage import campaigns, invitations, operators, participants, retention, sessions, steps, tables
 from sottovoce.server.storage.engine import RESULTS_LOCK, open_engine
 from sottovoce.server.storage.locks import JobsLock
 from sottovoce.server.storage.migrations import is_current, migrate
-from sottovoce.server.storage.reports import ReportStore, Submission
+from sottovoce.server.storage.reports import ReportStore
 from sottovoce.server.storage.writer import Writer
-from sottovoce.server.wire import Contents
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("server_database", ["postgresql"], indirect=True)]
 PATIENCE = 60  # seconds; what a loaded machine may need
@@ -57,10 +57,10 @@ def opened(engine):
 
 
 def report(participant, task="t0", report_id=None, content=None):
-    contents = Contents(
-        report_id or str(uuid.uuid4()), MANIFEST.sha256, (task,), (1,), content or secrets.token_hex(32)
-    )
-    return Submission("c", token_hash(f"p{participant}"), contents)
+    return Submission(
+        "c", token_hash(f"p{participant}"), report_id or str(uuid.uuid4()), MANIFEST.sha256, (task,), (1,),
+        content or secrets.token_hex(32),
+    )  # fmt: skip
 
 
 def storing(submission):

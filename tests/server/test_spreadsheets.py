@@ -9,11 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.claims.cells import as_written, harmless
+from sottovoce.claims.header import NOISE_COLUMN
 from sottovoce.claims.packing import files
-from sottovoce.claims.reading import NOISE_COLUMN
+from sottovoce.protocol.task_table import read_tasks, write_tasks
 from sottovoce.server.exports import encode_table
-from sottovoce.server.task_tables import read_tasks, write_tasks
+from sottovoce.text_tables import as_written, harmless
 
 SIGNS = "=+-@\t\r"
 NASTY = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "'=1", "''@x", '=HYPERLINK("http://x","y")', "-", "-5 °C"]

@@ -4,6 +4,8 @@ import asyncio
 import secrets
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import get_args
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -13,15 +15,14 @@ from sqlalchemy import insert, inspect, select, text
 from sottovoce.errors import BadParameter
 from sottovoce.protocol import Manifest, Problem
 from sottovoce.protocol.tokens import token_hash
+from sottovoce.server.fast.wire import Submission
 from sottovoce.server.metrics import Metrics
-from sottovoce.server.storage import tables
+from sottovoce.server.storage import rows, tables
 from sottovoce.server.storage.campaigns import campaign_of, create_campaign, open_campaign
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.migrations import is_current, migrate
 from sottovoce.server.storage.operators import add_operator
-from sottovoce.server.storage.reports import Submission
 from sottovoce.server.storage.writer import Writer
-from sottovoce.server.wire import Contents
 
 
 @pytest.fixture
@@ -119,10 +120,26 @@ def prepared(engine):
         return Submission(
             "c",
             token_hash(f"p{participant}"),
-            Contents(str(uuid.uuid4()), manifest.sha256, (task,), (value,), secrets.token_hex(32)),
+            str(uuid.uuid4()),
+            manifest.sha256,
+            (task,),
+            (value,),
+            secrets.token_hex(32),
         )
 
     return submission
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [(rows.OperatorRow, "operators"), (rows.CampaignRow, "campaigns"), (rows.TaskRow, "tasks"),
+     (rows.InvitationRow, "invitations"), (rows.ParticipantRow, "participants"), (rows.ResultsRow, "results")],
+)  # fmt: skip
+def test_typed_rows_have_the_columns_of_their_tables(kind, table):
+    columns = tables.metadata.tables[table].columns
+    assert list(kind._fields) == columns.keys()
+    for column in columns:
+        assert (type(None) in get_args(kind.__annotations__[column.name])) == bool(column.nullable)
 
 
 def with_writer(engine, use, **options):
@@ -171,9 +188,8 @@ def test_so_many_rows_do_not_wait_for_the_time(engine, prepared):
 
 def test_twins_in_one_batch_count_once(engine, prepared):
     async def use(writer):
-        twin = prepared(1)
-        other = Submission("c", twin.token_hash, prepared(1).report)  # the same task in another report
-        return await asyncio.gather(*map(writer.submit, (twin, twin, other)), return_exceptions=True)
+        twin, other = prepared(1), prepared(1)  # the other has the same task in another report
+        return await asyncio.gather(*map(writer.submit, (twin, replace(twin), other)), return_exceptions=True)
 
     (first, second, third), _ = with_writer(engine, use)
     assert (first.new, second.new, third.code) == (True, False, "task_already_reported")

@@ -67,7 +67,7 @@ class BlockEntry(FileEntry):
 
 
 @dataclass(frozen=True)
-class Manifest:
+class PackManifest:
     """What a pack says of itself."""
 
     pack: str
@@ -149,7 +149,7 @@ class Pack:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.manifest = Manifest.read(self.folder)
+        self.manifest = PackManifest.read(self.folder)
         self._checked: set[str] = set()
 
     def __len__(self) -> int:

@@ -8,14 +8,14 @@ while they are decoded are refused. Only the columns asked for are looked at.
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from sottovoce.claims.reading import require
+from sottovoce.claims.budget import Budget, TooMuch
+from sottovoce.claims.header import require
 from sottovoce.errors import SottovoceError, UnreadableFile
 
 _LONGEST_FOOTER_TEXT = 1 << 20
@@ -26,25 +26,6 @@ _ENCODING_FIELD = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_V2: (8, 4)}
 _ENCODINGS = {0, 2, 3, 8, 9}
 _WIDEST_VALUE = 256  # bits; text apart
 _LONGEST_TEXT = 10_000  # bytes of a name, which stands on a page more than once
-
-
-class TooMuch(SottovoceError):
-    """A file that a server should not be kept busy with."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What may be taken in."""
-
-    rows: int
-    unpacked: int  # bytes
-
-    def check_rows(self, name: str, rows: int) -> None:
-        if rows > self.rows:
-            raise TooMuch(
-                f"{name}: {rows:,} claims: at most {self.rows:,} are taken here; "
-                "run the command instead, which takes any number"
-            )
 
 
 def read_parquet(content: bytes, name: str, wanted: Sequence[str], optional: Sequence[str], budget: Budget) -> pa.Table:

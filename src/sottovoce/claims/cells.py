@@ -1,35 +1,13 @@
-"""Text in CSV files that people open in a spreadsheet, which would run a cell such as ``=HYPERLINK(…)`` as a formula.
+"""Columns of text in CSV files that people open in a spreadsheet; see `sottovoce.text_tables` for single cells."""
 
-A text that would be taken for a formula gets an apostrophe before it, which spreadsheets do not run; our own readers
-take it away again. Numbers stay what they are, also where they are written as text.
-"""
-
-import re
 from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_FORMULA = re.compile(r"'*(?![+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$)[=+\-@\t\r]")
+from sottovoce.text_tables import as_written, harmless
+
 _PERHAPS = r"^'*[=+\-@\t\r]"  # what a look at a whole column finds; Arrow's expressions look nowhere ahead
-
-
-def harmless(text: str) -> str:
-    """A text as a cell that no spreadsheet runs.
-
-    >>> harmless("=1+1"), harmless("-5"), harmless("'=1+1"), harmless("hall-1")
-    ("'=1+1", '-5', "''=1+1", 'hall-1')
-    """
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def as_written(text: str) -> str:
-    """The text that a cell stands for: the way back from `harmless`.
-
-    >>> as_written("'=1+1"), as_written("'quoted'")
-    ('=1+1', "'quoted'")
-    """
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def harmless_table(table: pa.Table) -> pa.Table:

@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, MANIFEST, Manifest, Pack, PackWriter, new_pack_id
+from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, MANIFEST, Pack, PackManifest, PackWriter, new_pack_id
 from sottovoce.claims.labels import label_column
-from sottovoce.claims.sorting import Rows, Sorter, Source, sorting
+from sottovoce.claims.sorting import ClaimSource, Rows, Sorter, sorting
 from sottovoce.claims.streaming import read_chunks
 from sottovoce.claims.table import Claims, Duplicates
-from sottovoce.claims.writing import alone, room_on_disk, whole_folder
+from sottovoce.claims.writing import exclusive_lock, room_on_disk, whole_folder
 from sottovoce.errors import BadParameter, DuplicateClaim, UnreadableFile
 from sottovoce.progress import Progress
 
@@ -31,7 +31,7 @@ _OBJECTS_AT_ONCE = 10_000
 def files(
     patterns: Sequence[str | Path], *, user: str = "user", object: str = "object", value: str = "value",
     skip_bad: bool = False, progress: Progress[str, float] | None = None,
-) -> Iterator[Source]:  # fmt: skip
+) -> Iterator[ClaimSource]:  # fmt: skip
     """The claims of files, by names or patterns such as ``claims-*.csv``."""
     paths: list[str] = []
     for pattern in map(str, patterns):
@@ -46,11 +46,11 @@ def files(
             if progress:
                 progress("reading", (sum(sizes[:number]) + share * sizes[number]) / max(sum(sizes), 1))
 
-        yield Source(path, read_chunks(path, user, object, value, skip_bad, report))
+        yield ClaimSource(path, read_chunks(path, user, object, value, skip_bad, report))
 
 
 def pack(
-    sources: Iterable[Source],
+    sources: Iterable[ClaimSource],
     out: str | Path,
     *,
     append: bool = False,
@@ -82,7 +82,7 @@ def pack(
         stack.enter_context(room_on_disk(out))
         if append:
             earlier = Pack(out)
-            stack.enter_context(alone(out / MANIFEST))
+            stack.enter_context(exclusive_lock(out / MANIFEST))
             folder = out
         else:
             earlier = None
@@ -128,9 +128,9 @@ def pack_claims(claims: Claims, out: str | Path, *, claims_per_block: int = CLAI
 def _manifest(
     writer: PackWriter, labels: tuple[pa.Array, pa.Array], per_user: NDArray[np.int64], per_object: NDArray[np.int64],
     rounds: NDArray[np.int64], noise: str | None, skipped: int,
-) -> Manifest:  # fmt: skip
+) -> PackManifest:  # fmt: skip
     users, objects = labels
-    return Manifest(
+    return PackManifest(
         writer.pack, writer.round, int(per_object.sum()), len(per_user), len(per_object), noise, skipped,
         writer.table("users", {"label": users, "claims": per_user}),
         writer.table("objects", {"label": objects, "claims": per_object, "round": rounds}),
@@ -138,7 +138,7 @@ def _manifest(
     )  # fmt: skip
 
 
-def _sweep_out(folder: Path, manifest: Manifest) -> None:
+def _sweep_out(folder: Path, manifest: PackManifest) -> None:
     """Remove blocks and tables that the manifest does not name: those of an earlier round, or of one that failed."""
     named = {entry.file for entry in (*manifest.blocks, manifest.user_table, manifest.object_table)}
     for kind in ("block", "users", "objects"):
@@ -176,7 +176,7 @@ def _write(
     earlier: Pack | None,
     duplicates: Duplicates,
     progress: Progress[str, float] | None,
-) -> Manifest:
+) -> PackManifest:
     labels = sorter.labels("user"), sorter.labels("object")
     per_user, per_object, rounds = (np.zeros(len(labels[place]), np.int64) for place in (0, 1, 1))
     done = 0

@@ -24,9 +24,12 @@ import pyarrow.json
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from sottovoce.claims.bounded import read_parquet
+from sottovoce.claims.budget import Budget
 from sottovoce.claims.cells import as_written_column
+from sottovoce.claims.header import NOISE_COLUMN, require, shown
 from sottovoce.claims.labels import Labels, compact, encode
-from sottovoce.errors import BadRow, MissingColumn, NoClaims, UnreadableFile
+from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
 
 _SUFFIXES = {
@@ -38,11 +41,9 @@ _SUFFIXES = {
 # Large blocks keep the number of label dictionaries that have to be merged small.
 BLOCK_BYTES = 1 << 24
 _BARE_NULL = re.compile(rb"\n\s*null")
-_LONGEST_NULL = 64  # with blanks before it, so much of a part is looked at again with the next
+_LONGEST_NULL = 64  # with blanks before it, this much of a part is looked at again with the next
+_LONGEST_INTEGER = 19  # signs
 _MOST_BRACKETS = 500  # in a line that Arrow gets: it goes down into a deep one until its stack overflows
-_LONGEST_SHOWN = 300  # of a column's name or a row, in the words of an error
-# Claims that went through a device's noise say so in a column of this name, the same law in every row.
-NOISE_COLUMN = "noise_law"
 # Squares of larger values would not be finite.
 LARGEST_VALUE = 1e150
 # What Arrow's own cast from text takes, once blanks and a leading plus are gone.
@@ -71,6 +72,7 @@ class Columns:
     ragged: dict[int, str] = field(default_factory=dict)  # row number → text of rows that could not be split
     numerals: bool = False
     noise: str | None = None
+    rule: str = "a row must have the fields"  # that ragged rows break
 
 
 def read_file(
@@ -79,24 +81,29 @@ def read_file(
     value: str,
     skip_bad: bool,
     progress: Progress[int, int] | None = None,
+    budget: Budget | None = None,
 ) -> Table:
     """Read a file, whose suffix says the format; a stream is taken for CSV.
 
-    ``progress`` gets the bytes read and the bytes in all.
+    ``progress`` gets the bytes read and the bytes in all. With a ``budget``, for files that somebody else has sent, the
+    name of a stream says its format. No more is read than the budget allows, and by no reader that a broken file could
+    crash.
     """
-    source = Source.of(path)
+    source = TableFile.of(path, by_name=budget is not None)
     try:
         if source.format == "csv":
             columns = _read_csv(source, labels, value, skip_bad, progress)
         elif source.format == "jsonl":
-            columns = _read_jsonl(source, labels, value)
+            columns = _read_jsonl(source, labels, value, budget)
         else:
-            columns = pick(_read_typed(source, [*labels, value]), labels, value, source.name)
+            columns = pick(_read_typed(source, [*labels, value], budget), labels, value, source.name)
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
             "check that the suffix fits the content and that the file is whole"
         ) from error
+    if budget is not None:
+        budget.check_rows(source.name, len(columns.values))
     return _check(columns, [*labels, value], source.name, skip_bad)
 
 
@@ -135,11 +142,11 @@ def _values_array(values: Any) -> pa.Array:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed types: let the check find the row
-        return pa.array([None if entry is None else str(entry) for entry in values])
+        return _as_text(values)
 
 
 @dataclass
-class Source:
+class TableFile:
     """A file that may have to be read twice."""
 
     name: str
@@ -148,9 +155,12 @@ class Source:
     content: bytes | None = None
 
     @classmethod
-    def of(cls, path: str | Path | IO[bytes]) -> "Source":
+    def of(cls, path: str | Path | IO[bytes], *, by_name: bool = False) -> "TableFile":
+        """A file, with its format by its suffix; a stream, which is CSV unless its format is told by its name."""
         if not isinstance(path, str | Path):
-            return cls(getattr(path, "name", "the stream"), "csv", content=path.read())
+            name = str(getattr(path, "name", "the stream"))
+            told_by = Path(name).suffix.lower() if by_name else ""
+            return cls(name, _SUFFIXES.get(told_by, "csv"), content=path.read())
         path = Path(path)
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4"):
@@ -197,24 +207,7 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-def require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
-    for column in wanted:
-        if list(present).count(column) > 1:
-            raise MissingColumn(
-                f"{name}: there are two columns {column!r}: each name has one column; rename one of them"
-            )
-        if column not in present:
-            raise MissingColumn(
-                f"{name}: there is no column {column!r} among {', '.join(map(_shown, present)) or 'none'}; "
-                f"add a header line, or name the columns with user=, object=, value= (--user, --object, --value)"
-            )
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
-
-
-def csv_form(source: Source, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
+def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
     """How a CSV file is to be parsed, and which of its columns are taken; its header must have those asked for."""
     with source.stream() as stream:
         start = stream.read(1 << 16)
@@ -238,7 +231,7 @@ def csv_form(source: Source, labels: Sequence[str], value: str) -> tuple[pa.csv.
 
 
 def _read_csv(
-    source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[int, int] | None
+    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[int, int] | None
 ) -> Columns:
     parse, taken = csv_form(source, labels, value)
     label_type = pa.dictionary(pa.int32(), pa.string())
@@ -261,7 +254,9 @@ def _read_csv(
     return _read_csv_as_text(source, labels, value, parse, taken)
 
 
-def _read_csv_as_text(source: Source, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]) -> Columns:
+def _read_csv_as_text(
+    source: TableFile, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]
+) -> Columns:
     """The slow way: one thread, everything as text, rows with the wrong number of fields noted."""
     ragged: dict[int, str] = {}
 
@@ -282,20 +277,39 @@ def _read_csv_as_text(source: Source, labels: Sequence[str], value: str, parse: 
     return replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged)
 
 
-def _read_jsonl(source: Source, labels: Sequence[str], value: str) -> Columns:
-    if not hurts_arrow(source):
+def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> Columns:
+    if budget is None and not hurts_arrow(source):
         try:
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
             return pick(table, labels, value, source.name)
         except pa.ArrowInvalid:  # a line that Arrow cannot take: read line by line to say which
             pass
-    for columns in jsonl_by_lines(source, labels, value):
+    at_once = sys.maxsize if budget is None else budget.rows + 1
+    for columns in jsonl_by_lines(source, labels, value, at_once):
+        if budget is not None:
+            budget.check_rows(source.name, len(columns.values) + len(columns.ragged))
+        if not columns.ragged:
+            _require_somewhere(columns, [*labels, value], source)
         return columns
     raise NoClaims(f"{source.name}: the file is empty; it needs at least one line")
 
 
-def hurts_arrow(source: Source) -> bool:
+def _require_somewhere(columns: Columns, wanted: Sequence[str], source: TableFile) -> None:
+    """A column that no line has is missing as a whole."""
+    texts = columns.texts.to_pylist() if columns.texts is not None else []
+    missing = [
+        name
+        for name, entries in zip(wanted, (*columns.labels, texts), strict=True)
+        if all(entry is None for entry in entries)
+    ]
+    if missing:
+        with source.stream() as stream:
+            first = next(filter(str.strip, io.TextIOWrapper(stream, encoding="utf-8", errors="replace")))
+        require(missing, [*dict.fromkeys((*json.loads(first), *(set(wanted) - set(missing))))], source.name)
+
+
+def hurts_arrow(source: TableFile) -> bool:
     """Whether Arrow might not survive the file: a line is just null, where a block begins with it, or nested deeply."""
     end, open_brackets = b"\n", 0
     with source.stream() as stream:
@@ -320,9 +334,9 @@ def _brackets(line: bytes) -> int:
 
 
 def jsonl_by_lines(
-    source: Source, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
+    source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
 ) -> Iterator[Columns]:
-    """The slow way, so many lines at once, after the first ``skip``: lines that are no records are noted."""
+    """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are no records are noted."""
     wanted = [*labels, value, NOISE_COLUMN]
     with source.stream() as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
@@ -332,21 +346,45 @@ def jsonl_by_lines(
             ragged: dict[int, str] = {}
             for number, line in part:
                 try:
-                    record = json.loads(line)
-                    row = [record.get(name) for name in wanted]
+                    record = json.loads(line, parse_int=_integer)
+                    row = [_encodable(record.get(name)) for name in wanted]
                     if any(isinstance(entry, dict | list) for entry in row):
                         raise ValueError("labels and values are not nested")
                     rows.append(row)
                 except (ValueError, RecursionError, AttributeError):
                     ragged[number] = line.strip()
             *columns, values, laws = zip(*rows, strict=True) if rows else [[] for _ in wanted]
-            texts = pa.array([None if entry is None else str(entry) for entry in values], pa.string())
-            noise = _noise_law(pa.table({NOISE_COLUMN: pa.array(laws, pa.string())}), source.name)
-            yield Columns([list(column) for column in columns], texts, texts, ragged, noise=noise)
+            texts = _as_text(values)
+            noise = _noise_law(pa.table({NOISE_COLUMN: _as_text(laws)}), source.name)
+            yield Columns(
+                [list(column) for column in columns], texts, texts, ragged, noise=noise,
+                rule="a line must be a JSON object with the fields",
+            )  # fmt: skip
 
 
-def _read_typed(source: Source, wanted: Sequence[str]) -> pa.Table:
+def _as_text(entries: Iterable[Any]) -> pa.Array:
+    return pa.array([None if entry is None else str(entry) for entry in entries], pa.string())
+
+
+def _integer(text: str) -> int | str:
+    """A whole number, or its text where no array could hold it."""
+    return int(text) if len(text) < _LONGEST_INTEGER else text
+
+
+def _encodable(entry: Any) -> Any:
+    """Half a character, which only JSON can name, becomes a question mark."""
+    return entry.encode(errors="replace").decode() if isinstance(entry, str) and not entry.isascii() else entry
+
+
+def _read_typed(source: TableFile, wanted: Sequence[str], budget: Budget | None) -> pa.Table:
     """The columns asked for, and no other: a file may have any number of them."""
+    if budget is not None:
+        if source.format == "parquet":
+            return read_parquet(source.content or b"", source.name, wanted, [NOISE_COLUMN], budget)
+        raise UnreadableFile(
+            f"{source.name}: an Arrow file may unpack to any size: it is not taken here; "
+            "write it as Parquet, or run the command instead"
+        )
     if source.format == "parquet":
         present = pa.parquet.read_schema(source.path).names
         require(wanted, present, source.name)
@@ -395,22 +433,22 @@ def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) 
         raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
-    good = good_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
-    values, rows = good.values, good.rows
-    if good.keep is not None:
-        rows = (np.arange(1, len(good.keep) + 1) if rows is None else rows)[good.keep]
-        values = values[good.keep]
-        encoded = [compact(ids[good.keep], labels) for ids, labels in encoded]
+    checked = check_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
+    values, rows = checked.values, checked.rows
+    if checked.keep is not None:
+        rows = (np.arange(1, len(checked.keep) + 1) if rows is None else rows)[checked.keep]
+        values = values[checked.keep]
+        encoded = [compact(ids[checked.keep], labels) for ids, labels in encoded]
     if not len(values):
         raise NoClaims(
-            f"{source}: there is no {'good ' if good.skipped else ''}row; at least one {', '.join(names)} is needed"
+            f"{source}: there is no {'good ' if checked.skipped else ''}row; at least one {', '.join(names)} is needed"
         )
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
-    return Table(ids, labels, values, good.skipped, rows, columns.noise)
+    return Table(ids, labels, values, checked.skipped, rows, columns.noise)
 
 
 @dataclass
-class Good:
+class CheckedRows:
     """Which rows are claims."""
 
     values: NDArray[np.float64]  # of all rows
@@ -419,10 +457,10 @@ class Good:
     skipped: int
 
 
-def good_rows(
+def check_rows(
     columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
     before: int = 0,
-) -> Good:  # fmt: skip
+) -> CheckedRows:  # fmt: skip
     """Tell the first row that is not a claim, or say which rows are; ``before`` rows of the source came earlier."""
     values = _numbers(columns.values)
     bad = ~(np.abs(values) <= LARGEST_VALUE)
@@ -432,7 +470,7 @@ def good_rows(
     rows = _row_numbers(len(values), columns.ragged, before) if columns.ragged or before else None
     if n_bad and not skip_bad:
         raise BadRow(_first_bad(columns, missing, bad, rows, names, source, n_bad))
-    return Good(values, ~bad if bad.any() else None, rows, n_bad)
+    return CheckedRows(values, ~bad if bad.any() else None, rows, n_bad)
 
 
 def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
@@ -482,13 +520,13 @@ def _first_bad(
     first_ragged = min(columns.ragged, default=None)
     if first_ragged is not None and (number is None or first_ragged < number):
         return (
-            f"{source}, row {first_ragged}: {_shown(columns.ragged[first_ragged])}: "
-            f"a row must have the fields {', '.join(names)}{more}; {skip}"
+            f"{source}, row {first_ragged}: {shown(columns.ragged[first_ragged])}: "
+            f"{columns.rule} {', '.join(names)}{more}; {skip}"
         )
     for mask, name in zip(missing, names, strict=False):
         if mask[place]:
             return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
     written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
-    shown = "''" if written is None else _shown(written) if isinstance(written, str) else repr(written)
+    quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
     rule = f"a {names[-1]} must be a finite number, of at most {LARGEST_VALUE:g} in size"
-    return f"{source}, row {number}: {names[-1]} {shown}: {rule}{more}; {skip}"
+    return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}"

@@ -18,7 +18,7 @@ _ROWS_AT_ONCE = 1 << 19
 
 
 @dataclass
-class Source:
+class ClaimSource:
     """Where claims come from: a name for messages, and chunks of them."""
 
     name: str
@@ -100,7 +100,7 @@ class Sorter:
     _rows: int = 0
     _types: list[str] = field(default_factory=lambda: ["", ""])  # of users and objects
 
-    def load(self, source: Source) -> None:
+    def load(self, source: ClaimSource) -> None:
         base = self._rows
         self._sources.append((source.name, base))
         for chunk in source.chunks:

@@ -12,20 +12,19 @@ import pyarrow.json
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from sottovoce.claims.header import NOISE_COLUMN, require
 from sottovoce.claims.labels import missing, plain_integers
 from sottovoce.claims.reading import (
     BLOCK_BYTES,
-    NOISE_COLUMN,
     Columns,
-    Source,
+    TableFile,
     all_finite,
+    check_rows,
     csv_columns,
     csv_form,
-    good_rows,
     hurts_arrow,
     jsonl_by_lines,
     pick,
-    require,
 )
 from sottovoce.errors import UnreadableFile
 from sottovoce.progress import Progress
@@ -49,7 +48,7 @@ def read_chunks(
     path: str | Path, user: str, object: str, value: str, skip_bad: bool, progress: Progress[float] | None = None
 ) -> Iterator[Chunk]:
     """Claims of a file, by suffix: CSV, Parquet, Arrow or JSON Lines."""
-    source, labels = Source.of(path), (user, object)
+    source, labels = TableFile.of(path), (user, object)
     if source.format == "csv":
         pieces = _csv(source, labels, value, skip_bad, progress)
     elif source.format == "jsonl":
@@ -61,14 +60,14 @@ def read_chunks(
         for columns in pieces:
             arrays = [_labels(column, columns.numerals) for column in columns.labels]
             names = (*labels, value)
-            good = good_rows(columns, [missing(array) for array in arrays], names, source.name, skip_bad, before)
-            rows = before + np.arange(1, len(good.values) + 1) if good.rows is None else good.rows
-            before += len(good.values) + len(columns.ragged)
-            values = good.values
-            if good.keep is not None:
-                values, rows = values[good.keep], rows[good.keep]
-                arrays = [array.filter(pa.array(good.keep)) for array in arrays]
-            yield Chunk(arrays[0], arrays[1], values, rows, good.skipped, columns.noise)
+            checked = check_rows(columns, [missing(array) for array in arrays], names, source.name, skip_bad, before)
+            rows = before + np.arange(1, len(checked.values) + 1) if checked.rows is None else checked.rows
+            before += len(checked.values) + len(columns.ragged)
+            values = checked.values
+            if checked.keep is not None:
+                values, rows = values[checked.keep], rows[checked.keep]
+                arrays = [array.filter(pa.array(checked.keep)) for array in arrays]
+            yield Chunk(arrays[0], arrays[1], values, rows, checked.skipped, columns.noise)
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
@@ -96,7 +95,7 @@ def _text(label: Any) -> str | None:
 
 
 def _csv(
-    source: Source, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[float] | None
+    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[float] | None
 ) -> Iterator[Columns]:
     parse, taken = csv_form(source, labels, value)
     done = 0
@@ -137,7 +136,7 @@ def _csv(
 
 
 def _csv_tables(
-    source: Source, parse: pa.csv.ParseOptions, types: dict[str, pa.DataType], progress: Progress[float] | None
+    source: TableFile, parse: pa.csv.ParseOptions, types: dict[str, pa.DataType], progress: Progress[float] | None
 ) -> Iterator[pa.Table]:
     report = (lambda done, size: progress(done / max(size, 1))) if progress else None
     with source.stream(report) as stream:
@@ -152,7 +151,7 @@ def _csv_tables(
             yield pa.Table.from_batches([batch])
 
 
-def _jsonl(source: Source, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
+def _jsonl(source: TableFile, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
     report = (lambda done, size: progress(done / max(size, 1))) if progress else None
     done = 0
     if not hurts_arrow(source):
@@ -167,7 +166,7 @@ def _jsonl(source: Source, labels: Sequence[str], value: str, progress: Progress
     yield from jsonl_by_lines(source, labels, value, _ROWS_AT_ONCE, done)
 
 
-def _typed(source: Source, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
+def _typed(source: TableFile, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
     wanted = (*labels, value, NOISE_COLUMN)
     if source.format == "parquet":
         with pa.parquet.ParquetFile(source.path) as file:

@@ -10,6 +10,8 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce.claims import grouping, reading, writing
+from sottovoce.claims.budget import Budget
+from sottovoce.claims.header import NOISE_COLUMN
 from sottovoce.claims.labels import Labels, label_column, to_numpy
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
 from sottovoce.progress import Progress
@@ -62,14 +64,16 @@ class Claims:
         duplicates: Duplicates = "error",
         skip_bad: bool = False,
         progress: Progress[int, int] | None = None,
+        budget: Budget | None = None,
     ) -> "Claims":
         """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; CSV may be compressed) or a CSV stream.
 
         ``user``, ``object`` and ``value`` name the columns. ``duplicates`` says what happens when a user claims an
-        object twice, ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress``
-        is called with the bytes read and the bytes in all.
+        object twice, ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress`` is called
+        with the bytes read and the bytes in all. ``budget`` limits what is read of a file that somebody else has sent;
+        the name of a stream then says its format.
         """
-        table = reading.read_file(path, (user, object), value, skip_bad, progress)
+        table = reading.read_file(path, (user, object), value, skip_bad, progress, budget)
         return cls._from_table(table, duplicates, (user, object))
 
     @classmethod
@@ -199,7 +203,7 @@ class Claims:
         )
         if self.noise:
             law = pa.DictionaryArray.from_arrays(pa.nulls(len(self), pa.int32()).fill_null(0), [self.noise])
-            table = table.append_column(reading.NOISE_COLUMN, law.cast(pa.string()))
+            table = table.append_column(NOISE_COLUMN, law.cast(pa.string()))
         return table
 
     def write(self, path: str | Path) -> None:

@@ -96,7 +96,7 @@ def room_on_disk(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def exclusive_lock(path: Path) -> Iterator[None]:
     """Nobody else who asks for the same may change what this file stands for meanwhile."""
     with path.open("rb") as file:
         try:

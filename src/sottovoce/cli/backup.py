@@ -11,7 +11,7 @@ from sottovoce.errors import MissingExtra
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from sottovoce.server.storage.backup import Contents
+    from sottovoce.server.storage.backup import BackupContents
 
 DatabaseOption = Annotated[
     str, typer.Option("--database", envvar="SOTTOVOCE_DATABASE", help="The server's database, sqlite:///FILE.")
@@ -53,7 +53,7 @@ def _copying() -> "ModuleType":
     return backup
 
 
-def _tell(contents: "Contents", place: Path | str, json: bool) -> None:
+def _tell(contents: "BackupContents", place: Path | str, json: bool) -> None:
     if json:
         print_json({"out": str(place), **vars(contents)})
         return

@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.device import CaOption, InsecureOption
-from sottovoce.cli.output import JsonOption, console, decimals_for, notes, number, print_json
+from sottovoce.cli.output import JsonOption, cell, console, decimals_for, notes, print_json
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
-    from sottovoce.server.operator_client import OperatorClient
+    from sottovoce.operators.client import OperatorClient
 
 SERVER_VARIABLE, TOKEN_VARIABLE = "SOTTOVOCE_SERVER", "SOTTOVOCE_OPERATOR_TOKEN"
 ServerOption = Annotated[str, typer.Option("--server", envvar=SERVER_VARIABLE, help="Address of the server.")]
@@ -41,7 +41,7 @@ def _connected(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def connect(server: str, token: str | None, ca: Path | None, insecure_http: bool, **options: Any) -> None:
-        from sottovoce.server.operator_client import OperatorClient
+        from sottovoce.operators.client import OperatorClient
 
         with OperatorClient(server, token, ca=ca, insecure_http=insecure_http) as client:
             command(client, **options)
@@ -92,7 +92,7 @@ def create(
     json: bool = False,
 ) -> None:
     """Make a draft of a campaign. It asks nobody anything until it is opened."""
-    from sottovoce.server.operator_client import read_draft
+    from sottovoce.operators.drafts import read_draft
 
     given = {
         "title": title, "asked_by": asked_by, "purpose": purpose, "noise": noise, "distance": distance, "unit": unit,
@@ -195,7 +195,7 @@ def invite(
     json: bool = False,
 ) -> None:
     """Make invitations: links, each for one participant. The server can never show them again."""
-    from sottovoce.server.operator_client import check_free, qr_maker, write_links, write_qr_codes
+    from sottovoce.operators.links import check_free, qr_maker, write_links, write_qr_codes
 
     for path in filter(None, (out, qr)):
         check_free(path)
@@ -296,21 +296,25 @@ def results(
     if json:
         print_json(found)
         return
+    from sottovoce.discovery.schema import Place, columns_in, for_people
+
+    columns = for_people(columns_in(Place.FILE))
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("task")
-    for heading in ("truth", "low", "high", "claims"):
-        table.add_column(heading, justify="right")
+    for column in columns:
+        table.add_column(column.title, justify="right")
     table.add_column("unit")
     for entry in found["results"]:
         shown = entry["low"] is not None and entry["high"] is not None
         places = decimals_for((entry["high"] - entry["low"]) / 2) if shown else None
-        cells = ["–" if entry[name] is None else number(entry[name], places) for name in ("truth", "low", "high")]
-        table.add_row(escape(entry["task"]), *cells, str(entry["claims"]), escape(entry["unit"]))
+        cells = [cell(column, entry.get(column.name), places) for column in columns]
+        table.add_row(escape(entry["task"]), *cells, escape(entry["unit"]))
     console.print(table)
     withheld, many = sum(entry["truth"] is None for entry in found["results"]), len(found["results"])
     console.print(
-        f"\nVersion {found['version']} of {found['as_of']}: {found['reports']:,} reports, method {found['method']}, "
-        f"{found['level']:.0%} intervals."
+        f"\nVersion {found['version']} of {found['as_of']}: {found['reports']:,} reports, method {found['method']}"
+        + (f" ({found['iterations']} iterations)" if found.get("iterations") else "")
+        + f", {found['level']:.0%} intervals."
         + (f" Fewer than {found['least_claims']} claims, so withheld: {withheld} of {many} tasks." if withheld else ""),
         highlight=False,
     )
@@ -339,7 +343,7 @@ def add_operator(
     client: "OperatorClient",
     name: Annotated[str, typer.Argument(help="Name of the operator; participants see it as who asks.")],
     administrator: Annotated[
-        bool, typer.Option("--administrator", help="He may add and revoke operators himself.")
+        bool, typer.Option("--administrator", help="They may add and revoke operators themselves.")
     ] = False,
     json: bool = False,
 ) -> None:

@@ -13,7 +13,7 @@ from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
     from sottovoce.claims.blocks import Pack
-    from sottovoce.claims.sorting import Source
+    from sottovoce.claims.sorting import ClaimSource
 
 app = typer.Typer(help="Pack claims that are more than memory holds, and look at packs.", no_args_is_help=True)
 
@@ -60,7 +60,7 @@ def pack(
         def report(stage: str, share: float) -> None:
             progress.update(task, description=stage, completed=share)
 
-        sources: Iterable[Source]
+        sources: Iterable[ClaimSource]
         if campaign is not None:
             sources = _campaign(databases[0], campaign)
         else:
@@ -87,12 +87,12 @@ def info(
     _tell(found, json)
 
 
-def _campaign(database: str, campaign: str) -> "list[Source]":
-    from sottovoce.claims.sorting import Source
+def _campaign(database: str, campaign: str) -> "list[ClaimSource]":
+    from sottovoce.claims.sorting import ClaimSource
     from sottovoce.server.storage.claims import stream_claims
     from sottovoce.server.storage.engine import open_existing
 
-    return [Source(f"campaign {campaign}", stream_claims(open_existing(database), campaign))]
+    return [ClaimSource(f"campaign {campaign}", stream_claims(open_existing(database), campaign))]
 
 
 def _tell(pack: "Pack", json: bool) -> None:

@@ -74,7 +74,7 @@ def join(
 
     The manifest must have the hash that the link carries, and must keep the participant's own limits.
     """
-    from sottovoce.device import Client, Patience
+    from sottovoce.device import Client, RetryPolicy
     from sottovoce.device import join as join_campaign
     from sottovoce.protocol import InvitationLink
 
@@ -90,10 +90,10 @@ def join(
             "participant other terms; compare the manifest's hash below with somebody else's.",
             highlight=False,
         )
-    patience = Patience(seconds=wait)
+    retries = RetryPolicy(seconds=wait)
     with _opened(file) as mine, Client(invitation.server, ca=ca, insecure_http=insecure_http) as client:
-        membership = patience.insist(
-            lambda: join_campaign(mine, invitation, client, agree=agree, trust_server=trust_server), patience.end()
+        membership = retries.run(
+            lambda: join_campaign(mine, invitation, client, agree=agree, trust_server=trust_server), retries.deadline()
         )
     if json:
         print_json(_described(membership))
@@ -149,7 +149,7 @@ def submit(
 
     A task is released once, ever: a changed reading is refused, since two noisy copies tell more than one.
     """
-    from sottovoce.device import Patience, flush, release
+    from sottovoce.device import RetryPolicy, flush, release
     from sottovoce.device.release import add_reading, read_readings
     from sottovoce.protocol import Problem
 
@@ -170,7 +170,7 @@ def submit(
             if problem.code not in ("already_released", "one_release_only"):
                 raise
             refusal = problem  # but what was released before may still be waiting
-        sent = flush(mine, _connection(ca, insecure_http), Patience(seconds=wait), chosen)
+        sent = flush(mine, _connection(ca, insecure_http), RetryPolicy(seconds=wait), chosen)
         if refusal:
             _tell_sent(sent, to_stderr=True)
             raise refusal
@@ -206,11 +206,11 @@ def ledger(
     json: JsonOption = False,
 ) -> None:
     """Show what was released, to whom and under which promise, and what is left of the participant's own limit."""
-    from sottovoce.device import Patience, flush
+    from sottovoce.device import RetryPolicy, flush
 
     with _opened(file) as mine:
         if send:
-            sent = flush(mine, _connection(ca, insecure_http), Patience(seconds=wait))
+            sent = flush(mine, _connection(ca, insecure_http), RetryPolicy(seconds=wait))
             _tell_sent(sent, to_stderr=True)
         limits, spent = mine.limits, mine.spent()
         left = limits.left(spent)
@@ -303,7 +303,7 @@ def withdraw(
     json: JsonOption = False,
 ) -> None:
     """Withdraw from a campaign: nothing more is sent, and the server is asked to erase the readings."""
-    from sottovoce.device import Patience
+    from sottovoce.device import RetryPolicy
     from sottovoce.device import withdraw as withdraw_from
     from sottovoce.protocol import Problem
 
@@ -312,7 +312,7 @@ def withdraw(
         if not (yes or typer.confirm(f"Withdraw from {chosen.manifest.title!r} for good?", err=True)):
             raise Problem("no_consent", f"campaign {chosen.campaign!r}: you did not confirm the withdrawal")
         confirmed = withdraw_from(
-            mine, chosen.campaign, _connection(ca, insecure_http), Patience(seconds=wait)
+            mine, chosen.campaign, _connection(ca, insecure_http), RetryPolicy(seconds=wait)
         )  # fmt: skip
     if json:
         print_json({"campaign": chosen.campaign, "confirmed": confirmed})

@@ -16,6 +16,7 @@ from rich.table import Table
 from sottovoce.cli.methods import MethodOption
 from sottovoce.cli.output import (
     JsonOption,
+    cell,
     console,
     decimals_for,
     notes,
@@ -27,7 +28,7 @@ from sottovoce.cli.output import (
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
-    from sottovoce.discovery import Checkpoint, Comparison, State, TruthDiscovery
+    from sottovoce.discovery import Checkpoint, Result, State, TruthDiscovery
     from sottovoce.engines import Engine
 
 _ROWS_SHOWN = 20
@@ -103,7 +104,7 @@ def discover(
     """
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place
-    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, Comparison, make_method, takes
+    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, Result, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.lab.plots import check_picture, draw_discovery
 
@@ -142,9 +143,10 @@ def discover(
         options: dict[str, Any] = {} if decay is None else {"decay": decay}
         fit = make_method(chosen, noise=noise or source.noise, max_iter=max_iter, tol=tol, **options)
         try:
-            comparison = Comparison.of(
+            result = Result.of(
                 fit,
                 source.engine,
+                level,
                 progress=lambda done, move: progress.update(
                     iterating,
                     completed=done,
@@ -162,18 +164,18 @@ def discover(
                     highlight=False,
                 )
             raise typer.Exit(130) from None
-    scores = comparison.scores(truth, object=object, value=value) if truth else None
+    scores = result.scores(truth, object=object, value=value) if truth else None
 
     if out:
-        comparison.write(out, level)
+        result.write(out)
     if weights:
-        comparison.write_weights(weights)
+        result.write_weights(weights)
     if plot:
-        draw_discovery(comparison, plot, level)
+        draw_discovery(result, plot)
     if json:
-        print_json(comparison.summary(level) | ({"scores": scores} if scores else {}))
+        print_json(result.summary() | ({"scores": scores} if scores else {}))
     else:
-        _print_result(comparison, source.skipped, level, scores)
+        _print_result(result, source.skipped, scores)
     for path in (out, weights, plot):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)
@@ -230,35 +232,31 @@ def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
     return _Source(MemoryEngine(claims), claims.noise, claims.skipped)
 
 
-def _print_result(comparison: "Comparison", skipped: int, level: float, scores: dict[str, Any] | None) -> None:
+def _print_result(result: "Result", skipped: int, scores: dict[str, Any] | None) -> None:
     from sottovoce.claims.table import skipped_text
+    from sottovoce.discovery.schema import Place, columns_in, for_people
 
-    fit: TruthDiscovery = comparison.fit
+    fit: TruthDiscovery = result.fit
     state = "converged" if fit.converged_ else "not converged"
     console.print(
         f"{fit.claims_.sum():,} claims by {len(fit.users_):,} users about {len(fit.objects_):,} objects"
         f"{skipped_text(skipped)}. {type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
-        f"{comparison.effective_users:,.1f} effective users.",
+        f"{result.effective_users:,.1f} effective users.",
         highlight=False,
     )
-    reason = comparison.reason(level)
-    if reason:
-        console.print(escape(reason), highlight=False, soft_wrap=True)
+    if result.reason:
+        console.print(escape(result.reason), highlight=False, soft_wrap=True)
     console.print()
+    columns, entries = for_people(columns_in(Place.COMMAND)), result.columns(Place.COMMAND)
+    low, high = result.interval
+    decimals = decimals_for(median((high - low).tolist()) / 2)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("object")
-    for heading in ("truth", f"{level:.0%} low", "high", "mean", "median", "claims", "effective"):
-        table.add_column(heading, justify="right")
-    low, high = fit.intervals(level)
-    decimals = decimals_for(median((high - low).tolist()) / 2)
+    for column in columns:
+        table.add_column(f"{result.level:.0%} low" if column.name == "low" else column.title, justify="right")
     for n in range(min(_ROWS_SHOWN, len(fit.truths_))):
-        table.add_row(
-            escape(str(fit.objects_[n])),
-            f"[bold]{number(fit.truths_[n], decimals)}[/]",
-            *(number(column[n], decimals) for column in (low, high, comparison.means, comparison.medians)),
-            str(fit.claims_[n]),
-            f"{fit.effective_users_[n]:.1f}",
-        )
+        cells = [cell(column, entries[column.name][n], decimals) for column in columns]
+        table.add_row(escape(str(fit.objects_[n])), f"[bold]{cells[0]}[/]", *cells[1:])
     console.print(table)
     if len(fit.truths_) > _ROWS_SHOWN:
         console.print(f"… and {len(fit.truths_) - _ROWS_SHOWN:,} more; --out FILE writes them all.", highlight=False)

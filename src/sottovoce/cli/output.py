@@ -6,12 +6,15 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from sottovoce.discovery.schema import Column
 
 console = Console()
 notes = Console(stderr=True)
@@ -35,7 +38,7 @@ def _finite(content: Any) -> Any:
 
 
 def number(quantity: float, decimals: int | None = None) -> str:
-    """A number for a table, with so many decimals, or with five significant digits."""
+    """A number for a table, with this many decimals, or with five significant digits."""
     if not math.isfinite(quantity):
         return {math.inf: "∞", -math.inf: "−∞"}.get(quantity, "–")
     if decimals is not None:
@@ -46,8 +49,17 @@ def number(quantity: float, decimals: int | None = None) -> str:
     return f"{quantity:.4e}"
 
 
+def cell(column: "Column", entry: Any, decimals: int | None) -> str:
+    """An entry of a result's column; what is measured has the decimals that its row allows."""
+    if entry is None:
+        return "–"
+    if column.measured:
+        return number(entry, decimals)
+    return str(entry) if column.decimals is None else f"{entry:.{column.decimals}f}"
+
+
 def decimals_for(uncertainty: float) -> int | None:
-    """So many decimals that the last two digits lie within the uncertainty; None where there is none to go by."""
+    """As many decimals as make the last two digits lie within the uncertainty; None where there is none to go by."""
     if not (0 < uncertainty < math.inf):
         return None
     return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
@@ -55,7 +67,7 @@ def decimals_for(uncertainty: float) -> int | None:
 
 @contextmanager
 def told_warnings(*kinds: type[Warning]) -> Iterator[None]:
-    """Warnings of these kinds are told after the work, in one line each."""
+    """Warnings of these kinds are printed after the work, in one line each."""
     with warnings.catch_warnings(record=True) as caught:
         for kind in kinds:
             warnings.simplefilter("always", kind)

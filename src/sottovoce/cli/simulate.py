@@ -128,7 +128,7 @@ def _in_campaign(
 
     from sottovoce.device import Client
     from sottovoce.lab.crowd import draft_of, run_campaign
-    from sottovoce.server.operator_client import OperatorClient
+    from sottovoce.operators.client import OperatorClient
 
     draft = draft_of(crowd, title="A simulated crowd", **terms)
     with OperatorClient(url, token, **connection) as operator, progress_bar() as bar:

@@ -1,19 +1,20 @@
 """The participant's side: limits, ledger, outbox, sender. Light: no NumPy until a law with exceptions is judged."""
 
-from sottovoce.device.client import Client, TryLater
+from sottovoce.device.client import Client
 from sottovoce.device.joining import join
 from sottovoce.device.participant_limits import Limits
 from sottovoce.device.release import release
-from sottovoce.device.sender import Patience, Sent, flush, withdraw
+from sottovoce.device.sender import Sent, flush, withdraw
 from sottovoce.device.store import Membership, ParticipantFile, Release
+from sottovoce.protocol.http import RetryPolicy, TryLater
 
 __all__ = [
     "Client",
     "Limits",
     "Membership",
     "ParticipantFile",
-    "Patience",
     "Release",
+    "RetryPolicy",
     "Sent",
     "TryLater",
     "flush",

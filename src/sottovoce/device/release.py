@@ -1,6 +1,5 @@
 """A release: readings are clipped, rounded and noised once, and written down with their cost before the first send."""
 
-import csv
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import groupby
@@ -9,10 +8,11 @@ from uuid import uuid4
 
 from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile, Release
-from sottovoce.errors import BadParameter, MissingColumn, NoClaims, UnreadableFile
+from sottovoce.errors import BadParameter, NoClaims, UnreadableFile
 from sottovoce.privacy import sampler
 from sottovoce.privacy.sampler import ByteStream, exact_number
 from sottovoce.protocol import Manifest, Problem, Report
+from sottovoce.text_tables import read_rows
 
 
 def release(
@@ -99,16 +99,12 @@ def _check(
 def read_readings(path: Path, task: str = "task", value: str = "value") -> dict[str, str]:
     """Readings from a CSV file with the columns ``task`` and ``value``; the values stay the text that they are."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file)
-            for column in (task, value):
-                if column not in (table.fieldnames or ()):
-                    raise MissingColumn(f"{path}: there is no column {column!r}; the first line names the columns")
-            readings: dict[str, str] = {}
-            for row in table:
-                add_reading(readings, row[task] or "", row[value] or "")
-    except (UnicodeDecodeError, csv.Error) as mistake:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as mistake:
         raise UnreadableFile(f"{path}: {mistake}; readings come as CSV in UTF-8, with columns task and value") from None
+    readings: dict[str, str] = {}
+    for _, cells in read_rows(str(path), text, (task, value)):
+        add_reading(readings, cells.get(task, ""), cells.get(value, ""))
     if not readings:
         raise NoClaims(f"{path}: there is no reading in it; write one line for each task")
     return readings

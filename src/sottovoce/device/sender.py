@@ -1,49 +1,15 @@
 """Sending what is queued: the same bytes at every attempt, with growing pauses, for a bounded time."""
 
-import random
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
-from sottovoce.device.client import Client, TryLater
+from sottovoce.device.client import Client
 from sottovoce.device.joining import enrol
 from sottovoce.device.store import Membership, ParticipantFile, Release
 from sottovoce.protocol import Problem
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long to keep trying: pauses double from the first to the longest, shortened by chance so that many devices
-    do not come back at the same moment. Time is counted by a clock that cannot be set."""
-
-    seconds: float = 30.0
-    first: float = 0.2
-    longest: float = 10.0
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
-    chance: Callable[[], float] = random.random
-
-    def end(self) -> float:
-        """When the time is over that starts now."""
-        return self.clock() + self.seconds
-
-    def insist(self, attempt: Callable[[], Result], end: float) -> Result:
-        """Try until it succeeds, is refused for good, or the time is over."""
-        pause = self.first
-        while True:
-            try:
-                return attempt()
-            except TryLater as later:
-                wait = max(pause * (0.5 + self.chance() / 2), later.retry_after or 0)
-                if self.clock() + wait > end:
-                    raise
-            self.sleep(wait)
-            pause = min(2 * pause, self.longest)
+from sottovoce.protocol.http import RetryPolicy, TryLater
 
 
 @dataclass(frozen=True)
@@ -59,21 +25,21 @@ class Sent:
 def flush(
     file: ParticipantFile,
     connect: Callable[[str], Client],
-    patience: Patience | None = None,
+    retries: RetryPolicy | None = None,
     campaign: str | None = None,
 ) -> list[Sent]:
     """Send all that is queued, withdrawals too, campaign by campaign; what cannot be sent now stays queued."""
-    patience = patience or Patience()
-    end = patience.end()
+    retries = retries or RetryPolicy()
+    deadline = retries.deadline()
     outcomes = []
     for membership in file.memberships():
         if campaign not in (None, membership.campaign):
             continue
         if membership.withdrawn_at:
-            with suppress(Problem):  # he was told of a refusal when he withdrew
-                _tell_withdrawal(file, membership, connect, patience, end)
+            with suppress(Problem):  # a refusal was shown when they withdrew
+                _tell_withdrawal(file, membership, connect, retries, deadline)
         elif queued := file.releases(membership.campaign, "queued"):
-            outcomes += _deliver(file, membership, queued, connect, patience, end)
+            outcomes += _deliver(file, membership, queued, connect, retries, deadline)
     return outcomes
 
 
@@ -82,19 +48,19 @@ def _deliver(
     membership: Membership,
     queued: list[Release],
     connect: Callable[[str], Client],
-    patience: Patience,
-    end: float,
+    retries: RetryPolicy,
+    deadline: float,
 ) -> list[Sent]:
     outcomes: list[Sent] = []
     try:
         with connect(membership.server) as client:
-            token = patience.insist(lambda: enrol(file, membership, client), end).participant_token
+            token = retries.run(lambda: enrol(file, membership, client), deadline).participant_token
             assert token is not None
             for release in queued:
                 send = partial(client.report, membership.campaign, token, release.body)
                 refusal = None
                 try:
-                    patience.insist(send, end)
+                    retries.run(send, deadline)
                 except Problem as problem:
                     if isinstance(problem, TryLater) or problem.kind.status is None:
                         raise
@@ -111,26 +77,30 @@ def _deliver(
 
 
 def withdraw(
-    file: ParticipantFile, campaign: str, connect: Callable[[str], Client], patience: Patience | None = None
+    file: ParticipantFile, campaign: str, connect: Callable[[str], Client], retries: RetryPolicy | None = None
 ) -> bool:
     """Stop taking part, at once; returns whether the server has confirmed. If not, it is told at the next flush."""
     membership = file.membership(campaign)
     if membership is None:
         raise Problem("not_joined", f"campaign {campaign!r}: you have not joined it")
     file.withdraw(campaign)
-    patience = patience or Patience()
-    return _tell_withdrawal(file, membership, connect, patience, patience.end())
+    retries = retries or RetryPolicy()
+    return _tell_withdrawal(file, membership, connect, retries, retries.deadline())
 
 
 def _tell_withdrawal(
-    file: ParticipantFile, membership: Membership, connect: Callable[[str], Client], patience: Patience, end: float
+    file: ParticipantFile,
+    membership: Membership,
+    connect: Callable[[str], Client],
+    retries: RetryPolicy,
+    deadline: float,
 ) -> bool:
     """Tell the server of a withdrawal that it has not confirmed yet."""
     token = membership.participant_token
     if token is not None and not membership.withdrawal_told:
         try:
             with connect(membership.server) as client:
-                patience.insist(partial(client.withdraw, membership.campaign, token), end)
+                retries.run(partial(client.withdraw, membership.campaign, token), deadline)
         except TryLater:
             return False
         except Problem as refusal:

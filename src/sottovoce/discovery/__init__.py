@@ -3,13 +3,13 @@
 from sottovoce.discovery.averages import Mean, Median
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.catd import CATD
-from sottovoce.discovery.comparison import Comparison
 from sottovoce.discovery.crh import CRH
 from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.iteration import UserLosses
 from sottovoce.discovery.lfcn import LFCN
 from sottovoce.discovery.noise_aware import NoiseAware
 from sottovoce.discovery.registry import DEFAULT, METHODS, describe_method, make_method, register, takes
+from sottovoce.discovery.result import Result
 from sottovoce.discovery.state import Checkpoint, State
 
 __all__ = [
@@ -20,10 +20,10 @@ __all__ = [
     "LFCN",
     "METHODS",
     "Checkpoint",
-    "Comparison",
     "Mean",
     "Median",
     "NoiseAware",
+    "Result",
     "State",
     "TruthDiscovery",
     "UserLosses",

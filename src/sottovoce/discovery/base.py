@@ -13,10 +13,10 @@ from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
 from sottovoce.claims.blocks import Pack
-from sottovoce.claims.labels import label_column
 from sottovoce.claims.reading import same_kind_of_frame
 from sottovoce.claims.table import Duplicates
 from sottovoce.discovery.iteration import FitInput, Floats, Iteration, LossIteration, UserLosses, Weigh
+from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.engines import Engine, Step, engine_of
 from sottovoce.errors import BadParameter, ConvergenceWarning, NotFitted, warn
@@ -224,17 +224,7 @@ class TruthDiscovery(ABC):
 
     def to_arrow(self, level: float = 0.95) -> pa.Table:
         """One row per object: object, truth, low, high, claims, effective_users."""
-        low, high = self.intervals(level)
-        return pa.table(
-            {
-                "object": label_column(self.objects_),
-                "truth": self.truths_,
-                "low": low,
-                "high": high,
-                "claims": self.claims_,
-                "effective_users": self.effective_users_,
-            }
-        )
+        return Estimates(self, level).table(Place.FRAME)
 
     def to_frame(self, level: float = 0.95) -> nw.DataFrame[pa.Table]:
         """The table of `to_arrow` as a narwhals frame, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()``."""

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from sottovoce.claims import Claims
-from sottovoce.device import Client, ParticipantFile, Patience, flush, join, release
+from sottovoce.device import Client, ParticipantFile, RetryPolicy, flush, join, release
 from sottovoce.discovery import CRH, METHODS, Mean, Median, TruthDiscovery, make_method
 from sottovoce.errors import ConvergenceWarning, SottovoceError
+from sottovoce.operators.client import OperatorClient
 from sottovoce.privacy.laws import parse_law
 from sottovoce.protocol import InvitationLink, Problem
-from sottovoce.server.operator_client import OperatorClient
 from sottovoce.worlds import World
 from sottovoce.worlds.devices import usual_grid
 
@@ -233,13 +233,13 @@ def _take_part(
         pauses.append(seconds)
         time.sleep(seconds)
 
-    patience = Patience(_PATIENCE_SECONDS, sleep=sleep)
+    retries = RetryPolicy(_PATIENCE_SECONDS, sleep=sleep)
     try:
         with ParticipantFile(path) as file:
             with connect(link.server) as client:
-                joined = patience.insist(lambda: join(file, link, client, agree=lambda *_: True), patience.end())
+                joined = retries.run(lambda: join(file, link, client, agree=lambda *_: True), retries.deadline())
             release(file, joined.campaign, readings)
-            (sent,) = flush(file, connect, patience)
+            (sent,) = flush(file, connect, retries)
     except Problem as problem:
         return problem, len(pauses)
     return sent.problem, len(pauses)

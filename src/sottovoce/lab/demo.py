@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from sottovoce.errors import SottovoceError
 from sottovoce.lab.crowd import CrowdOutcome, draft_of, run_campaign
 from sottovoce.lab.plots import draw_demo
+from sottovoce.operators.client import OperatorClient
 from sottovoce.protocol.tokens import new_token
-from sottovoce.server.operator_client import OperatorClient
 from sottovoce.worlds.floorplan import floorplan
 
 # Laplace noise of scale 1 m: ε = 1 for readings up to a metre apart.

@@ -10,7 +10,7 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.claims.writing import check_place, whole_file
-from sottovoce.discovery import Comparison
+from sottovoce.discovery import Result
 from sottovoce.errors import MissingExtra
 from sottovoce.privacy.laws import LAWS
 
@@ -28,12 +28,12 @@ def check_picture(path: str | Path) -> None:
         raise MissingExtra(f"{path}: pictures need matplotlib; install it with pip install 'sottovoce[plot]'")
 
 
-def draw_discovery(comparison: Comparison, path: str | Path, level: float = 0.95) -> None:
+def draw_discovery(result: Result, path: str | Path) -> None:
     """Truths with intervals, mean and median as faint marks; and how the weight is spread over users."""
     figure, (left, right) = _canvas(path, (11, 5.2), columns=2, width_ratios=(2.2, 1))
-    _draw_truths(left, comparison, level)
+    _draw_truths(left, result)
     figure.legend(*left.get_legend_handles_labels(), frameon=False, loc="outside lower left", ncols=4)
-    _draw_weights(right, comparison)
+    _draw_weights(right, result)
     _save(figure, path)
 
 
@@ -100,9 +100,9 @@ def draw_trade_off(
     _save(figure, path)
 
 
-def _draw_truths(axes: Any, comparison: Comparison, level: float) -> None:
-    fit = comparison.fit
-    low, high = fit.intervals(level)
+def _draw_truths(axes: Any, result: Result) -> None:
+    fit, level = result.fit, result.level
+    low, high = result.interval
     named = len(fit.truths_) <= _NAMED_OBJECTS
     order = np.arange(len(fit.truths_)) if named else np.argsort(fit.truths_)
     places = np.arange(len(order))
@@ -112,17 +112,17 @@ def _draw_truths(axes: Any, comparison: Comparison, level: float) -> None:
     if named:
         axes.errorbar(truths, places, xerr=(below, above), fmt="o", ms=4, color=BLUE, zorder=3,
                       label=f"truth, {level:.0%} interval")  # fmt: skip
-        axes.plot(comparison.means[order], places, "|", ms=9, color=ORANGE, label="mean")
-        axes.plot(comparison.medians[order], places, "x", ms=5, color=GREY, label="median")
+        axes.plot(result.means[order], places, "|", ms=9, color=ORANGE, label="mean")
+        axes.plot(result.medians[order], places, "x", ms=5, color=GREY, label="median")
         axes.set_yticks(places, [_shorten(str(label)) for label in fit.objects_[order]])
         axes.invert_yaxis()
         axes.set(xlabel="value", title=title)
         axes.grid(axis="y", alpha=0.15)
     else:
-        axes.plot(places, comparison.means[order], ".", ms=2, color=ORANGE, alpha=0.6, label="mean", rasterized=True)
+        axes.plot(places, result.means[order], ".", ms=2, color=ORANGE, alpha=0.6, label="mean", rasterized=True)
         axes.plot(
             places,
-            comparison.medians[order],
+            result.medians[order],
             ".",
             ms=2,
             color=GREY,
@@ -136,8 +136,8 @@ def _draw_truths(axes: Any, comparison: Comparison, level: float) -> None:
         axes.set(xlabel="objects, by their truth", ylabel="value", title=title)
 
 
-def _draw_weights(axes: Any, comparison: Comparison) -> None:
-    share = comparison.fit.weights_ / comparison.fit.weights_.mean()
+def _draw_weights(axes: Any, result: Result) -> None:
+    share = result.fit.weights_ / result.fit.weights_.mean()
     axes.hist(
         np.clip(share, 0, 6),
         bins=np.linspace(0, min(6, max(2, share.max() * 1.05)), 31),
@@ -146,7 +146,7 @@ def _draw_weights(axes: Any, comparison: Comparison) -> None:
     )
     axes.axvline(1, color=GREY, lw=1, ls=":")
     axes.set(xlabel="weight of a user (1 = average)", ylabel="users", title=(
-        f"{comparison.effective_users:,.0f} effective of {len(share):,} users"))  # fmt: skip
+        f"{result.effective_users:,.0f} effective of {len(share):,} users"))  # fmt: skip
 
 
 def _shorten(label: str) -> str:

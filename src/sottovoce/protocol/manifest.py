@@ -191,12 +191,12 @@ class Manifest(Document):
     @classmethod
     def of(cls, content: Any) -> Self:
         """Make a manifest from loose parts, such as an operator's request; mistakes are problems."""
-        with told_as("bad_manifest"):
+        with reported_as("bad_manifest"):
             return cls.model_validate(content)
 
 
 @contextmanager
-def told_as(code: str) -> Iterator[None]:
+def reported_as(code: str) -> Iterator[None]:
     """The first thing that a model does not like, as a problem."""
     try:
         yield

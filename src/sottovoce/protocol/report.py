@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, StringConstraints
 
 from sottovoce.protocol.canonical import LARGEST_INTEGER, first_repeated, parse_json, sha256_of
-from sottovoce.protocol.manifest import MOST_TASKS, Document, Manifest, told_as
+from sottovoce.protocol.manifest import MOST_TASKS, Document, Manifest, reported_as
 from sottovoce.protocol.problems import Problem
 
 
@@ -70,7 +70,7 @@ class Report(Document):
     @classmethod
     def of(cls, content: Any) -> Self:
         """Make a report from parsed JSON, such as one of a batch; mistakes are problems."""
-        with told_as("bad_report"):
+        with reported_as("bad_report"):
             report = cls.model_validate(content)
         twice = first_repeated(reading.task for reading in report.readings)
         if twice is not None:

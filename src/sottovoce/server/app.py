@@ -12,6 +12,7 @@ from sottovoce import __version__
 from sottovoce.protocol.tokens import new_token
 from sottovoce.server.clock import Clock, system_clock
 from sottovoce.server.console import ROUTERS as PAGES
+from sottovoce.server.fast.shortcut import Shortcut
 from sottovoce.server.headers import SecurityHeaders
 from sottovoce.server.jobs import Jobs
 from sottovoce.server.limits import BodyLimits, RateLimits
@@ -21,7 +22,6 @@ from sottovoce.server.openapi import describe
 from sottovoce.server.problems import tell_problems
 from sottovoce.server.routes import campaigns, enrolments, health, invitations, operators, page, reports, results
 from sottovoce.server.settings import Settings
-from sottovoce.server.shortcut import Shortcut
 from sottovoce.server.state import State
 from sottovoce.server.storage.engine import lock_start_up, open_engine
 from sottovoce.server.storage.locks import served_alone

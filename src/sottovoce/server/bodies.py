@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 
 from sottovoce.protocol.canonical import parse_json
-from sottovoce.protocol.manifest import told_as
+from sottovoce.protocol.manifest import reported_as
 from sottovoce.protocol.problems import Problem
 
 M = TypeVar("M", bound=BaseModel)
@@ -56,7 +56,7 @@ def body_of(model: type[M], *, required: bool = True) -> Callable[[Request], Cor
 
     def understand(content: bytes) -> M:
         document = parse_json(content, most_bytes=len(content), fractions=True) if content else {}
-        with told_as("bad_request"):
+        with reported_as("bad_request"):
             return model.model_validate(document)
 
     return read

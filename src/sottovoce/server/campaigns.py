@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
@@ -18,6 +18,7 @@ from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import State
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.results import add_results
+from sottovoce.server.storage.rows import CampaignRow, OperatorRow
 
 Number = Annotated[
     Decimal | int | str,
@@ -61,7 +62,7 @@ class CampaignDraft(CampaignChange):
     distance: Number
 
 
-def create(connection: Connection, operator: Row[Any], draft: CampaignDraft, now: int) -> Row[Any]:
+def create(connection: Connection, operator: OperatorRow, draft: CampaignDraft, now: int) -> CampaignRow:
     """Make a draft."""
     # Devices know campaigns by their id for ever, so no two may share one, on whatever server.
     base = {"campaign": secrets.token_hex(12), "asked_by": operator.name, "readings": len(draft.tasks)}
@@ -70,7 +71,7 @@ def create(connection: Connection, operator: Row[Any], draft: CampaignDraft, now
     )
 
 
-def change(connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange) -> Row[Any]:
+def change(connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange) -> CampaignRow:
     """Change a draft; or pin the method of any campaign."""
     row = stored.campaign_of(connection, operator_key, campaign)
     if wanted.model_fields_set - {"method"}:
@@ -88,7 +89,9 @@ def change(connection: Connection, operator_key: int, campaign: str, wanted: Cam
     return stored.campaign_of(connection, operator_key, campaign)
 
 
-def new_version(connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange, now: int) -> Row[Any]:
+def new_version(
+    connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange, now: int
+) -> CampaignRow:
     """A draft that begins where an open or closed campaign stands."""
     row = stored.campaign_of(connection, operator_key, campaign)
     if row.state == "draft":
@@ -107,14 +110,14 @@ def new_version(connection: Connection, operator_key: int, campaign: str, wanted
     )
 
 
-async def opening(server: State, operator_key: int, campaign: str) -> Callable[[Connection], Row[Any]]:
+async def opening(server: State, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
     """What opens a draft: from then on its manifest is fixed and has a hash."""
     row = await server.read(lambda connection: stored.campaign_of(connection, operator_key, campaign))
     manifest = Manifest.parse(row.manifest)
     # The exact figures of a guarantee may take a moment, during which nothing else shall wait.
     guarantee = await asyncio.to_thread(guarantee_of, manifest)
 
-    def open_it(connection: Connection) -> Row[Any]:
+    def open_it(connection: Connection) -> CampaignRow:
         now = server.clock()
         row = stored.campaign_of(connection, operator_key, campaign)
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
@@ -124,7 +127,7 @@ async def opening(server: State, operator_key: int, campaign: str) -> Callable[[
     return open_it
 
 
-def close(connection: Connection, operator_key: int, campaign: str, now: int) -> Row[Any]:
+def close(connection: Connection, operator_key: int, campaign: str, now: int) -> CampaignRow:
     """Close an open campaign: it takes no more reports."""
     stored.close_campaign(connection, stored.campaign_of(connection, operator_key, campaign), now)
     return stored.campaign_of(connection, operator_key, campaign)
@@ -136,7 +139,7 @@ def delete(connection: Connection, operator_key: int, campaign: str) -> None:
 
 
 def _first_results(
-    connection: Connection, row: Row[Any], manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
+    connection: Connection, row: CampaignRow, manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
 ) -> None:
     """Results exist from the opening on, and say that nothing is known yet."""
     empty = Computation.empty(manifest, guarantee, row.method, server.settings.least_claims)

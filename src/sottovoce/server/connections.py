@@ -19,10 +19,10 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sottovoce.server.addresses import UNKNOWN, household, plain
+from sottovoce.server.fast.gathering import Gathering
 from sottovoce.server.settings import Settings
 
 log = logging.getLogger("sottovoce.server.connections")
-_MOST_GATHERED = 64 << 10  # bytes
 _FILES_KEPT_FREE = 200  # for the database, logs and whatever else a server opens
 _ACCEPTED_AT_ONCE = 64  # then it is the turn of those who are in
 _WARN_SECONDS = 60.0
@@ -127,55 +127,6 @@ def _is_among(address: str, networks: Collection[IPv4Network | IPv6Network]) -> 
     return bool(networks) and known != UNKNOWN and any(ip_address(known) in network for network in networks)
 
 
-class _Gathering:
-    """A transport that passes on what is written within one turn of the event loop in one call.
-
-    Uvicorn writes head and body of an answer one by one. Each call to the system lets go of the interpreter's lock, and
-    while the writer is at work, getting it back may take longer than all the rest.
-    """
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._passed = 0
-
-    def write(self, data: bytes) -> None:
-        if not data:
-            return
-        if not self._parts:
-            self._loop.call_soon(self._pass_on)
-        self._parts.append(data)
-        self._size += len(data)
-        if self._size > _MOST_GATHERED:  # so that the flow of a long answer is still controlled
-            self._pass_on()
-
-    def close(self) -> None:
-        self._pass_on()
-        self._transport.close()
-
-    @property
-    def unsent(self) -> int:
-        """Bytes that the system has not taken yet, because the client does not fetch what came before."""
-        return self._size + self._transport.get_write_buffer_size()
-
-    @property
-    def fetched(self) -> int:
-        """Bytes that the system has taken since the beginning."""
-        return self._passed - self._transport.get_write_buffer_size()
-
-    def _pass_on(self) -> None:
-        if self._parts:
-            self._passed += self._size
-            self._transport.write(b"".join(self._parts))
-            self._parts.clear()
-            self._size = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-
 class _Unsent:
     """Answers that wait to be fetched, the longest waiting first: together they have a limited amount of memory."""
 
@@ -211,7 +162,7 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
 
     def connection_made(self, transport: Any) -> None:
         transport.set_write_buffer_limits(high=_UNSENT_ABOVE)
-        super().connection_made(_Gathering(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(Gathering(transport, self.loop))  # type: ignore[arg-type]
         if self.client is not None:
             self.client = (plain(self.client[0]), self.client[1])
         self._waiting_since = self._fetched_at = self.loop.time()
@@ -257,7 +208,7 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
 
 
 def watched(settings: Settings) -> type[WatchedProtocol]:
-    """The protocol with the server's patience."""
+    """The protocol with the limits of the settings."""
     return type(
         "WatchedProtocol",
         (WatchedProtocol,),

@@ -2,34 +2,30 @@
 
 import json
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from fastapi import Request
 from fastapi.responses import Response
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
+from sottovoce.discovery.schema import Place
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import moment
 from sottovoce.server.etags import tagged
 from sottovoce.server.exports import MEDIA_TYPES, Format, claims_table, encode_table
+from sottovoce.server.results import row_columns
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.claims import labels_of, load_readings
+from sottovoce.server.storage.rows import ResultsRow
 from sottovoce.server.storage.steps import Cohorts, cohorts_with_withdrawals, load_included
 
-_TABLE = pa.schema(
-    [
-        ("task", pa.string()), ("title", pa.string()), ("unit", pa.string()), ("truth", pa.float64()),
-        ("low", pa.float64()), ("high", pa.float64()), ("claims", pa.int64()),
-    ]
-)  # fmt: skip
 
-
-def results_file_of(request: Request, results: Row[Any], campaign: str, format: Format) -> Response:
-    """One version of the results: task, truth, low, high, claims."""
-    table = pa.Table.from_pylist(json.loads(results.content)["results"], _TABLE)
+def results_file_of(request: Request, results: ResultsRow, campaign: str, format: Format) -> Response:
+    """One version of the results: a row per task."""
+    schema = pa.schema([(column.name, column.type) for column in row_columns(Place.FILE)])
+    table = pa.Table.from_pylist(json.loads(results.content)["results"], schema)
     return tagged(
         request,
         encode_table(table, format),

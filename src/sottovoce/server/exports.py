@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from sottovoce.claims.cells import harmless_table
-from sottovoce.claims.reading import NOISE_COLUMN
+from sottovoce.claims.header import NOISE_COLUMN
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server.storage.claims import Readings
 

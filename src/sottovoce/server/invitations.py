@@ -1,12 +1,12 @@
 """Invitations as people see them: links, QR codes, states."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import Request
-from sqlalchemy import Row
 
 from sottovoce.protocol.links import InvitationLink, server_address
 from sottovoce.server.state import State
+from sottovoce.server.storage.rows import CampaignRow, InvitationRow
 
 
 def address_of(server: State, request: Request) -> str:
@@ -14,9 +14,9 @@ def address_of(server: State, request: Request) -> str:
     return server_address(server.settings.public_url or str(request.base_url))
 
 
-def invitation_url(base: str, token: str, campaign: Row[Any]) -> str:
+def invitation_url(base: str, token: str, campaign: CampaignRow) -> str:
     """The link, which names the manifest that it leads to."""
-    return str(InvitationLink(base, token, campaign.manifest_sha256))
+    return str(InvitationLink(base, token, campaign.fixed_sha256))
 
 
 def qr_code(url: str, *, stretches: bool = False) -> str:
@@ -28,7 +28,7 @@ def qr_code(url: str, *, stretches: bool = False) -> str:
     return segno.make(url, error="m", micro=False, mask=3).svg_inline(scale=4, border=4, omitsize=stretches)
 
 
-def state_of(invitation: Row[Any]) -> Literal["unspent", "spent", "revoked"]:
+def state_of(invitation: InvitationRow) -> Literal["unspent", "spent", "revoked"]:
     """As its operator is shown it: who joins is shown for several at once."""
     if invitation.shown_spent:
         return "spent"

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Event, Thread
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, select
+from sqlalchemy import Connection, Engine, select
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server.clock import Clock, moment
@@ -33,6 +33,7 @@ from sottovoce.server.storage.results import (
     outdated_campaigns,
 )
 from sottovoce.server.storage.retention import begin_erasing, erasable_campaigns, erase_some
+from sottovoce.server.storage.rows import CampaignRow, ErasableCampaign, OutdatedCampaign, one_row
 from sottovoce.server.storage.steps import advance, keep_included, load_included, show_spent, spent_unseen
 from sottovoce.server.storage.tables import campaigns
 from sottovoce.server.storage.writer import Writer
@@ -112,7 +113,7 @@ class Jobs:
             outdated = outdated_campaigns(connection)
         _each(*(partial(self._bring_up_to_date, campaign, at_once) for campaign in outdated))
 
-    def _bring_up_to_date(self, campaign: Row[Any], at_once: bool) -> None:
+    def _bring_up_to_date(self, campaign: OutdatedCampaign, at_once: bool) -> None:
         if campaign.waiting and (at_once or campaign.state == "closed" or self._due(campaign)):
             least = self._settings.least_claims
             self._writer.run_and_wait(lambda connection: advance(connection, campaign.key, least, self._clock()))
@@ -122,7 +123,7 @@ class Jobs:
         if step > published and self._failed.get(campaign.key) != step:
             self._compute(campaign.key)
 
-    def _due(self, campaign: Row[Any]) -> bool:
+    def _due(self, campaign: OutdatedCampaign) -> bool:
         new = campaign.changes - campaign.computed
         enough = new >= max(_ENOUGH_CHANGES, _ENOUGH_SHARE * campaign.computed)
         if enough and time.monotonic() >= self._not_before:
@@ -135,10 +136,10 @@ class Jobs:
         due = self._load(campaign_key)
         trouble = None
         try:
-            found = due.computation.find()
-            if found is not None and not found.fit.converged_:
+            result = due.computation.find()
+            if result is not None and not result.fit.converged_:
                 trouble = "not converged"
-            content = due.computation.results(None if trouble else found, version=0, as_of=self._clock())
+            content = due.computation.results(None if trouble else result, version=0, as_of=self._clock())
         except Exception as failure:
             log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
             trouble = f"failed: {type(failure).__name__}"[:100]
@@ -180,15 +181,14 @@ class Jobs:
 
     def _load(self, campaign_key: int) -> "_Due":
         with _snapshot(self._engine) as connection:
-            campaign = connection.execute(select(campaigns).where(campaigns.c.key == campaign_key)).one()
+            campaign = one_row(connection, CampaignRow, select(campaigns).where(campaigns.c.key == campaign_key))
             readings = load_readings(connection, campaign_key, campaign.cohort)
             included = load_included(connection, campaign_key)
             before = json.loads(newest_results(connection, campaign_key).content)
         manifest, least = Manifest.parse(campaign.manifest), self._settings.least_claims
         step = next_step(included, readings, campaign.cohort, least, len(manifest.tasks))
-        computation = Computation(
-            manifest, json.loads(campaign.guarantee), campaign.method, step, campaign.shown_reports, least, before
-        )
+        guarantee = json.loads(campaign.guarantee or "{}")
+        computation = Computation(manifest, guarantee, campaign.method, step, campaign.shown_reports, least, before)
         return _Due(campaign_key, campaign.step, included, computation)
 
     def erase(self) -> None:
@@ -210,7 +210,7 @@ class Jobs:
             self._awaited.pop(campaign.key, None)
             log.info("readings erased", extra={"campaign": campaign.key})
 
-    def _given_up(self, campaign: Row[Any]) -> bool:
+    def _given_up(self, campaign: ErasableCampaign) -> bool:
         """Whether the last results were tried and failed, or have kept us waiting for too long."""
         since = self._awaited.setdefault(campaign.key, time.monotonic())
         return self._failed.get(campaign.key) == campaign.step or time.monotonic() - since >= _GRACE_SECONDS

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-from sqlalchemy import Row
 
 from sottovoce.claims import Claims
-from sottovoce.discovery import DEFAULT, NoiseAware, TruthDiscovery, make_method
-from sottovoce.engines import MemoryEngine
+from sottovoce.discovery import DEFAULT, NoiseAware, Result, make_method
+from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.promise import promise_of, pure_epsilon, sentence
@@ -20,18 +20,25 @@ from sottovoce.server.clock import moment
 from sottovoce.server.doubts import doubts
 from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings
+from sottovoce.server.storage.rows import CampaignRow
 
 LEVEL = 0.95  # of the intervals
-_NOT_WORTH_TELLING = 1e-3  # a move of a truth by this share of its interval
+_NEGLIGIBLE = 1e-3  # a move of a truth by this share of its interval
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
-Floats = NDArray[np.float64]
-_NOTHING_KNOWN: dict[str, Any] = {
-    "truth": None, "low": None, "high": None, "claims": 0, "mean": None, "median": None, "effective_users": None,
-}  # fmt: skip
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
-_MEASURED = ("truth", "low", "high", "mean", "median")
 # What follows from truths and weights, and so moves a little with the point from which the iteration began.
 _DERIVED = ("iterations", "effective_users", "weights", "warnings")
+# What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
+_TASK = {
+    "task": Column("task", pa.string(), "id of the task", lambda task: task.id, Place.API | Place.FILE),
+    "title": Column("title", pa.string(), "the question", lambda task: task.title, Place.API | Place.FILE),
+    "unit": Column("unit", pa.string(), "unit of the figures", lambda task: task.unit, Place.API | Place.FILE),
+}
+
+
+def row_columns(place: Place) -> list[Column]:
+    """The columns of a campaign's results: its task first, then the figures about it."""
+    return [*columns_in(place, _TASK), *columns_in(place)]
 
 
 def guarantee_of(manifest: Manifest) -> dict[str, Any]:
@@ -49,13 +56,13 @@ def guarantee_of(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def is_final(campaign: Row[Any]) -> bool:
+def is_final(campaign: CampaignRow) -> bool:
     """Whether a campaign is closed and its last results are there. A withdrawal later on does not show at once."""
     considered = campaign.computed_at is not None and campaign.computed_at > (campaign.closed_at or 0)
     return campaign.state == "closed" and (campaign.erasing_at is not None or (considered and _settled(campaign)))
 
 
-def _settled(campaign: Row[Any]) -> bool:
+def _settled(campaign: CampaignRow) -> bool:
     return bool(campaign.published >= campaign.step or campaign.trouble)
 
 
@@ -100,35 +107,34 @@ class Computation:
         """Whether no figure was ever published."""
         return self.before is None or all(row["truth"] is None for row in self.before["results"])
 
-    def find(self) -> "Findings | None":
+    def find(self) -> Result | None:
         """Truths and weights; None where there is no reading.
 
         Always from scratch: results follow from the readings alone, whatever was computed before.
         """
         if not len(self.readings):
             return None
-        method = make_method(self.method_name, noise=self.manifest.law)
-        engine = MemoryEngine(self.claims())
         with warnings.catch_warnings():
-            # Said in the results instead.
+            # Reported in the results instead.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fit = method.fit(engine)
-        return Findings(fit, engine.means(), engine.medians(), engine.spreads())
+            return Result.of(make_method(self.method_name, noise=self.manifest.law), self.claims(), LEVEL)
 
-    def results(self, found: "Findings | None", version: int, as_of: int) -> dict[str, Any]:
+    def results(self, result: Result | None, version: int, as_of: int) -> dict[str, Any]:
         """The results as they are sent out. A task that takes no step keeps the figures that it has."""
         counts = self.step.included.counts(len(self.manifest.tasks))
-        rows = {} if found is None else found.rows()
+        places = [] if result is None else result.fit.objects_.tolist()
+        figures = {} if result is None else dict(zip(places, figures_of(result), strict=True))
+        unknown = {column.name: column.unknown for column in columns_in(Place.API)}
         tasks = []
         for place, (task, claims) in enumerate(zip(self.manifest.tasks, counts.tolist(), strict=True)):
             if self.step.retracted[place]:
-                figures = _NOTHING_KNOWN
+                row = unknown
             elif self._anew(place):
-                figures = rounded(rows.get(place, _NOTHING_KNOWN), float(task.grid)) | {"claims": claims}
+                row = rounded(figures.get(place, unknown), float(task.grid)) | {"claims": claims}
             else:
                 assert self.before is not None
-                figures = {name: self.before["results"][place][name] for name in _NOTHING_KNOWN}
-            tasks.append({"task": task.id, "title": task.title, "unit": task.unit, **figures})
+                row = {name: self.before["results"][place].get(name, unknown[name]) for name in unknown}
+            tasks.append({column.name: column.values(task) for column in _TASK.values()} | row)
         return {
             "campaign": self.manifest.campaign,
             "title": self.manifest.title,
@@ -139,22 +145,22 @@ class Computation:
             "reports": self.reports,
             "least_claims": self.least_claims,
             "guarantee": self.guarantee,
-            **self._overall(found, counts),
+            **self._overall(result, counts),
             "results": tasks,
         }
 
-    def _overall(self, found: "Findings | None", counts: NDArray[np.int64]) -> dict[str, Any]:
-        """What is said of all participants together. It is not to tell that a single one has left."""
+    def _overall(self, result: Result | None, counts: NDArray[np.int64]) -> dict[str, Any]:
+        """What is said of all participants together. It must not reveal that a single one has left."""
         if self.before is not None and not (self.step.changed.any() or self.step.whole.all()):
             return {name: self.before.get(name) for name in _OVERALL}
         overall: dict[str, Any] = dict.fromkeys(_OVERALL) | {"warnings": []}
         overall["participants"] = len(np.unique(self.readings.participants))
-        if found is not None:
-            claims = counts[found.fit.objects_.astype(np.int64)]
-            overall["warnings"] = found.warnings(len(counts), self.least_claims, claims)
-            overall |= {"converged": bool(found.fit.converged_), "iterations": found.fit.n_iter_}
+        if result is not None:
+            claims = counts[result.fit.objects_.astype(np.int64)]
+            overall["warnings"] = doubts_about(result, len(counts), self.least_claims, claims)
+            overall |= {"converged": bool(result.fit.converged_), "iterations": result.fit.n_iter_}
             if overall["participants"] >= self.least_claims:
-                overall |= {"effective_users": found.effective_users, "weights": found.weights}
+                overall |= {"effective_users": round(result.effective_users, 1), "weights": weights_of(result)}
         return overall
 
     def _anew(self, place: int) -> bool:
@@ -173,59 +179,44 @@ class Computation:
         return Claims.from_arrays(readings.participants, readings.places, readings.values(self.manifest))
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What the claims say: by a method, and by the plain averages, which are never left out."""
+def figures_of(result: Result) -> list[dict[str, Any]]:
+    """One row per object, as it is published but for the digits: what is not finite is not known.
 
-    fit: TruthDiscovery
-    means: Floats
-    medians: Floats
-    spreads: Floats
+    A figure that is not measured keeps the decimals that its column says.
+    """
+    columns = columns_in(Place.API)
+    return [
+        {column.name: _published(row[column.name], column.decimals) for column in columns}
+        for row in result.rows(Place.API)
+    ]
 
-    def rows(self) -> dict[int, dict[str, Any]]:
-        """By the place of the task."""
-        fit = self.fit
-        low, high = fit.intervals(LEVEL)
-        columns = (fit.truths_, low, high, fit.claims_, self.means, self.medians, fit.effective_users_)
-        return {
-            place: {
-                "truth": _finite(truth),
-                "low": _finite(least),
-                "high": _finite(most),
-                "claims": int(claims),
-                "mean": _finite(mean),
-                "median": _finite(median),
-                "effective_users": round(users, 1),
-            }
-            for place, truth, least, most, claims, mean, median, users in zip(
-                fit.objects_.tolist(), *(column.tolist() for column in columns), strict=True
-            )
-        }
 
-    @property
-    def effective_users(self) -> float:
-        """(Σw)²/Σw² over all participants: as if so many had equal weights."""
-        weights = self.fit.weights_ / self.fit.weights_.max()
-        return round(float(weights.sum() ** 2 / (weights**2).sum()), 1)
+def _published(entry: Any, decimals: int | None) -> Any:
+    if not isinstance(entry, float):
+        return entry
+    return _finite(entry if decimals is None else round(entry, decimals))
 
-    @property
-    def weights(self) -> dict[str, list[Any]]:
-        """How many participants have which weight, against the mean of all. Nobody is named, or could be."""
-        relative = self.fit.weights_ / self.fit.weights_.mean()
-        counts, _ = np.histogram(np.minimum(relative, _WEIGHT_EDGES[-1] + 0.1), [*_WEIGHT_EDGES, math.inf])
-        return {"edges": [*_WEIGHT_EDGES, None], "counts": counts.tolist()}
 
-    def warnings(self, tasks: int, least_claims: int, claims: NDArray[np.int64] | None = None) -> list[dict[str, str]]:
-        """``claims`` are the numbers of claims by object, where they are stated otherwise than they are now."""
-        fit = self.fit
-        return doubts(
-            tasks,
-            least_claims,
-            claims=fit.claims_ if claims is None else claims,
-            effective_users=fit.effective_users_,
-            skew=(self.means - self.medians, self.spreads),
-            converged=bool(fit.converged_),
-        )
+def weights_of(result: Result) -> dict[str, list[Any]]:
+    """How many participants have which weight, against the mean of all. Nobody is named, or could be."""
+    relative = result.fit.weights_ / result.fit.weights_.mean()
+    counts, _ = np.histogram(np.minimum(relative, _WEIGHT_EDGES[-1] + 0.1), [*_WEIGHT_EDGES, math.inf])
+    return {"edges": [*_WEIGHT_EDGES, None], "counts": counts.tolist()}
+
+
+def doubts_about(
+    result: Result, tasks: int, least_claims: int, claims: NDArray[np.int64] | None = None
+) -> list[dict[str, str]]:
+    """``claims`` are the numbers of claims by object, where they are stated otherwise than they are now."""
+    fit = result.fit
+    return doubts(
+        tasks,
+        least_claims,
+        claims=fit.claims_ if claims is None else claims,
+        effective_users=fit.effective_users_,
+        skew=(result.means - result.medians, result.spreads),
+        converged=bool(fit.converged_),
+    )
 
 
 def warm_up() -> None:
@@ -244,9 +235,10 @@ def rounded(figures: dict[str, Any], grid: float) -> dict[str, Any]:
     low, high = figures["low"], figures["high"]
     half = (high - low) / 2 if low is not None and high is not None else 0.0
     decimals = math.ceil(-math.log10(grid)) if half <= 0 else 1 - math.floor(math.log10(half))
+    measured = {column.name for column in columns_in(Place.API) if column.measured}
     # Zero added, so that none is negative.
     return {
-        name: round(entry, decimals) + 0.0 if name in _MEASURED and entry is not None else entry
+        name: round(entry, decimals) + 0.0 if name in measured and entry is not None else entry
         for name, entry in figures.items()
     }
 
@@ -269,16 +261,17 @@ def same_findings(one: bytes, other: bytes) -> bool:
 
 
 def _same_task(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    figures = ("truth", "low", "high")
-    if any(one[name] != other[name] for name in one if name not in (*figures, *_DERIVED)):
-        return False
     width = abs(one["high"] - one["low"]) if None not in (one["low"], one["high"]) else 0.0
-    return all(
-        one[name] == other[name]
-        if None in (one[name], other[name])
-        else math.isclose(one[name], other[name], rel_tol=1e-12, abs_tol=_NOT_WORTH_TELLING * width)
-        for name in figures
-    )
+    for column in row_columns(Place.API):
+        before, after = one.get(column.name), other.get(column.name)
+        if column.iterated and not column.measured:
+            continue
+        if column.iterated and None not in (before, after):
+            if not math.isclose(before, after, rel_tol=1e-12, abs_tol=_NEGLIGIBLE * width):  # type: ignore[arg-type]
+                return False
+        elif before != after:
+            return False
+    return True
 
 
 def _finite(number: float) -> float | None:

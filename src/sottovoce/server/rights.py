@@ -1,15 +1,15 @@
 """Who is asking: bearer tokens of operators and participants."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
-from sqlalchemy import Row
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.state import Server
 from sottovoce.server.storage.operators import operator_with
+from sottovoce.server.storage.rows import OperatorRow
 
 
 class _Bearer(HTTPBearer):
@@ -35,17 +35,17 @@ ParticipantToken = Annotated[
 OperatorToken = Annotated[str, Depends(_Bearer(scheme_name="operator", description="The token of an operator."))]
 
 
-async def _operator(token: OperatorToken, server: Server) -> Row[Any]:
+async def _operator(token: OperatorToken, server: Server) -> OperatorRow:
     return await server.read(lambda connection: operator_with(connection, token))
 
 
-Operator = Annotated[Row[Any], Depends(_operator)]
+Operator = Annotated[OperatorRow, Depends(_operator)]
 
 
-async def _administrator(operator: Operator) -> Row[Any]:
+async def _administrator(operator: Operator) -> OperatorRow:
     if not operator.administrator:
         raise Problem("forbidden", f"operator {operator.name!r}: only administrators manage operators")
     return operator
 
 
-Administrator = Annotated[Row[Any], Depends(_administrator)]
+Administrator = Annotated[OperatorRow, Depends(_administrator)]

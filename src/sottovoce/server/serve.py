@@ -1,10 +1,8 @@
 """Running the server: one process, one event loop, one writer. On PostgreSQL there may be several such processes."""
 
 import ctypes
-import gc
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -14,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.server.app import create_app
 from sottovoce.server.connections import Door, most_connections, watched
+from sottovoce.server.fast import interpreter
 from sottovoce.server.logs import set_up_logs
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage.engine import open_engine
@@ -22,10 +21,7 @@ from sottovoce.server.storage.migrations import migrate
 
 _KEEP_ALIVE_SECONDS = 20
 _BACKLOG = 2048
-# The writer asks for the interpreter's lock after every call to the database; by default it might wait 5 ms each time.
-_SWITCH_SECONDS = 0.001
 _M_MMAP_THRESHOLD, _LARGE_ARRAY = -3, 1 << 18
-_COLLECTIONS = (20_000, 20, 20)  # reports come and go by the thousand, and none of them is a cycle
 
 
 def serve(
@@ -38,7 +34,7 @@ def serve(
         if path is not None and not path.is_file():
             raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
     set_up_logs(settings.log_level)
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    interpreter.switch_often()
     _return_large_arrays()
     _prepare(settings)
     listening = _listen(host, port, settings)
@@ -50,10 +46,7 @@ def serve(
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                # What was loaded so far stays for good: without this, every collection would walk through all of it.
-                gc.collect()
-                gc.freeze()
-                gc.set_threshold(*_COLLECTIONS)
+                interpreter.collect_rarely()
                 show_url(url)
 
     config = uvicorn.Config(

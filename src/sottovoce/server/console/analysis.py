@@ -3,26 +3,23 @@
 Everything happens in memory; when the answer is given, nothing of the question is left.
 """
 
-import json
 import shlex
 import time
 import warnings
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from sottovoce.claims import Claims
-from sottovoce.claims.bounded import Budget, TooMuch, read_parquet
-from sottovoce.claims.reading import NOISE_COLUMN, require
-from sottovoce.discovery import METHODS, Comparison, TruthDiscovery, make_method, takes
-from sottovoce.engines import MemoryEngine
-from sottovoce.errors import BadParameter, BadRow, ConvergenceWarning, NoClaims, SottovoceError
+from sottovoce.claims.budget import Budget, TooMuch
+from sottovoce.discovery import METHODS, Result, TruthDiscovery, make_method, takes
+from sottovoce.discovery.schema import Place
+from sottovoce.errors import BadParameter, ConvergenceWarning
 from sottovoce.server.console.uploads import Upload
 from sottovoce.server.exports import encode_table
-from sottovoce.server.results import LEVEL, Findings
+from sottovoce.server.results import LEVEL, doubts_about, figures_of, weights_of
 
 Duplicates = Literal["error", "mean", "last"]
 MOST_CLAIMS = 1_000_000
@@ -82,7 +79,7 @@ class Question:
         return found
 
     def answer(self) -> "Answer":
-        """Read, fit and compare. Whatever is wrong with the file or the form is raised as the library tells it."""
+        """Read, fit and compare. Whatever is wrong with the file or the form is raised as the library words it."""
         end = time.monotonic() + MOST_SECONDS
 
         def in_time(done: int, move: float) -> None:
@@ -99,78 +96,26 @@ class Question:
             warnings.simplefilter("ignore", ConvergenceWarning)  # said beside the method instead
             for name in self.methods:
                 in_time(0, 0.0)
-                compared.append(Comparison.of(make_method(name, noise=law), claims, progress=in_time))
-        scores = [self._scores(comparison) for comparison in compared] if self.truth is not None else None
+                compared.append(Result.of(make_method(name, noise=law), claims, LEVEL, progress=in_time))
+        scores = [self._scores(result) for result in compared] if self.truth is not None else None
         return Answer.of(self, claims, law, compared, scores)
 
     def _read(self) -> Claims:
-        columns: dict[str, Any] = {name: getattr(self, name) for name in ("user", "object", "value")}
-        columns |= {"duplicates": self.duplicates, "skip_bad": self.skip_bad}
-        kind = PurePath(self.claims.name).suffix.lower()
-        budget = Budget(MOST_CLAIMS, _MOST_UNPACKED)
-        if kind in (".parquet", ".pq", ".jsonl", ".ndjson"):
-            wanted = [self.user, self.object, self.value]
-            if kind in (".parquet", ".pq"):
-                table = read_parquet(self.claims.getvalue(), self.claims.name, wanted, [NOISE_COLUMN], budget)
-            else:
-                table = self._lines(wanted, budget)
-            try:
-                claims = Claims.from_frame(table, **columns)
-            except SottovoceError as error:
-                raise type(error)(str(error).replace("the frame", self.claims.name)) from None
-        else:
-            claims = Claims.read(self.claims, **columns)
-        budget.check_rows(self.claims.name, len(claims))
-        return claims
+        return Claims.read(
+            self.claims,
+            user=self.user,
+            object=self.object,
+            value=self.value,
+            duplicates=self.duplicates,
+            skip_bad=self.skip_bad,
+            budget=Budget(MOST_CLAIMS, _MOST_UNPACKED),
+        )
 
-    def _lines(self, wanted: list[str], budget: Budget) -> pa.Table:
-        """JSON Lines, read by Python: Arrow's reader is faster, but some broken files end its whole process."""
-        columns: dict[str, list[str | None]] = {name: [] for name in (*wanted, NOISE_COLUMN)}
-        present: dict[str, None] = {}  # names in the first row, and of ours in any
-        self.claims.seek(0)
-        rows = 0
-        for number, line in enumerate(self.claims, start=1):
-            if not line.strip():
-                continue
-            record = _record(line)
-            if record is None and not self.skip_bad:
-                raise BadRow(
-                    f"{self.claims}, row {number}: {line[:60].decode(errors='replace')!r}: a line must be a JSON "
-                    "object; correct it, or leave such rows out (--skip-bad)"
-                )
-            found = record or {}  # what is none is dropped and counted with the rows that lack something
-            present |= dict.fromkeys(found if not rows else columns.keys() & found)
-            for name, column in columns.items():
-                column.append(_text(found.get(name)))
-            rows += 1
-            budget.check_rows(self.claims.name, rows)
-        if not rows:
-            raise NoClaims(f"{self.claims}: the file is empty; it needs at least one line")
-        require(wanted, [*present], self.claims.name)
-        return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items() if name in present})
-
-    def _scores(self, comparison: Comparison) -> dict[str, Any]:
+    def _scores(self, result: Result) -> dict[str, Any]:
         assert self.truth is not None
         self.truth.seek(0)
         # A stream is read as well as a path.
-        return comparison.scores(self.truth, object=self.object, value=self.value)  # type: ignore[arg-type]
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    """The object that a line holds, with numbers as they are written."""
-    try:
-        found = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _text(entry: Any) -> str | None:
-    """A cell as it would stand in a CSV file; half a character, which only JSON can name, as a question mark."""
-    if entry is None:
-        return None
-    text = entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
-    return text if text.isascii() else text.encode(errors="replace").decode()
+        return result.scores(self.truth, object=self.object, value=self.value)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -215,36 +160,33 @@ class Answer:
         question: Question,
         claims: Claims,
         law: str | None,
-        compared: list[Comparison],
+        compared: list[Result],
         scores: list[dict[str, Any]] | None,
     ) -> "Answer":
-        first, spreads = compared[0], MemoryEngine(claims).spreads()
-        table = _table(compared)
-        found = [Findings(one.fit, one.means, one.medians, spreads) for one in compared]
-        tables = [list(one.rows().items()) for one in found]
+        first, tables = compared[0], [figures_of(one) for one in compared]
+        labels = map(str, first.fit.objects_[:_ROWS_SHOWN].tolist())
         rows = [
-            {
-                "task": str(label), "title": "", "unit": "", **figures,
-                "others": [others[place][1] for others in tables[1:]],
-            }
-            for place, (label, figures) in enumerate(tables[0][:_ROWS_SHOWN])
-        ]  # fmt: skip
-        told: list[dict[str, Any] | None] = [None] * len(compared) if scores is None else list(scores)
+            {"task": label, "title": "", "unit": "", **figures, "others": [table[place] for table in tables[1:]]}
+            for place, (label, figures) in enumerate(zip(labels, tables[0], strict=False))
+        ]
+        known: list[dict[str, Any] | None] = [None] * len(compared) if scores is None else list(scores)
         lines = [
-            _line(one.fit.name, one.fit, one.fit.truths_, first, told[place], found[place].effective_users)
-            for place, one in enumerate(compared)
+            _line(one.fit.name, one.fit, one.fit.truths_, first, score, one.effective_users)
+            for one, score in zip(compared, known, strict=True)
         ]
         for name, truths in (("mean", first.means), ("median", first.medians)):
-            lines.append(_line(name, None, truths, first, told[0] and told[0][name], None))
+            lines.append(_line(name, None, truths, first, known[0] and known[0][name], None))
+        table = _table(compared)
         return cls(
-            question, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason(LEVEL), lines,
-            rows, found[0].weights, found[0].warnings(claims.n_objects, 1), told[0]["objects"] if told[0] else None,
+            question, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason, lines,
+            rows, weights_of(first), doubts_about(first, claims.n_objects, 1),
+            known[0]["objects"] if known[0] else None,
             encode_table(table, "csv").decode() if len(table) <= _ROWS_SAVED else None,
         )  # fmt: skip
 
 
 def _line(
-    name: str, fit: TruthDiscovery | None, truths: Any, first: Comparison, scores: Any, effective_users: float | None
+    name: str, fit: TruthDiscovery | None, truths: Any, first: Result, scores: Any, effective_users: float | None
 ) -> Line:
     apart = np.abs(truths - first.fit.truths_)
     furthest = int(apart.argmax())
@@ -254,10 +196,10 @@ def _line(
     )  # fmt: skip
 
 
-def _table(compared: list[Comparison]) -> pa.Table:
+def _table(compared: list[Result]) -> pa.Table:
     """What the command writes with ``--out``, and the truths of the other methods beside it."""
     first = compared[0]
-    table = first.fit.to_arrow(LEVEL).append_column("mean", [first.means]).append_column("median", [first.medians])
+    table = first.table(Place.COMMAND)
     for other in compared[1:]:
         table = table.append_column(other.fit.name, [other.fit.truths_])
     return table

@@ -4,14 +4,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import RedirectResponse, Response
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery import METHODS
-from sottovoce.protocol.manifest import Manifest, Task, told_as
+from sottovoce.protocol.manifest import Manifest, Task, reported_as
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
-from sottovoce.server.console.listing import Turn, results_page
+from sottovoce.server.console.listing import Page, results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
@@ -28,6 +28,7 @@ from sottovoce.server.storage.results import (
     newest_versions,
     results_version,
 )
+from sottovoce.server.storage.rows import CampaignRow, ResultsRow, VersionRow
 
 router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, include_in_schema=False)
 Step = Annotated[Literal["open", "close", "delete"], Path()]
@@ -57,7 +58,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
     return await server.read(show)
 
 
-def _progress(connection: Connection, row: Row[Any], server: State) -> dict[str, Any]:
+def _progress(connection: Connection, row: CampaignRow, server: State) -> dict[str, Any]:
     return {
         "counts": stored.counts_of(connection, row.key),
         "least": server.settings.least_claims,
@@ -65,7 +66,7 @@ def _progress(connection: Connection, row: Row[Any], server: State) -> dict[str,
     }
 
 
-def _draft(request: Request, row: Row[Any]) -> Response:
+def _draft(request: Request, row: CampaignRow) -> Response:
     manifest = parsed(row.manifest)
     # It was checked when it was stored: to read ten thousand tasks again would take longer than the page. A promise
     # depends on the tasks' grids and their number alone.
@@ -108,14 +109,14 @@ async def findings(
 async def history(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The versions of the results that are kept."""
 
-    def load(connection: Connection) -> tuple[Row[Any], Turn, list[Row[Any]]]:
+    def load(connection: Connection) -> tuple[CampaignRow, Page, list[VersionRow]]:
         row = stored.campaign_of(connection, session.key, campaign)
-        turn = Turn.of(request, count_versions(connection, row.key))
-        return row, turn, newest_versions(connection, row.key, turn.first, turn.length)
+        page = Page.of(request, count_versions(connection, row.key))
+        return row, page, newest_versions(connection, row.key, page.first, page.length)
 
-    row, turn, versions = await server.read(load)
+    row, page, versions = await server.read(load)
     manifest = parsed(row.manifest)
-    return render(request, "history.html", row=row, manifest=manifest, turn=turn, versions=versions)
+    return render(request, "history.html", row=row, manifest=manifest, page=page, versions=versions)
 
 
 @router.get("/history/{version}")
@@ -141,7 +142,7 @@ async def results_file(
     session: Session,
     server: Server,
 ) -> Response:
-    def load(connection: Connection) -> Row[Any]:
+    def load(connection: Connection) -> ResultsRow:
         return newest_results(connection, stored.campaign_of(connection, session.key, campaign).key)
 
     return await run_in_threadpool(results_file_of, request, await server.read(load), campaign, format)
@@ -193,7 +194,7 @@ async def new_version(campaign: CampaignId, session: Session, _: Form, server: S
 @router.post("/method")
 async def method(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
     """Results by another method."""
-    with told_as("bad_request"):
+    with reported_as("bad_request"):
         wanted = CampaignChange.model_validate({"method": form.get("method") or None})
     await server.write(lambda connection: actions.change(connection, session.key, campaign, wanted))
     return RedirectResponse(f"/campaigns/{campaign}", 303)

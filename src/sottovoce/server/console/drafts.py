@@ -6,27 +6,28 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.errors import SottovoceError
-from sottovoce.protocol.manifest import told_as
+from sottovoce.protocol.manifest import reported_as
 from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.task_table import read_quota, read_tasks, write_tasks
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console.pages import PageRoute, render
-from sottovoce.server.console.planner import EPSILONS, Wanted, first_noise
+from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import Form, Session, SignedIn
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, State
 from sottovoce.server.storage.campaigns import campaign_of, quotas_of
-from sottovoce.server.task_tables import read_quota, read_tasks, write_tasks
+from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
 MOST_TYPED = 20  # tasks in fields of their own; more come as a table
 _EMPTY_ROWS = 3
-Action = Callable[[Connection], Row[Any]]
+Action = Callable[[Connection], CampaignRow]
 _FIELDS = ("id", "title", "unit", "low", "high", "grid", "quota")
 _ABOUT = ("title", "asked_by", "purpose", "deadline")
 
@@ -42,7 +43,7 @@ async def create(request: Request, session: Session, form: Form, server: Server)
     now = server.clock()
 
     def prepare(tasks: list[dict[str, Any]]) -> Action:
-        with told_as("bad_request"):
+        with reported_as("bad_request"):
             draft = CampaignDraft.model_validate({**_about(form), "tasks": tasks, **first_noise(tasks)})
         return lambda connection: actions.create(connection, session.operator, draft, now)
 
@@ -51,7 +52,7 @@ async def create(request: Request, session: Session, form: Form, server: Server)
 
 @router.get("/{campaign}/tasks")
 async def question(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    def load(connection: Connection) -> tuple[Row[Any], dict[str, int]]:
+    def load(connection: Connection) -> tuple[CampaignRow, dict[str, int]]:
         row = _draft(connection, session, campaign)
         return row, quotas_of(connection, row.key)
 
@@ -73,7 +74,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
         wanted: dict[str, Any] = {**_about(form), "deadline": _about(form).get("deadline"), "tasks": tasks}
         if before["readings"] == len(before["tasks"]):  # all of them, as before
             wanted["readings"] = len(tasks)
-        with told_as("bad_request"):
+        with reported_as("bad_request"):
             asked = CampaignChange.model_validate(wanted)
         return lambda connection: actions.change(connection, session.key, campaign, asked)
 
@@ -84,7 +85,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
 async def privacy(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The planner. Its figures come a moment later, or when they are asked for where there are no scripts."""
     row = await server.read(lambda connection: _draft(connection, session, campaign))
-    wanted = Wanted.of(request.query_params, parsed(row.manifest))
+    wanted = PlanRequest.of(request.query_params, parsed(row.manifest))
     offers, sentence = await run_in_threadpool(_plan, wanted) if request.query_params else (None, None)
     return render(request, "privacy.html", row=row, wanted=wanted, offers=offers, sentence=sentence, mistake=None)
 
@@ -94,7 +95,7 @@ async def plan(campaign: CampaignId, request: Request, session: Session, server:
     """The laws that keep the promise, and the promise in words."""
     row = await server.read(lambda connection: _draft(connection, session, campaign))
     try:
-        wanted = Wanted.of(request.query_params, parsed(row.manifest))
+        wanted = PlanRequest.of(request.query_params, parsed(row.manifest))
         offers, sentence = await run_in_threadpool(_plan, wanted)
     except SottovoceError as mistake:
         return render(request, "_plan.html", wanted=None, offers=None, sentence=None, mistake=_words(mistake))
@@ -105,7 +106,7 @@ async def plan(campaign: CampaignId, request: Request, session: Session, server:
 async def line(campaign: CampaignId, law: str, request: Request, session: Session, server: Server) -> Response:
     """One line of the chart: the error to expect with one participant, at every promise."""
     row = await server.read(lambda connection: _draft(connection, session, campaign))
-    wanted = Wanted.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
+    wanted = PlanRequest.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
     if law not in wanted.laws:
         raise Problem("not_found", f"law {law[:20]!r}: it cannot be used here")
     return JSONResponse({"epsilons": EPSILONS, "errors": await run_in_threadpool(wanted.line, law)})
@@ -116,12 +117,12 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
     row = await server.read(lambda connection: _draft(connection, session, campaign))
     manifest = parsed(row.manifest)
     try:
-        wanted = Wanted.of(form, manifest)
+        wanted = PlanRequest.of(form, manifest)
         given = await run_in_threadpool(wanted.change, manifest)
         asked = CampaignChange.model_validate(given)
         await server.write(lambda connection: actions.change(connection, session.key, campaign, asked))
     except SottovoceError as mistake:
-        before = Wanted.of({}, manifest)
+        before = PlanRequest.of({}, manifest)
         return render(
             request, "privacy.html", status=422,
             row=row, wanted=before, offers=None, sentence=None, mistake=_words(mistake),
@@ -129,12 +130,12 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
     return RedirectResponse(f"/campaigns/{campaign}", 303)
 
 
-def _plan(wanted: Wanted) -> tuple[list[dict[str, Any]], str | None]:
+def _plan(wanted: PlanRequest) -> tuple[list[dict[str, Any]], str | None]:
     offers = wanted.offers()
     return offers, wanted.sentence() if wanted.law in {offer["name"] for offer in offers} else None
 
 
-def _draft(connection: Connection, session: SignedIn, campaign: str) -> Row[Any]:
+def _draft(connection: Connection, session: SignedIn, campaign: str) -> CampaignRow:
     row = campaign_of(connection, session.key, campaign)
     if row.state != "draft":
         raise Problem("frozen", f"campaign {campaign!r}: it is {row.state}")
@@ -144,7 +145,7 @@ def _draft(connection: Connection, session: SignedIn, campaign: str) -> Row[Any]
 async def _keep(
     request: Request,
     server: State,
-    row: Row[Any] | None,
+    row: CampaignRow | None,
     form: Mapping[str, str],
     prepare: Callable[[list[dict[str, Any]]], Action],
 ) -> Response:
@@ -167,7 +168,7 @@ async def _keep(
 
 def _question(
     request: Request,
-    row: Row[Any] | None,
+    row: CampaignRow | None,
     about: Mapping[str, str],
     tasks: list[dict[str, Any]],
     table: str,

@@ -1,15 +1,13 @@
 """Invitations on the console: a sheet of QR codes to print, and what became of each link."""
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from markupsafe import Markup
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.protocol.problems import Problem
-from sottovoce.server.console.listing import Turn
+from sottovoce.server.console.listing import Page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
@@ -24,6 +22,7 @@ from sottovoce.server.storage.invitations import (
     revoke_invitation,
     rotate_invitation,
 )
+from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns/{campaign}/invitations", route_class=PageRoute, include_in_schema=False)
 MOST_AT_ONCE = 200  # on one sheet
@@ -34,12 +33,12 @@ async def listed(campaign: CampaignId, request: Request, session: Session, serve
     def show(connection: Connection) -> Response:
         row = campaign_of(connection, session.key, campaign)
         counts = counts_of(connection, row.key)
-        turn = Turn.of(request, counts["invitations"])
-        found = newest_invitations(connection, row.key, turn.first, turn.length)
+        page = Page.of(request, counts["invitations"])
+        found = newest_invitations(connection, row.key, page.first, page.length)
         links = [{"number": link.key, "state": state_of(link), "created_at": link.created_at} for link in found]
         return render(
             request, "invitations.html",
-            row=row, manifest=parsed(row.manifest), counts=counts, turn=turn, links=links, most=MOST_AT_ONCE,
+            row=row, manifest=parsed(row.manifest), counts=counts, page=page, links=links, most=MOST_AT_ONCE,
             least=server.settings.least_claims,
         )  # fmt: skip
 
@@ -53,7 +52,7 @@ async def invite(campaign: CampaignId, request: Request, session: Session, form:
     if not asked.isdecimal() or len(asked) > 4 or not 1 <= int(asked) <= MOST_AT_ONCE:
         raise Problem("bad_request", f"number of invitations {asked[:20]!r}: it must be from 1 to {MOST_AT_ONCE}")
 
-    def make(connection: Connection) -> tuple[Row[Any], list[tuple[int, str]]]:
+    def make(connection: Connection) -> tuple[CampaignRow, list[tuple[int, str]]]:
         row = campaign_of(connection, session.key, campaign)
         return row, create_invitations(connection, row, int(asked), now)
 
@@ -68,7 +67,7 @@ async def rotate(
     """A new invitation in place of one that went astray."""
     now = server.clock()
 
-    def replace(connection: Connection) -> tuple[Row[Any], tuple[int, str]]:
+    def replace(connection: Connection) -> tuple[CampaignRow, tuple[int, str]]:
         row = campaign_of(connection, session.key, campaign)
         return row, rotate_invitation(connection, row, invitation, now)
 
@@ -91,7 +90,7 @@ async def revoke(
     return RedirectResponse(f"/campaigns/{campaign}/invitations{back}", 303)
 
 
-async def _sheet(request: Request, server: State, row: Row[Any], made: list[tuple[int, str]]) -> Response:
+async def _sheet(request: Request, server: State, row: CampaignRow, made: list[tuple[int, str]]) -> Response:
     base = address_of(server, request)
 
     def draw() -> Response:

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Request
+
+from sottovoce.discovery.schema import Place, columns_in
 
 T = TypeVar("T")
 ROWS = 50
@@ -77,25 +80,26 @@ def _page_number(query: Mapping[str, str], pages: int) -> int:
 
 
 def results_page(results: Sequence[dict[str, Any]], query: Mapping[str, str], address: str) -> Listing[dict[str, Any]]:
-    """The tasks of a result, by name, truth, width of the interval or number of claims."""
-    return page_of(results, query, address, keys=_RESULT_KEYS, text=lambda row: f"{row['task']} {row['title']}")
+    """The tasks of a result, by name, width of the interval or any of the figures."""
+    keys: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "task": lambda row: (row["title"] or row["task"]).casefold(),
+        "width": _width,
+        **{column.name: partial(_figure, column.name) for column in columns_in(Place.PAGE)},
+    }
+    return page_of(results, query, address, keys=keys, text=lambda row: f"{row['task']} {row['title']}")
 
 
 def _width(row: dict[str, Any]) -> float | None:
     return None if row["low"] is None or row["high"] is None else row["high"] - row["low"]
 
 
-_RESULT_KEYS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "task": lambda row: (row["title"] or row["task"]).casefold(),
-    "truth": lambda row: row["truth"],
-    "width": _width,
-    "claims": lambda row: row["claims"],
-}
+def _figure(name: str, row: dict[str, Any]) -> Any:
+    return row.get(name)
 
 
 @dataclass(frozen=True)
-class Turn:
-    """Pages of a table that the database cuts."""
+class Page:
+    """One page of a table that the database cuts into pages."""
 
     page: int  # from 1 on
     pages: int
@@ -104,7 +108,7 @@ class Turn:
     address: str
 
     @classmethod
-    def of(cls, request: Request, total: int, length: int = ROWS) -> "Turn":
+    def of(cls, request: Request, total: int, length: int = ROWS) -> "Page":
         pages = max(1, -(-total // length))
         return cls(_page_number(request.query_params, pages), pages, total, length, request.url.path)
 

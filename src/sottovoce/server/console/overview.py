@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from sottovoce.server.console.listing import Turn
+from sottovoce.server.console.listing import Page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Session
 from sottovoce.server.state import Server
@@ -21,10 +21,10 @@ _CAMPAIGNS = 20
 async def overview(request: Request, session: Session, server: Server) -> Response:
     """One's own campaigns, the newest first."""
 
-    def load(connection: Connection) -> tuple[Turn, list[dict[str, Any]]]:
-        turn = Turn.of(request, count_campaigns(connection, session.key), _CAMPAIGNS)
-        rows = list_campaigns(connection, session.key, turn.first, _CAMPAIGNS)
-        return turn, [{"row": row, "manifest": json.loads(row.manifest)} for row in rows]
+    def load(connection: Connection) -> tuple[Page, list[dict[str, Any]]]:
+        page = Page.of(request, count_campaigns(connection, session.key), _CAMPAIGNS)
+        rows = list_campaigns(connection, session.key, page.first, _CAMPAIGNS)
+        return page, [{"row": row, "manifest": json.loads(row.manifest)} for row in rows]
 
-    turn, campaigns = await server.read(load)
-    return render(request, "overview.html", campaigns=campaigns, turn=turn)
+    page, campaigns = await server.read(load)
+    return render(request, "overview.html", campaigns=campaigns, page=page)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from sottovoce import __version__
 from sottovoce.discovery import DEFAULT, describe_method
+from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import moment
 from sottovoce.server.console import charts
@@ -50,6 +52,20 @@ def when(given: int | str | None) -> Markup | str:
     return Markup('<time datetime="{}">{}</time>').format(exact, f"{found.day} {found:%b %Y, %H:%M} UTC")
 
 
+def result_columns(place: Place) -> tuple[list[Column], list[Column]]:
+    """What stands in a table of results after the truth and its interval: what is measured, and what is counted."""
+    columns = [column for column in columns_in(place) if column.name not in ("truth", "low", "high")]
+    return [column for column in columns if column.measured], [column for column in columns if not column.measured]
+
+
+def result_cell(column: Column, row: charts.Row) -> str:
+    """A figure of a task for people; one that an old version of the results does not have is not known."""
+    entry = row.get(column.name)
+    if entry is None or column.measured:
+        return charts.measured(entry, row)
+    return f"{entry:,}" if column.decimals is None else f"{entry:,.{column.decimals}f}"
+
+
 _templates = Environment(
     loader=PackageLoader("sottovoce.server.console"),
     autoescape=True,
@@ -59,11 +75,14 @@ _templates = Environment(
 )
 _templates.filters.update(figure=figure, when=when)
 _templates.globals.update(
+    analyst_columns=partial(result_columns, Place.COMMAND),
+    campaign_columns=partial(result_columns, Place.PAGE),
     default_method=DEFAULT,
     describe_method=describe_method,
     program=f"Sottovoce {__version__}",
     forest_plot=charts.forest_plot,
     measured=charts.measured,
+    result_cell=result_cell,
     weight_range=charts.weight_range,
     weights_chart=charts.weights_chart,
 )
@@ -77,12 +96,12 @@ def render(request: Request, template: str, *, status: int = 200, **context: Any
 
 
 class PageRoute(APIRoute):
-    """A route for people: whatever goes wrong is told on a page."""
+    """A route for people: whatever goes wrong is shown on a page."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
 
-        async def told_on_a_page(request: Request) -> Response:
+        async def shown_on_a_page(request: Request) -> Response:
             try:
                 return await answer(request)
             except Problem as problem:
@@ -95,7 +114,7 @@ class PageRoute(APIRoute):
             except RequestValidationError:
                 return problem_page(request, Problem("not_found", "the address: there is no such page"))
 
-        return told_on_a_page
+        return shown_on_a_page
 
 
 def _sign_in_first(request: Request) -> Response:

@@ -34,7 +34,7 @@ _SAME_ERROR = 6  # digits of a law that are looked at, so that the same law at a
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PlanRequest:
     """A promise, and the crowd that it is made to."""
 
     epsilon: float
@@ -48,7 +48,7 @@ class Wanted:
     grids: tuple[str, ...]
 
     @classmethod
-    def of(cls, query: Mapping[str, str], manifest: Mapping[str, Any]) -> "Wanted":
+    def of(cls, query: Mapping[str, str], manifest: Mapping[str, Any]) -> "PlanRequest":
         """What the form says; where it says nothing, what the draft promises now."""
         law = parse_law(manifest["noise"])
         distance = _number(query, "distance", float(manifest["distance"]))

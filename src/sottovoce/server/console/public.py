@@ -1,11 +1,10 @@
 """The public page of a campaign's results: what the crowd found, how, and under which promise."""
 
 from hashlib import sha256
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.protocol.problems import Problem
@@ -19,6 +18,7 @@ from sottovoce.server.routes.results import VersionNumber
 from sottovoce.server.state import Server, State
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.results import list_versions, results_version
+from sottovoce.server.storage.rows import CampaignRow, VersionRow
 
 router = APIRouter(prefix="/c", route_class=PageRoute, include_in_schema=False)
 _VERSIONS_LISTED = 20
@@ -38,7 +38,7 @@ async def earlier(campaign: CampaignId, version: VersionNumber, request: Request
 
 
 async def _page(id: str, version: int | None, request: Request, server: State) -> Response:
-    def load(connection: Connection) -> tuple[Row[Any], list[Row[Any]], bytes]:
+    def load(connection: Connection) -> tuple[CampaignRow, list[VersionRow], bytes]:
         campaign = published_campaign(connection, id)
         versions = list_versions(connection, campaign.key)
         return campaign, versions, results_version(connection, campaign.key, version or versions[0].version).content
@@ -58,7 +58,9 @@ async def _page(id: str, version: int | None, request: Request, server: State) -
     return answer
 
 
-def _rendered(request: Request, campaign: Row[Any], versions: list[Row[Any]], content: bytes, address: str) -> bytes:
+def _rendered(
+    request: Request, campaign: CampaignRow, versions: list[VersionRow], content: bytes, address: str
+) -> bytes:
     results = parsed(content)
     page = render(
         request,

@@ -8,15 +8,15 @@ a page of another site can make a browser send a form, but cannot read what to p
 import hmac
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
-from sqlalchemy import Row
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.console.forms import form_of
 from sottovoce.server.state import Server
+from sottovoce.server.storage.rows import OperatorRow
 from sottovoce.server.storage.sessions import operator_in
 
 LASTS_SECONDS = 12 * 3600
@@ -26,7 +26,7 @@ LASTS_SECONDS = 12 * 3600
 class SignedIn:
     """An operator at the console."""
 
-    operator: Row[Any]
+    operator: OperatorRow
     token: str
 
     @property

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
@@ -20,6 +20,7 @@ from sottovoce.server.results import is_final, trouble_words
 from sottovoce.server.rights import Operator
 from sottovoce.server.state import Server
 from sottovoce.server.storage import campaigns as stored
+from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
 CampaignId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -101,7 +102,7 @@ def _moment(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else moment(milliseconds)
 
 
-def _entry(row: Row[Any], manifest: Manifest) -> dict[str, Any]:
+def _entry(row: CampaignRow, manifest: Manifest) -> dict[str, Any]:
     return {
         "id": row.id,
         "title": manifest.title,
@@ -115,7 +116,7 @@ def _entry(row: Row[Any], manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _whole(connection: Connection, row: Row[Any]) -> Campaign:
+def _whole(connection: Connection, row: CampaignRow) -> Campaign:
     manifest = Manifest.parse(row.manifest)
     quotas = stored.quotas_of(connection, row.key)
     return Campaign(
@@ -128,7 +129,7 @@ def _whole(connection: Connection, row: Row[Any]) -> Campaign:
         guarantee=json.loads(row.guarantee) if row.guarantee else None,
         erased_at=_moment(row.erased_at),
         final=is_final(row),
-        trouble=Trouble(reason=trouble_words(row.trouble), since=moment(row.trouble_at)) if row.trouble else None,
+        trouble=Trouble(reason=trouble_words(row.trouble), since=moment(row.trouble_at or 0)) if row.trouble else None,
         counts=Counts(**stored.counts_of(connection, row.key)),
     )
 
@@ -235,4 +236,4 @@ async def close_open(operator: Operator, campaign: CampaignId, server: Server) -
 async def manifest(campaign: CampaignId, request: Request, server: Server) -> Response:
     """The manifest in canonical JSON, for everybody; its ETag is its SHA-256."""
     row = await server.read(lambda connection: stored.published_campaign(connection, campaign))
-    return tagged(request, row.manifest, row.manifest_sha256, "application/json")
+    return tagged(request, row.manifest, row.fixed_sha256, "application/json")

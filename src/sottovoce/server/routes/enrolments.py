@@ -59,7 +59,7 @@ async def look_up(wanted: Annotated[Lookup, Depends(body_of(Lookup))], server: S
         raise Problem("invitation_spent", f"invitation {found.key}: it has been used")
     if state == "revoked":
         raise Problem("invitation_revoked", f"invitation {found.key}: it was taken back")
-    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.manifest_sha256)
+    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.fixed_sha256)
 
 
 @router.post(

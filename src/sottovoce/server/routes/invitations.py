@@ -1,10 +1,10 @@
 """Invitations: links for participants, each good for one of them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from sottovoce.server.bodies import RequestBody, body_of, described
 from sottovoce.server.clock import moment
@@ -20,6 +20,7 @@ from sottovoce.server.storage.invitations import (
     revoke_invitation,
     rotate_invitation,
 )
+from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}/invitations", tags=["invitations"])
 InvitationNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -61,7 +62,7 @@ class InvitationList(BaseModel):
     invitations: list[InvitationEntry]
 
 
-def _invitation(number: int, token: str, campaign: Row[Any], base: str, qr: bool) -> Invitation:
+def _invitation(number: int, token: str, campaign: CampaignRow, base: str, qr: bool) -> Invitation:
     url = invitation_url(base, token, campaign)
     return Invitation(id=number, token=token, url=url, qr=qr_code(url) if qr else None)
 
@@ -82,7 +83,7 @@ async def create(
     """Make invitations. Their links carry the hash of the manifest, so the campaign must be open."""
     now, base = server.clock(), address_of(server, request)
 
-    def make(connection: Connection) -> tuple[Row[Any], list[tuple[int, str]]]:
+    def make(connection: Connection) -> tuple[CampaignRow, list[tuple[int, str]]]:
         row = campaign_of(connection, operator.key, campaign)
         return row, create_invitations(connection, row, wanted.count, now)
 
@@ -139,7 +140,7 @@ async def rotate(
     """A new invitation in place of one that went astray; the old link is void."""
     now, base = server.clock(), address_of(server, request)
 
-    def replace(connection: Connection) -> tuple[Row[Any], tuple[int, str]]:
+    def replace(connection: Connection) -> tuple[CampaignRow, tuple[int, str]]:
         row = campaign_of(connection, operator.key, campaign)
         return row, rotate_invitation(connection, row, invitation, now)
 

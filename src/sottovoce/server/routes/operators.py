@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Path
 from pydantic import BaseModel, Field
-from sqlalchemy import Row
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token
@@ -14,6 +13,7 @@ from sottovoce.server.problems import problems
 from sottovoce.server.rights import Administrator, Operator
 from sottovoce.server.state import Server
 from sottovoce.server.storage.operators import add_operator, list_operators, revoke_operator, rotate_operator
+from sottovoce.server.storage.rows import OperatorRow
 
 router = APIRouter(prefix="/api/operators", tags=["operators"])
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -46,7 +46,7 @@ class NewToken(BaseModel):
     token: str
 
 
-def _entry(row: Row[Any]) -> dict[str, Any]:
+def _entry(row: OperatorRow) -> dict[str, Any]:
     return {
         "id": row.key,
         "name": row.name,

@@ -16,14 +16,14 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.report import Report
 from sottovoce.protocol.tokens import token_hash
 from sottovoce.server.bodies import SMALL, RequestBody, described, json_bytes, read_aside, require_json
+from sottovoce.server.fast.wire import Submission, read_submission
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator, bearer_token
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, State
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.participants import participant_of
-from sottovoce.server.storage.reports import Receipt, Submission
-from sottovoce.server.wire import Contents, read_report
+from sottovoce.server.storage.reports import Receipt
 
 router = APIRouter(prefix="/api/campaigns/{campaign}/reports", tags=["reports"])
 _MOST_IN_BATCH = 1000
@@ -107,8 +107,9 @@ async def take(
         length = headers.get(b"content-length", b"")
         if not length.isdigit() or int(length) > SMALL:
             await server.read(lambda connection: participant_of(connection, campaign, token))
-        report = await read_aside(read_report, await body())
-        receipt = await server.writer.submit(Submission(campaign, token_hash(token), report))
+        read = partial(read_submission, campaign, token_hash(token))
+        report = await read_aside(read, await body())
+        receipt = await server.writer.submit(report)
     except Problem as problem:
         server.metrics.reports.labels(problem.code).inc()
         raise
@@ -142,8 +143,8 @@ async def _submit(campaign: str, entry: Any, server: Server) -> Receipt | Proble
         if not isinstance(entry, dict) or not isinstance(entry.get("participant_token"), str):
             raise Problem("bad_report", "the report: it needs the participant_token of its participant")
         report = Report.of({name: part for name, part in entry.items() if name != "participant_token"})
-        submission = Submission(campaign, token_hash(entry["participant_token"]), Contents.of(report))
-        return await server.writer.submit(submission)
+        token = token_hash(entry["participant_token"])
+        return await server.writer.submit(Submission.of(campaign, token, report))
     except Problem as problem:
         return problem
 

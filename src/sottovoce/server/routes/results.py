@@ -2,40 +2,53 @@
 
 from typing import Annotated, Any, Literal
 
+import pyarrow as pa
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
-from sqlalchemy import Row
 from starlette.concurrency import run_in_threadpool
 
+from sottovoce.discovery.schema import Column, Place
 from sottovoce.server.clock import moment
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
 from sottovoce.server.etags import tagged
 from sottovoce.server.exports import MEDIA_TYPES, Format
 from sottovoce.server.problems import problems
+from sottovoce.server.results import row_columns
 from sottovoce.server.rights import Operator
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.results import list_versions, newest_results, results_version
+from sottovoce.server.storage.rows import ResultsRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["results"])
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
+_JSON_TYPES = {pa.string(): "string", pa.int64(): "integer", pa.float64(): "number"}
+
+
 class TaskResult(BaseModel):
     """One task, as of its last step. Truth and interval are null while there are too few claims."""
 
-    task: str
-    title: str
-    unit: str
-    truth: float | None
-    low: float | None
-    high: float | None
-    claims: int
-    mean: Annotated[float | None, Field(description="the plain mean, for comparison")] = None
-    median: Annotated[float | None, Field(description="the plain median, for comparison")] = None
-    effective_users: Annotated[float | None, Field(description="as if so many had equal weights")] = None
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        """Described by the columns of results, wherever they come from. What is not in files is new to old versions."""
+        columns = row_columns(Place.API)
+        return {
+            "title": cls.__name__,
+            "description": cls.__doc__,
+            "type": "object",
+            "properties": {column.name: _described(column) for column in columns},
+            "required": [column.name for column in columns if Place.FILE in column.appears],
+        }
+
+
+def _described(column: Column) -> dict[str, Any]:
+    kind = {"type": _JSON_TYPES[column.type]}
+    nullable = pa.types.is_floating(column.type) and column.unknown is None
+    return {"description": column.description} | ({"anyOf": [kind, {"type": "null"}]} if nullable else kind)
 
 
 class Promised(BaseModel):
@@ -72,6 +85,7 @@ class Results(BaseModel):
     as_of: str
     method: str
     converged: bool | None
+    iterations: Annotated[int | None, Field(description="of the method, until the truths stopped moving")] = None
     level: float
     reports: int
     participants: int
@@ -101,7 +115,7 @@ _DESCRIBED: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _newest(campaign: str, server: Server) -> Row[Any]:
+async def _newest(campaign: str, server: Server) -> ResultsRow:
     return await server.read(
         lambda connection: newest_results(connection, published_campaign(connection, campaign).key)
     )
@@ -151,7 +165,7 @@ def _file(schema: dict[str, str], *kinds: Format) -> dict[int | str, dict[str, A
 async def results_file(
     campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], request: Request, server: Server
 ) -> Response:
-    """The newest results as a table: task, truth, low, high, claims."""
+    """The newest results as a table: one row per task, with its truth, interval and number of claims."""
     return await run_in_threadpool(results_file_of, request, await _newest(campaign, server), campaign, format)
 
 

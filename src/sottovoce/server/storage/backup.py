@@ -23,7 +23,7 @@ _BROKEN = "it is no database of Sottovoce, or a damaged one; use an older backup
 
 
 @dataclass(frozen=True)
-class Contents:
+class BackupContents:
     """What is in a database that was found whole."""
 
     revision: str
@@ -33,7 +33,7 @@ class Contents:
     bytes: int
 
 
-def back_up(database: str, out: Path) -> Contents:
+def back_up(database: str, out: Path) -> BackupContents:
     """Copy a database into a new file, while the server runs if need be; it appears once it is checked."""
     source = _file_of(database, "copy it with pg_dump --format=custom --file=FILE URL, also while the server runs")
     if out.exists():
@@ -41,7 +41,7 @@ def back_up(database: str, out: Path) -> Contents:
     return _copy(source, out)
 
 
-def restore(backup: Path, database: str, *, replace: bool = False) -> Contents:
+def restore(backup: Path, database: str, *, replace: bool = False) -> BackupContents:
     """Put a backup where a server will look for its database, after a check; the server must not be running."""
     target = _file_of(database, "restore with pg_restore --clean --if-exists --dbname=URL FILE")
     if target.exists() and not replace:
@@ -62,7 +62,7 @@ def _file_of(database: str, for_postgresql: str) -> Path:
     return Path(url.database)
 
 
-def _copy(source: Path, target: Path, replacing: bool = False) -> Contents:
+def _copy(source: Path, target: Path, replacing: bool = False) -> BackupContents:
     if not source.is_file():
         raise UnreadableFile(f"{source}: there is no such file; check the name and the folder")
     with whole_file(target) as temporary:
@@ -91,7 +91,7 @@ def _told(source: Path) -> Iterator[None]:
         raise UnreadableFile(f"{source}: {mistake}; {_BROKEN}") from None
 
 
-def _checked(connection: sqlite3.Connection, source: Path) -> Contents:
+def _checked(connection: sqlite3.Connection, source: Path) -> BackupContents:
     """What a copy holds, if it is whole."""
     verdicts = [verdict for (verdict,) in connection.execute("PRAGMA integrity_check(1)")]
     if verdicts != ["ok"] or connection.execute("PRAGMA foreign_key_check").fetchone():
@@ -107,7 +107,7 @@ def _checked(connection: sqlite3.Connection, source: Path) -> Contents:
         "SELECT (SELECT count(*) FROM campaigns), (SELECT count(*) FROM reports)"
     )
     ((size,),) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-    return Contents(revision, revision == scripts.get_current_head(), campaigns, reports, size)
+    return BackupContents(revision, revision == scripts.get_current_head(), campaigns, reports, size)
 
 
 def _take_out_of_use(database: Path) -> None:

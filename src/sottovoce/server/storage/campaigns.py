@@ -3,44 +3,42 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
+from sqlalchemy import Connection, case, delete, func, insert, select, update
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import milliseconds
+from sottovoce.server.storage.rows import CampaignRow, all_rows, one_row, row_or_none
 from sottovoce.server.storage.tables import campaigns, invitations, tasks
 
 Quotas = Mapping[str, int]  # by task id; tasks without one take any number of readings
 
 
-def campaign_of(connection: Connection, operator_key: int, id: str) -> Row[Any]:
+def campaign_of(connection: Connection, operator_key: int, id: str) -> CampaignRow:
     """An operator's campaign. Another operator's is as good as none."""
-    found = connection.execute(
-        select(campaigns).where(campaigns.c.id == id, campaigns.c.operator_key == operator_key)
-    ).one_or_none()
-    if found is None:
+    mine = select(campaigns).where(campaigns.c.id == id, campaigns.c.operator_key == operator_key)
+    campaign = row_or_none(connection, CampaignRow, mine)
+    if campaign is None:
         raise unknown_campaign(id)
-    return found
+    return campaign
 
 
-def _locked(connection: Connection, campaign: Row[Any]) -> Row[Any]:
+def _locked(connection: Connection, campaign: CampaignRow) -> CampaignRow:
     """A campaign as it is now; no other process changes its state or manifest before the transaction ends."""
-    found = connection.execute(
-        select(campaigns).where(campaigns.c.key == campaign.key).with_for_update(key_share=True)
-    ).one_or_none()
-    if found is None:
+    same = select(campaigns).where(campaigns.c.key == campaign.key).with_for_update(key_share=True)
+    locked = row_or_none(connection, CampaignRow, same)
+    if locked is None:
         raise unknown_campaign(campaign.id)
-    return found
+    return locked
 
 
-def published_campaign(connection: Connection, id: str) -> Row[Any]:
+def published_campaign(connection: Connection, id: str) -> CampaignRow:
     """A campaign that is or was open: all that the public may know of."""
-    found = connection.execute(
-        select(campaigns).where(campaigns.c.id == id, campaigns.c.state != "draft")
-    ).one_or_none()
-    if found is None:
+    public = select(campaigns).where(campaigns.c.id == id, campaigns.c.state != "draft")
+    campaign = row_or_none(connection, CampaignRow, public)
+    if campaign is None:
         raise unknown_campaign(id)
-    return found
+    return campaign
 
 
 def unknown_campaign(id: str) -> Problem:
@@ -49,10 +47,10 @@ def unknown_campaign(id: str) -> Problem:
 
 def list_campaigns(
     connection: Connection, operator_key: int, first: int = 0, most: int | None = None
-) -> list[Row[Any]]:
-    """An operator's campaigns, the newest first; all of them, or so many after the first few."""
-    found = select(campaigns).where(campaigns.c.operator_key == operator_key).order_by(campaigns.c.key.desc())
-    return list(connection.execute(found.offset(first).limit(most) if most is not None else found))
+) -> list[CampaignRow]:
+    """An operator's campaigns, the newest first; all of them, or ``most`` after the first few."""
+    mine = select(campaigns).where(campaigns.c.operator_key == operator_key).order_by(campaigns.c.key.desc())
+    return all_rows(connection, CampaignRow, mine.offset(first).limit(most) if most is not None else mine)
 
 
 def count_campaigns(connection: Connection, operator_key: int) -> int:
@@ -70,7 +68,7 @@ def quotas_of(connection: Connection, campaign_key: int) -> dict[str, int]:
     return {row.id: row.quota for row in rows}
 
 
-def previous_id(connection: Connection, campaign: Row[Any]) -> str | None:
+def previous_id(connection: Connection, campaign: CampaignRow) -> str | None:
     """The campaign of which this is a new version."""
     if campaign.previous_key is None:
         return None
@@ -100,8 +98,8 @@ def create_campaign(
     method: str | None,
     previous_key: int | None,
     now: int,
-) -> Row[Any]:
-    made = connection.execute(
+) -> CampaignRow:
+    draft = (
         insert(campaigns)
         .values(
             id=manifest.campaign,
@@ -118,12 +116,13 @@ def create_campaign(
             computed=0,
         )
         .returning(campaigns)
-    ).one()
+    )
+    made = one_row(connection, CampaignRow, draft)
     _write_tasks(connection, made.key, manifest, quotas)
     return made
 
 
-def change_draft(connection: Connection, campaign: Row[Any], manifest: Manifest, quotas: Quotas) -> None:
+def change_draft(connection: Connection, campaign: CampaignRow, manifest: Manifest, quotas: Quotas) -> None:
     """Replace what a draft says."""
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
@@ -152,14 +151,14 @@ def pin_method(connection: Connection, campaign_key: int, method: str | None) ->
     )
 
 
-def delete_draft(connection: Connection, campaign: Row[Any]) -> None:
+def delete_draft(connection: Connection, campaign: CampaignRow) -> None:
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
         raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be deleted")
     connection.execute(delete(campaigns).where(campaigns.c.key == campaign.key))
 
 
-def open_campaign(connection: Connection, campaign: Row[Any], manifest: Manifest, guarantee: str, now: int) -> None:
+def open_campaign(connection: Connection, campaign: CampaignRow, manifest: Manifest, guarantee: str, now: int) -> None:
     """From now on the manifest is fixed. It must still be what the guarantee was computed for."""
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
@@ -175,7 +174,7 @@ def open_campaign(connection: Connection, campaign: Row[Any], manifest: Manifest
     )
 
 
-def close_campaign(connection: Connection, campaign: Row[Any], now: int) -> None:
+def close_campaign(connection: Connection, campaign: CampaignRow, now: int) -> None:
     """From now on no report is stored: whatever is being stored is waited for."""
     campaign = _locked(connection, campaign)
     if campaign.state != "open":

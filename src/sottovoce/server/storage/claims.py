@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,23 +12,12 @@ from sqlalchemy import Connection, Engine, select
 
 from sottovoce.claims.streaming import Chunk
 from sottovoce.protocol.manifest import Manifest
+from sottovoce.server.fast.arrays import copied, gathered
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.engine import readable
 from sottovoce.server.storage.tables import participants, readings
 
 _ROWS_AT_ONCE = 20_000
-_PARTICIPANTS_AT_ONCE = 500
-_AS_TEXT = (
-    "SELECT group_concat(participant_key || ' ' || place || ' ' || value || ' ' || cohort, ' ') FROM ("
-    "SELECT participant_key, place, value, cohort FROM readings "
-    "WHERE campaign_key = ? AND participant_key BETWEEN ? AND ? AND cohort <= ? ORDER BY participant_key, place)"
-)
-# Binary COPY: a count of fields, then length and content of each, all big-endian.
-_COPY_HEADER, _COPY_TRAILER = 19, 2
-_COPY_ROW = np.dtype(
-    [("fields", ">i2"), ("a", ">i4"), ("participant", ">i8"), ("b", ">i4"), ("place", ">i4"), ("c", ">i4"),
-     ("value", ">i8"), ("d", ">i4"), ("cohort", ">i8")]
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,9 +49,8 @@ NO_READINGS = Readings(_NONE, _NONE, _NONE, _NONE)
 
 def load_readings(connection: Connection, campaign_key: int, cohort: int) -> Readings:
     """The readings of a campaign up to a cohort, in the order of participants and tasks."""
-    if connection.dialect.name == "postgresql":
-        return _copy(connection, campaign_key, cohort)
-    return _gathered(connection, campaign_key, cohort)
+    load = copied if connection.dialect.name == "postgresql" else gathered
+    return Readings(*load(connection, campaign_key, cohort))
 
 
 def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
@@ -90,34 +77,6 @@ def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
 
 def _columns(rows: Sequence[Iterable[int]]) -> NDArray[np.int64]:
     return np.fromiter(chain.from_iterable(rows), np.int64, 4 * len(rows)).reshape(-1, 4).T
-
-
-def _gathered(connection: Connection, campaign_key: int, cohort: int) -> Readings:
-    """From SQLite, which writes the numbers of many participants into one text.
-
-    As rows, each would need the interpreter's lock, and requests would wait for results to be computed.
-    """
-    keys = select(participants.c.key).where(participants.c.campaign_key == campaign_key).order_by(participants.c.key)
-    everybody = connection.execute(keys).scalars().all()
-    parts = [_NONE]
-    for place in range(0, len(everybody), _PARTICIPANTS_AT_ONCE):
-        some = everybody[place : place + _PARTICIPANTS_AT_ONCE]
-        text = connection.exec_driver_sql(_AS_TEXT, (campaign_key, some[0], some[-1], cohort)).scalar()
-        if text is not None:
-            parts.append(np.fromstring(text, np.int64, sep=" "))
-    return Readings(*np.concatenate(parts).reshape(-1, 4).T)
-
-
-def _copy(connection: Connection, campaign_key: int, cohort: int) -> Readings:
-    driver: Any = connection.connection.driver_connection
-    statement = (
-        "COPY (SELECT participant_key, place, value, cohort FROM readings WHERE campaign_key = %s AND cohort <= %s"
-        " ORDER BY participant_key, place) TO STDOUT (FORMAT binary)"
-    )
-    with driver.cursor() as cursor, cursor.copy(statement, (campaign_key, cohort)) as copy:
-        content = b"".join(copy)
-    table = np.frombuffer(content[_COPY_HEADER:-_COPY_TRAILER], _COPY_ROW)
-    return Readings(*(table[name].astype(np.int64) for name in ("participant", "place", "value", "cohort")))
 
 
 def labels_of(connection: Connection, campaign_key: int) -> dict[int, str]:

@@ -1,50 +1,45 @@
 """Operators: who may run campaigns. Tokens are compared by their hashes; they are shown once and never stored."""
 
-from typing import Any
-
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, same_hash, token_hash
+from sottovoce.server.storage.rows import OperatorRow, all_rows, one_row, row_or_none
 from sottovoce.server.storage.tables import operators, replaced_tokens, sessions
 
 
-def operator_with(connection: Connection, token: str, *, lock: bool = False) -> Row[Any]:
+def operator_with(connection: Connection, token: str, *, lock: bool = False) -> OperatorRow:
     """The operator with this token; with a lock, the token stays valid until the transaction ends."""
-    wanted = token_hash(token)
-    asked = select(operators).where(operators.c.token_hash == wanted)
-    found = connection.execute(asked.with_for_update(read=True) if lock else asked).one_or_none()
-    if found is None or not same_hash(found.token_hash, wanted) or found.revoked_at is not None:
+    hashed = token_hash(token)
+    named = select(operators).where(operators.c.token_hash == hashed)
+    operator = row_or_none(connection, OperatorRow, named.with_for_update(read=True) if lock else named)
+    if operator is None or not same_hash(operator.token_hash, hashed) or operator.revoked_at is not None:
         raise Problem("unauthorised", "the token: it is no operator's")
-    return found
+    return operator
 
 
 def ensure_operator(connection: Connection, token: str, now: int) -> bool:
     """Add an administrator with this token if it is new; False if it was an operator's and is void."""
-    wanted = token_hash(token)
-    if connection.scalar(select(replaced_tokens).where(replaced_tokens.c.token_hash == wanted)) is not None:
+    hashed = token_hash(token)
+    if connection.scalar(select(replaced_tokens).where(replaced_tokens.c.token_hash == hashed)) is not None:
         return False
-    found = connection.execute(select(operators).where(operators.c.token_hash == wanted)).one_or_none()
-    if found is None:
+    operator = row_or_none(connection, OperatorRow, select(operators).where(operators.c.token_hash == hashed))
+    if operator is None:
         add_operator(connection, "operator", token, administrator=True, now=now)
-    return found is None or found.revoked_at is None
+    return operator is None or operator.revoked_at is None
 
 
 def any_operator(connection: Connection) -> bool:
     return connection.scalar(select(func.count()).select_from(operators)) != 0
 
 
-def add_operator(connection: Connection, name: str, token: str, administrator: bool, now: int) -> Row[Any]:
-    made = connection.execute(
-        insert(operators)
-        .values(name=name, token_hash=token_hash(token), administrator=administrator, created_at=now)
-        .returning(operators)
-    )
-    return made.one()
+def add_operator(connection: Connection, name: str, token: str, administrator: bool, now: int) -> OperatorRow:
+    columns = {"name": name, "token_hash": token_hash(token), "administrator": administrator, "created_at": now}
+    return one_row(connection, OperatorRow, insert(operators).values(columns).returning(operators))
 
 
-def list_operators(connection: Connection) -> list[Row[Any]]:
-    return list(connection.execute(select(operators).order_by(operators.c.key)))
+def list_operators(connection: Connection) -> list[OperatorRow]:
+    return all_rows(connection, OperatorRow, select(operators).order_by(operators.c.key))
 
 
 def revoke_operator(connection: Connection, key: int, now: int) -> None:
@@ -82,8 +77,8 @@ def _end_sessions(connection: Connection, key: int) -> None:
     connection.execute(delete(sessions).where(sessions.c.operator_key == key))
 
 
-def _locked(connection: Connection, key: int) -> Row[Any]:
-    found = connection.execute(select(operators).where(operators.c.key == key).with_for_update()).one_or_none()
-    if found is None:
+def _locked(connection: Connection, key: int) -> OperatorRow:
+    operator = row_or_none(connection, OperatorRow, select(operators).where(operators.c.key == key).with_for_update())
+    if operator is None:
         raise Problem("not_found", f"operator {key}: there is no such operator")
-    return found
+    return operator

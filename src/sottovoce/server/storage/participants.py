@@ -2,14 +2,14 @@
 
 import secrets
 from hashlib import sha256
-from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, participant_token, same_hash, token_hash
 from sottovoce.server.storage.engine import mark_erased
 from sottovoce.server.storage.invitations import invitation_with
+from sottovoce.server.storage.rows import ParticipantRow, row_or_none
 from sottovoce.server.storage.tables import campaigns, invitations, participants, readings, reports, tasks
 
 
@@ -19,8 +19,8 @@ def enrol(connection: Connection, invitation: str, enrolment_key: str | None, no
     An answer can get lost after the commit, so the same call must get the same answer again, although only hashes are
     stored. With an enrolment key, a secret that the device draws and keeps, the token follows from that key and the
     invitation (HMAC-SHA256), and the server can make it anew from what the device sends. Whoever has only the link, for
-    example from a photograph of its QR code, cannot: without the key he is told that the invitation is spent. Without
-    a key the token is random, and a lost answer costs the invitation.
+    example from a photograph of its QR code, cannot: without the key they learn only that the invitation is spent.
+    Without a key the token is random, and a lost answer costs the invitation.
 
     The invitation keeps a hash over both secrets and the participant a hash of the token. Neither can be computed from
     the other, so the tables do not tell which invitation became which participant.
@@ -96,19 +96,16 @@ def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> 
         )
 
 
-def participant_of(connection: Connection, campaign_id: str, token: str, *, locked: bool = False) -> Row[Any]:
+def participant_of(connection: Connection, campaign_id: str, token: str, *, locked: bool = False) -> ParticipantRow:
     """The participant of a campaign who has this token; locked, none of their reports is stored or erased meanwhile."""
-    wanted = token_hash(token)
-    query = (
-        select(participants, campaigns.c.id.label("campaign_id"))
-        .join(campaigns, campaigns.c.key == participants.c.campaign_key)
-        .where(participants.c.token_hash == wanted)
-    )
+    hashed = token_hash(token)
+    query = select(participants).where(participants.c.token_hash == hashed)
     if locked:
-        query = query.with_for_update(of=participants, key_share=True)
-    found = connection.execute(query).one_or_none()
-    if found is None or not same_hash(found.token_hash, wanted):
+        query = query.with_for_update(key_share=True)
+    participant = row_or_none(connection, ParticipantRow, query)
+    if participant is None or not same_hash(participant.token_hash, hashed):
         raise Problem("unauthorised", "the token: it is no participant's")
-    if found.campaign_id != campaign_id:
+    own = connection.scalar(select(campaigns.c.id).where(campaigns.c.key == participant.campaign_key))
+    if own != campaign_id:
         raise Problem("forbidden", f"campaign {campaign_id!r}: the token is for another campaign")
-    return found
+    return participant

@@ -5,27 +5,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, select, update
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import same_hash
-from sottovoce.server.storage.bulk import insert_rows
+from sottovoce.server.fast.bulk import insert_rows
+from sottovoce.server.fast.wire import Submission
+from sottovoce.server.storage.rows import OpenCampaign, ParticipantRow, TaskRow, all_rows
 from sottovoce.server.storage.tables import campaigns, participants, readings, reports, tasks
-from sottovoce.server.wire import Contents
 
 _CAMPAIGNS_KEPT = 64  # manifests kept parsed; an open one never changes
 _REPORT = ("campaign_key", "report_id", "participant_key", "content_hash", "received_at", "readings", "cohort")
 _READING = ("campaign_key", "participant_key", "place", "value", "cohort")
-
-
-@dataclass(slots=True, frozen=True)
-class Submission:
-    """A report as it came in: to which campaign, with whose token."""
-
-    campaign_id: str
-    token_hash: str
-    report: Contents
 
 
 @dataclass(slots=True, frozen=True)
@@ -70,19 +62,19 @@ class ReportStore:
         batch.write()
         return verdicts
 
-    def terms(self, connection: Connection, campaign: Row[Any]) -> _Terms:
-        found = self._terms.get(campaign.key)
-        if found is None:
-            rows = connection.execute(select(tasks).where(tasks.c.campaign_key == campaign.key)).all()
-            found = _Terms(
+    def terms(self, connection: Connection, campaign: OpenCampaign) -> _Terms:
+        terms = self._terms.get(campaign.key)
+        if terms is None:
+            rows = all_rows(connection, TaskRow, select(tasks).where(tasks.c.campaign_key == campaign.key))
+            terms = _Terms(
                 Manifest.parse(campaign.manifest),
                 {row.id: row.place for row in rows},
                 {row.place: row.quota for row in rows if row.quota is not None},
             )
-            self._terms[campaign.key] = found
+            self._terms[campaign.key] = terms
             if len(self._terms) > _CAMPAIGNS_KEPT:
                 self._terms.popitem(last=False)
-        return found
+        return terms
 
 
 class _Batch:
@@ -96,20 +88,19 @@ class _Batch:
         # each sees what the other one stored. In the order of their keys, so that batches never wait in a circle.
         self._participant_of = {
             row.token_hash: row
-            for row in connection.execute(
+            for row in all_rows(
+                connection,
+                ParticipantRow,
                 select(participants)
                 .where(participants.c.token_hash.in_({one.token_hash for one in submissions}))
                 .order_by(participants.c.key)
-                .with_for_update(key_share=True)
+                .with_for_update(key_share=True),
             )
         }
-        columns = [campaigns.c[name] for name in ("key", "id", "state", "deadline", "manifest", "cohort")]
-        self._campaign_of: dict[str, Any] = {
-            row.id: row
-            for row in connection.execute(
-                select(*columns).where(campaigns.c.id.in_({submission.campaign_id for submission in submissions}))
-            )
-        }
+        named = select(*(campaigns.c[name] for name in OpenCampaign._fields)).where(
+            campaigns.c.id.in_({submission.campaign_id for submission in submissions})
+        )
+        self._campaign_of = {row.id: row for row in all_rows(connection, OpenCampaign, named)}
         self._known = self._find_known(submissions)
         self._answered = self._find_answered()
         self._taken = self._lock_quotas()
@@ -125,7 +116,7 @@ class _Batch:
         ).where(
             # Not pairs of both: for those SQLite would read the whole table.
             reports.c.campaign_key.in_({campaign.key for campaign in self._campaign_of.values()}),
-            reports.c.report_id.in_({one.report.report_id for one in submissions}),
+            reports.c.report_id.in_({one.report_id for one in submissions}),
         )  # fmt: skip
         return {(row[0], row[1]): (row[2], row[3], row[4]) for row in self._connection.execute(found)}
 
@@ -162,10 +153,9 @@ class _Batch:
                 taken[campaign_key][place] = count
         return taken
 
-    def take(self, submission: Submission) -> Receipt:
+    def take(self, report: Submission) -> Receipt:
         """Accept a report, or raise the problem with it."""
-        report = submission.report
-        participant, campaign = self._sender(submission)
+        participant, campaign = self._sender(report)
         known = self._known.get((campaign.key, report.report_id))
         if known is not None:
             return _replay(report, participant.key, known)
@@ -213,7 +203,7 @@ class _Batch:
             self._filled.add((campaign_key, place))
         return Receipt(True, len(added), tuple(terms.manifest.tasks[place].id for place in sorted(full)))
 
-    def _sender(self, submission: Submission) -> tuple[Any, Any]:
+    def _sender(self, submission: Submission) -> tuple[ParticipantRow, OpenCampaign]:
         participant = self._participant_of.get(submission.token_hash)
         if participant is None or not same_hash(participant.token_hash, submission.token_hash):
             raise Problem("unauthorised", "the token: it is no participant's")
@@ -224,7 +214,7 @@ class _Batch:
             raise Problem("withdrawn", "the participant has withdrawn from this campaign")
         return participant, campaign
 
-    def _refuse_if_closed(self, campaign: Row[Any]) -> None:
+    def _refuse_if_closed(self, campaign: OpenCampaign) -> None:
         if campaign.deadline is not None and campaign.deadline <= self._now:
             raise Problem("deadline_passed", f"campaign {campaign.id!r}: its deadline has passed")
         if campaign.state != "open":
@@ -263,7 +253,7 @@ class _Batch:
                 raise Overtaken(f"campaign {key} was closed, or its cohort {cohort} ended")
 
 
-def _replay(report: Contents, participant_key: int, known: tuple[int, str | None, int]) -> Receipt:
+def _replay(report: Submission, participant_key: int, known: tuple[int, str | None, int]) -> Receipt:
     sender, content_hash, count = known
     if sender != participant_key:
         raise Problem("report_conflict", f"report {report.report_id}: this id belongs to another participant's report")

@@ -3,9 +3,10 @@
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, delete, func, insert, or_, select, update
 
 from sottovoce.protocol.problems import Problem
+from sottovoce.server.storage.rows import OutdatedCampaign, ResultsRow, VersionRow, all_rows, one_row, row_or_none
 from sottovoce.server.storage.tables import campaigns, results
 
 # Of ten thousand tasks one version is over a megabyte, and there may be one for every few reports. So the newest is
@@ -18,30 +19,28 @@ _CONSIDERED = and_(
 COMPLETE = and_(_CONSIDERED, campaigns.c.published >= campaigns.c.step)
 
 
-def newest_results(connection: Connection, campaign_key: int) -> Row[Any]:
+def newest_results(connection: Connection, campaign_key: int) -> ResultsRow:
     """The newest version; there is one from the opening of a campaign on."""
-    return connection.execute(
-        select(results).where(results.c.campaign_key == campaign_key).order_by(results.c.version.desc()).limit(1)
-    ).one()
+    of_campaign = select(results).where(results.c.campaign_key == campaign_key)
+    return one_row(connection, ResultsRow, of_campaign.order_by(results.c.version.desc()).limit(1))
 
 
-def results_version(connection: Connection, campaign_key: int, version: int) -> Row[Any]:
-    found = connection.execute(
-        select(results).where(results.c.campaign_key == campaign_key, results.c.version == version)
-    ).one_or_none()
-    if found is None:
+def results_version(connection: Connection, campaign_key: int, version: int) -> ResultsRow:
+    one = select(results).where(results.c.campaign_key == campaign_key, results.c.version == version)
+    row = row_or_none(connection, ResultsRow, one)
+    if row is None:
         raise Problem("not_found", f"version {version}: there is no such version of the results, or it was not kept")
-    return found
+    return row
 
 
-def list_versions(connection: Connection, campaign_key: int) -> list[Row[Any]]:
+def list_versions(connection: Connection, campaign_key: int) -> list[VersionRow]:
     """The versions that are kept, without their content, the newest first."""
-    return list(connection.execute(_versions(campaign_key)))
+    return all_rows(connection, VersionRow, _versions(campaign_key))
 
 
-def newest_versions(connection: Connection, campaign_key: int, first: int, most: int) -> list[Row[Any]]:
-    """So many versions after the first few, the newest first, without their content."""
-    return list(connection.execute(_versions(campaign_key).offset(first).limit(most)))
+def newest_versions(connection: Connection, campaign_key: int, first: int, most: int) -> list[VersionRow]:
+    """This many versions after the first few, the newest first, without their content."""
+    return all_rows(connection, VersionRow, _versions(campaign_key).offset(first).limit(most))
 
 
 def count_versions(connection: Connection, campaign_key: int) -> int:
@@ -99,13 +98,7 @@ def mark_trouble(connection: Connection, campaign_key: int, trouble: str, now: i
     )
 
 
-def outdated_campaigns(connection: Connection) -> list[Row[Any]]:
-    """Campaigns with a step to publish, or with changes that are ``waiting`` to be considered for one."""
+def outdated_campaigns(connection: Connection) -> list[OutdatedCampaign]:
     columns = [campaigns.c[name] for name in ("key", "state", "changes", "computed", "changed_at")]
-    return list(
-        connection.execute(
-            select(*columns, (~_CONSIDERED).label("waiting")).where(
-                campaigns.c.state != "draft", campaigns.c.erasing_at.is_(None), ~COMPLETE
-            )
-        )
-    )
+    outdated = (campaigns.c.state != "draft", campaigns.c.erasing_at.is_(None), ~COMPLETE)
+    return all_rows(connection, OutdatedCampaign, select(*columns, ~_CONSIDERED).where(*outdated))

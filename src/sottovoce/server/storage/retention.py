@@ -1,22 +1,21 @@
 """Erasing the readings of campaigns that closed long ago. Results and the ids of reports stay."""
 
-from typing import Any
-
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from sottovoce.server.storage.engine import mark_erased
 from sottovoce.server.storage.results import COMPLETE
+from sottovoce.server.storage.rows import ErasableCampaign, all_rows
 from sottovoce.server.storage.tables import campaigns, participants, readings, reports
 
 _PARTICIPANTS_AT_ONCE = 500  # small steps: reports of other campaigns are stored in between
 
 
-def erasable_campaigns(connection: Connection, closed_before: int) -> list[Row[Any]]:
+def erasable_campaigns(connection: Connection, closed_before: int) -> list[ErasableCampaign]:
     """Closed long enough and not erased yet, with ``step`` and whether the last results are ``complete``."""
-    found = select(campaigns.c.key, campaigns.c.step, campaigns.c.erasing_at, COMPLETE.label("complete")).where(
+    due = select(campaigns.c.key, campaigns.c.step, campaigns.c.erasing_at, COMPLETE.label("complete")).where(
         campaigns.c.state == "closed", campaigns.c.closed_at <= closed_before, campaigns.c.erased_at.is_(None)
     )
-    return list(connection.execute(found))
+    return all_rows(connection, ErasableCampaign, due)
 
 
 def begin_erasing(connection: Connection, campaign_key: int, now: int) -> None:

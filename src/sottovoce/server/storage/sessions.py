@@ -1,12 +1,11 @@
 """Sessions: operators who signed in to the console. Of the secret in a browser's cookie only the hash is kept."""
 
-from typing import Any
-
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, same_hash, token_hash
 from sottovoce.server.storage.operators import operator_with
+from sottovoce.server.storage.rows import OperatorRow
 from sottovoce.server.storage.tables import operators, sessions
 
 
@@ -23,17 +22,17 @@ def start_session(connection: Connection, operator_token: str, now: int, millise
     return token
 
 
-def operator_in(connection: Connection, token: str, now: int) -> Row[Any]:
+def operator_in(connection: Connection, token: str, now: int) -> OperatorRow:
     """The operator of a session."""
-    wanted = token_hash(token)
+    hashed = token_hash(token)
     found = connection.execute(
-        select(operators, sessions.c.token_hash.label("session_hash"))
+        select(sessions.c.token_hash, operators)
         .join(sessions, sessions.c.operator_key == operators.c.key)
-        .where(sessions.c.token_hash == wanted, sessions.c.expires_at > now, operators.c.revoked_at.is_(None))
+        .where(sessions.c.token_hash == hashed, sessions.c.expires_at > now, operators.c.revoked_at.is_(None))
     ).one_or_none()
-    if found is None or not same_hash(found.session_hash, wanted):
+    if found is None or not same_hash(found[0], hashed):
         raise Problem("unauthorised", "the session: it is over, or there was none")
-    return found
+    return OperatorRow(*found[1:])
 
 
 def end_session(connection: Connection, token: str) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select, update
 
+from sottovoce.server.fast.bulk import insert_rows
 from sottovoce.server.steps import Included
-from sottovoce.server.storage.bulk import insert_rows
+from sottovoce.server.storage.rows import CampaignRow, one_row
 from sottovoce.server.storage.tables import campaigns, included, invitations, participants, reports
 
 Cohorts = dict[int, dict[int, bool]]  # by cohort and participant: whether they have withdrawn
@@ -16,7 +17,8 @@ Cohorts = dict[int, dict[int, bool]]  # by cohort and participant: whether they 
 def advance(connection: Connection, campaign_key: int, least: int, now: int) -> None:
     """End the cohort that is being gathered if at least ``least`` participants reported in it; a step is due then, or
     when as many have withdrawn. Reports that come after this belong to the next cohort."""
-    campaign = connection.execute(select(campaigns).where(campaigns.c.key == campaign_key).with_for_update()).one()
+    locked = select(campaigns).where(campaigns.c.key == campaign_key).with_for_update()
+    campaign = one_row(connection, CampaignRow, locked)
     gathered = (
         reports.c.campaign_key == campaign_key,
         reports.c.cohort == campaign.cohort + 1,
@@ -27,14 +29,14 @@ def advance(connection: Connection, campaign_key: int, least: int, now: int) -> 
     ).one()
     gone = (participants.c.campaign_key == campaign_key, participants.c.withdrawn_at.is_not(None))
     left = connection.scalar(select(func.count()).where(*gone)) or 0
-    told: dict[str, int] = {"computed": campaign.changes, "computed_at": max(now, (campaign.closed_at or 0) + 1)}
+    changed: dict[str, int] = {"computed": campaign.changes, "computed_at": max(now, (campaign.closed_at or 0) + 1)}
     if people >= least:
-        told |= {"cohort": campaign.cohort + 1, "step": campaign.step + 1, "shown_reports": campaign.reports}
+        changed |= {"cohort": campaign.cohort + 1, "step": campaign.step + 1, "shown_reports": campaign.reports}
     if left - campaign.shown_withdrawn >= least:
-        told |= {"step": campaign.step + 1, "shown_withdrawn": left}
+        changed |= {"step": campaign.step + 1, "shown_withdrawn": left}
         if people < least:
-            told["shown_reports"] = campaign.reports - waiting
-    connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(told))
+            changed["shown_reports"] = campaign.reports - waiting
+    connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(changed))
 
 
 def load_included(connection: Connection, campaign_key: int) -> Included:

@@ -27,9 +27,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import Clock
+from sottovoce.server.fast.wire import Submission
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.storage.engine import empty_log, take_erased
-from sottovoce.server.storage.reports import Overtaken, Receipt, ReportStore, Submission
+from sottovoce.server.storage.reports import Overtaken, Receipt, ReportStore
 
 T = TypeVar("T")
 # PostgreSQL's serialization failure, deadlock, and rows that are there, or gone, since they were looked for.
@@ -40,23 +41,13 @@ log = logging.getLogger("sottovoce.server.writer")
 
 
 @dataclass(slots=True, eq=False)
-class _Report:
-    submission: Submission
-    answer: "asyncio.Future[Receipt]"
-
-    @property
-    def rows(self) -> int:
-        return 1 + len(self.submission.report.tasks)
-
-
-@dataclass(slots=True, eq=False)
 class _Action(Generic[T]):
     apply: Callable[[Connection], T]
     answer: "asyncio.Future[T]"
     rows: int = 1
 
 
-_Item: TypeAlias = _Report | _Action[Any]
+_Item: TypeAlias = Submission | _Action[Any]
 _Outcomes: TypeAlias = list[tuple[_Item, Any]]  # what to answer, or an exception
 
 
@@ -103,9 +94,9 @@ class Writer:
 
     def submit(self, submission: Submission) -> "asyncio.Future[Receipt]":
         """Store a report; the answer comes after the commit."""
-        report = _Report(submission, self._loop.create_future())
-        self._add(report)
-        return report.answer
+        submission.answer = self._loop.create_future()
+        self._add(submission)
+        return submission.answer
 
     def run(self, apply: Callable[[Connection], T]) -> "asyncio.Future[T]":
         """Do something in a transaction; the answer comes after the commit."""
@@ -153,7 +144,7 @@ class Writer:
         self._batches.put(batch)
 
     def _tell(self, outcomes: _Outcomes) -> None:
-        """Give everybody his answer, and the thread its next batch."""
+        """Give everybody their answer, and the thread its next batch."""
         self._busy = False
         self._hand_over()
         if not self._busy:
@@ -182,7 +173,7 @@ class Writer:
 
     def _commit(self, batch: Sequence[_Item]) -> _Outcomes:
         """Each with its outcome: what to answer, or an exception."""
-        reports = [item for item in batch if isinstance(item, _Report)]
+        reports = [item for item in batch if isinstance(item, Submission)]
         actions = [item for item in batch if isinstance(item, _Action)]
         # In two transactions: reports lock their senders and then their campaign. If the locks of actions came after
         # these, two processes could wait for each other.
@@ -213,13 +204,13 @@ class Writer:
             erased = take_erased(connection)
         if erased:
             self._log_is_clean = False
-        self._metrics.batch_reports.observe(sum(isinstance(item, _Report) for item in batch))
+        self._metrics.batch_reports.observe(sum(isinstance(item, Submission) for item in batch))
         self._metrics.commit_seconds.observe(time.perf_counter() - started)
         return outcomes
 
     def _apply(self, connection: Connection, batch: Sequence[_Item]) -> _Outcomes:
-        reports = [item for item in batch if isinstance(item, _Report)]
-        verdicts = self._store.store(connection, [item.submission for item in reports], self._clock())
+        reports = [item for item in batch if isinstance(item, Submission)]
+        verdicts = self._store.store(connection, reports, self._clock())
         outcomes: _Outcomes = list(zip(reports, verdicts, strict=True))
         for item in batch:
             if isinstance(item, _Action):
@@ -239,7 +230,7 @@ def _is_conflict(failure: Exception) -> bool:
 
 
 def as_problem(failure: Exception) -> Problem | None:
-    """A failure of the database itself, as callers are told; None if it is about what they sent."""
+    """A failure of the database itself, as callers are answered; None if it is about what they sent."""
     if isinstance(failure, DBAPIError) and not isinstance(failure, IntegrityError):
         words = str(failure.orig).lower()
         # PostgreSQL's class 53100; SQLite's SQLITE_FULL, and its I/O error at a limit of the file's size.

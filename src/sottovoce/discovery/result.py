@@ -1,6 +1,7 @@
 """A fit with the plain mean and median beside it, and all three against known truths."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.iteration import Floats
+from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.engines import Engine, MemoryEngine
 from sottovoce.errors import BadRow
@@ -21,13 +23,13 @@ from sottovoce.progress import Progress
 _OBJECTS_AT_ONCE = 100_000  # written
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What a person should see of a result: never a method alone."""
+@dataclass(frozen=True, kw_only=True)
+class Result(Estimates):
+    """What a person should see of a fit: never a method alone, always the plain averages beside it."""
 
-    fit: TruthDiscovery
     means: Floats
     medians: Floats
+    spreads: Floats  # standard deviations of the claims about each object
     claims_per_user: Any
     by_user: Floats  # the means that users' weights alone would give
 
@@ -36,26 +38,36 @@ class Comparison:
         cls,
         method: TruthDiscovery,
         claims: Claims | Engine,
+        level: float = 0.95,
+        *,
         progress: Progress[int, float] | None = None,
         start: State | None = None,
         checkpoint: Checkpoint | None = None,
-    ) -> "Comparison":
+    ) -> "Result":
         """Fit a method, and the averages beside it, over one engine."""
         engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
         fit = method.fit(engine, start=start, progress=progress, checkpoint=checkpoint)
-        by_user = engine.weighted_means(fit.weights_)
-        return cls(fit, engine.means(), engine.medians(), engine.claims_per_user, by_user)
+        return cls(
+            fit=fit,
+            level=level,
+            means=engine.means(),
+            medians=engine.medians(),
+            spreads=engine.spreads(),
+            claims_per_user=engine.claims_per_user,
+            by_user=engine.weighted_means(fit.weights_),
+        )
 
     @property
     def effective_users(self) -> float:
-        """(Σw)²/Σw² over all users: as if so many had equal weights."""
+        """(Σw)²/Σw² over all users: as if this many had equal weights."""
         weights = self.fit.weights_ / self.fit.weights_.max()
         return float(weights.sum() ** 2 / (weights**2).sum())
 
-    def reason(self, level: float = 0.95) -> str | None:
+    @cached_property
+    def reason(self) -> str | None:
         """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
         truths, objects = self.fit.truths_, self.fit.objects_
-        low, high = self.fit.intervals(level)
+        low, high = self.interval
         outside = (self.means < low) | (self.means > high)
         if not outside.any():
             return None
@@ -85,27 +97,23 @@ class Comparison:
             raise BadRow(
                 f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; leave one of them"
             )
-        found = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
-        if not found:
+        matched = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
+        if not matched:
             raise BadRow(
                 f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
                 f"there they are like {self.fit.objects_[0]!r}, here like {names[0]!r}"
             )
-        places, truths = (np.array(column) for column in zip(*found, strict=True))
+        places, truths = (np.array(column) for column in zip(*matched, strict=True))
         return {
             **_errors(self.fit.truths_[places] - truths),
-            "objects": len(found),
+            "objects": len(matched),
             "mean": _errors(self.means[places] - truths),
             "median": _errors(self.medians[places] - truths),
         }
 
-    def summary(self, level: float = 0.95) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """The result for programs, as `sottovoce discover --json` prints it."""
         fit = self.fit
-        low, high = fit.intervals(level)
-        columns = (fit.truths_, low, high, fit.claims_, fit.effective_users_, self.means, self.medians)
-        names = ("truth", "low", "high", "claims", "effective_users", "mean", "median")
-        rows = zip(*(column.tolist() for column in columns), strict=True)
         return {
             "method": fit.name,
             "n_iter": fit.n_iter_,
@@ -114,27 +122,16 @@ class Comparison:
             "objects": len(fit.objects_),
             "claims": int(fit.claims_.sum()),
             "effective_users": self.effective_users,
-            "level": level,
-            "reason": self.reason(level),
-            "truths": {
-                str(label): dict(zip(names, row, strict=True))
-                for label, row in zip(fit.objects_.tolist(), rows, strict=True)
-            },
+            "level": self.level,
+            "reason": self.reason,
+            "truths": dict(zip(map(str, fit.objects_.tolist()), self.rows(Place.COMMAND), strict=True)),
         }
 
-    def write(self, path: str | Path, level: float = 0.95) -> None:
-        """Write object, truth, low, high, claims, effective_users, mean, median."""
-        fit = self.fit
-        low, high = fit.intervals(level)
-        columns = (fit.truths_, low, high, fit.claims_, fit.effective_users_, self.means, self.medians)
-        names = ("truth", "low", "high", "claims", "effective_users", "mean", "median")
-
-        def part(first: int) -> pa.Table:
-            rows = slice(first, first + _OBJECTS_AT_ONCE)
-            entries = (column[rows] for column in columns)
-            return pa.table({"object": label_column(fit.objects_[rows]), **dict(zip(names, entries, strict=True))})
-
-        write_tables(map(part, range(0, len(fit.truths_), _OBJECTS_AT_ONCE)), path)
+    def write(self, path: str | Path) -> None:
+        """Write the object and the columns of the command."""
+        firsts = range(0, len(self.fit.truths_), _OBJECTS_AT_ONCE)
+        parts = (self.table(Place.COMMAND, slice(first, first + _OBJECTS_AT_ONCE)) for first in firsts)
+        write_tables(parts, path)
 
     def write_weights(self, path: str | Path) -> None:
         """Write user, weight, claims."""

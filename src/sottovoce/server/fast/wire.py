@@ -5,12 +5,17 @@ whole of it matches can have nothing that was overlooked, such as a key that app
 the hash of the content. Everything else goes through the protocol's own parser.
 """
 
+import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sottovoce.protocol.canonical import LARGEST_INTEGER, sha256_of
 from sottovoce.protocol.manifest import MOST_TASKS
 from sottovoce.protocol.report import Report
+
+if TYPE_CHECKING:
+    from sottovoce.server.storage.reports import Receipt
 
 # A name without signs that JSON escapes, at most as long as the protocol allows; an integer as it is spelled.
 _READING = r'\{"task":"[^"\\\x00-\x1f]{1,100}","value":(?:0|-?[1-9][0-9]{0,18})\}'
@@ -21,21 +26,31 @@ _REPORT = re.compile(
 )
 
 
-@dataclass(slots=True, frozen=True)
-class Contents:
-    """What a report says."""
+@dataclass(slots=True, eq=False)
+class Submission:
+    """A report as it came in: what it says, to which campaign and with whose token, and who waits for the answer."""
 
+    campaign_id: str
+    token_hash: str
     report_id: str
     manifest_sha256: str
     tasks: tuple[str, ...]
     values: tuple[int, ...]  # of the tasks
     content_hash: str
+    answer: "asyncio.Future[Receipt]" = field(init=False, repr=False)  # from the writer
 
     @classmethod
-    def of(cls, report: Report) -> "Contents":
+    def of(cls, campaign_id: str, token_hash: str, report: Report) -> "Submission":
         tasks = tuple(reading.task for reading in report.readings)
         values = tuple(reading.value for reading in report.readings)
-        return cls(report.report_id, report.manifest_sha256, tasks, values, report.content_hash)
+        return cls(
+            campaign_id, token_hash, report.report_id, report.manifest_sha256, tasks, values, report.content_hash
+        )
+
+    @property
+    def rows(self) -> int:
+        """How many rows it will take in the database."""
+        return 1 + len(self.tasks)
 
     def as_report(self) -> Report:
         """The same in the protocol's words, for whatever is not done a thousand times a second."""
@@ -43,24 +58,27 @@ class Contents:
         return Report.of({"report_id": self.report_id, "manifest_sha256": self.manifest_sha256, "readings": readings})
 
 
-def read_report(content: bytes) -> Contents:
+def read_submission(campaign_id: str, token_hash: str, content: bytes) -> Submission:
     """Read a report, or raise the problem with it."""
-    return _read_canonical(content) or Contents.of(Report.parse(content))
+    canonical = _read_canonical(content)
+    if canonical is None:
+        return Submission.of(campaign_id, token_hash, Report.parse(content))
+    return Submission(campaign_id, token_hash, *canonical)
 
 
-def _read_canonical(content: bytes) -> Contents | None:
-    """A good report in canonical JSON; None for anything else."""
+def _read_canonical(content: bytes) -> tuple[str, str, tuple[str, ...], tuple[int, ...], str] | None:
+    """Id, manifest, tasks, values and hash of a sound report in canonical JSON; None for anything else."""
     try:
         whole = _REPORT.fullmatch(content.decode())
     except UnicodeDecodeError:
         return None
     if whole is None:
         return None
-    manifest, told, report_id = whole.groups()
+    manifest, listed, report_id = whole.groups()
     # Of {"task":"a","value":1},{"task":"b","value":2} this leaves a, 1, b, 2: no name has a quotation mark.
-    flat = told[9:-1].replace('","value":', '"').replace('},{"task":"', '"').split('"')
+    flat = listed[9:-1].replace('","value":', '"').replace('},{"task":"', '"').split('"')
     tasks, values = tuple(flat[::2]), tuple(map(int, flat[1::2]))
     in_order = list(tasks) == sorted(set(tasks)) and len(tasks) <= MOST_TASKS
     if not in_order or max(values) > LARGEST_INTEGER or min(values) < -LARGEST_INTEGER:
         return None
-    return Contents(report_id, manifest, tasks, values, sha256_of(content))
+    return report_id, manifest, tasks, values, sha256_of(content)

@@ -1,0 +1,124 @@
+"""The columns of a result. Each is described once, here; frames, files, the interface and the pages are made from that.
+
+So a new column is one more entry of `NUMBERS`. Claims of another kind will have a schema of their own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Flag, auto
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sottovoce.claims.labels import label_column
+
+if TYPE_CHECKING:
+    from sottovoce.discovery.base import TruthDiscovery
+
+Floats = NDArray[np.float64]
+
+
+class Place(Flag):
+    """Where a column appears."""
+
+    FRAME = auto()  # `fit.to_frame()`
+    COMMAND = auto()  # `sottovoce discover`: its JSON, its files and its table; the analyst's page
+    API = auto()  # results of a campaign as JSON
+    FILE = auto()  # results of a campaign as CSV, Parquet or JSON Lines
+    PAGE = auto()  # results of a campaign on a page
+    EVERYWHERE = FRAME | COMMAND | API | FILE | PAGE
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure about each object."""
+
+    name: str
+    type: pa.DataType
+    description: str
+    values: Callable[[Any], Any]  # of `Estimates`; of a `Result` where the column is not in frames
+    appears: Place = Place.EVERYWHERE
+    heading: str = ""  # above a table for people; by default the name
+    measured: bool = False  # in the unit of the claims, so that its digits follow the width of the interval
+    iterated: bool = False  # moves a little with the point from which the iteration began
+    decimals: int | None = None  # of what a campaign publishes
+    unknown: Any = None  # what is published while there are too few claims
+
+    @property
+    def title(self) -> str:
+        return self.heading or self.name
+
+
+Schema = dict[str, Column]
+
+
+def _schema(*columns: Column) -> Schema:
+    return {column.name: column for column in columns}
+
+
+_BESIDE = Place.COMMAND | Place.API | Place.PAGE
+NUMBERS = _schema(
+    Column(
+        "truth", pa.float64(), "the estimate by the method", lambda found: found.fit.truths_,
+        measured=True, iterated=True,
+    ),
+    Column(
+        "low", pa.float64(), "low end of the interval", lambda found: found.interval[0],
+        measured=True, iterated=True,
+    ),
+    Column(
+        "high", pa.float64(), "high end of the interval", lambda found: found.interval[1],
+        measured=True, iterated=True,
+    ),
+    Column("claims", pa.int64(), "number of claims", lambda found: found.fit.claims_, unknown=0),
+    Column(
+        "effective_users", pa.float64(), "as if this many users had equal weights",
+        lambda found: found.fit.effective_users_, Place.FRAME | Place.COMMAND | Place.API,
+        heading="effective", iterated=True, decimals=1,
+    ),
+    Column("mean", pa.float64(), "the plain mean, for comparison", lambda found: found.means, _BESIDE, measured=True),
+    Column(
+        "median", pa.float64(), "the plain median, for comparison", lambda found: found.medians, _BESIDE,
+        measured=True,
+    ),
+)  # fmt: skip
+
+
+def columns_in(place: Place, schema: Schema = NUMBERS) -> list[Column]:
+    """The columns that appear in a place."""
+    return [column for column in schema.values() if place in column.appears]
+
+
+def for_people(columns: list[Column]) -> list[Column]:
+    """In the order of tables for people: what is measured comes before what is counted."""
+    return sorted(columns, key=lambda column: not column.measured)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The truths of a fit with their intervals at a level."""
+
+    fit: "TruthDiscovery"
+    level: float = 0.95
+
+    @cached_property
+    def interval(self) -> tuple[Floats, Floats]:
+        return self.fit.intervals(self.level)
+
+    def columns(self, place: Place) -> dict[str, Any]:
+        """The columns that appear in a place: by name, an array with an entry per object."""
+        return {column.name: column.values(self) for column in columns_in(place)}
+
+    def rows(self, place: Place) -> list[dict[str, Any]]:
+        """One row per object, as plain Python values, without its label."""
+        columns = self.columns(place)
+        entries = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in entries]
+
+    def table(self, place: Place, objects: slice = slice(None)) -> pa.Table:
+        """One row per object, its label first."""
+        columns = {name: values[objects] for name, values in self.columns(place).items()}
+        return pa.table({"object": label_column(self.fit.objects_[objects]), **columns})

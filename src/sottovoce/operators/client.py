@@ -1,0 +1,124 @@
+"""What `sottovoce campaign` and simulated campaigns ask of a running server.
+
+Light on purpose: nothing of the server itself is imported, so an operator's own machine needs no server installed.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sottovoce.errors import BadParameter
+from sottovoce.protocol.http import HttpClient
+from sottovoce.protocol.links import server_address
+from sottovoce.protocol.problems import Problem
+
+_MOST_INVITATIONS = 1000  # in one request
+
+
+class OperatorClient(HttpClient):
+    """One server, one operator. What the server refuses is raised as its problem."""
+
+    timeout = 30.0
+    # It is the operator's own server, and an export is as large as the campaign.
+    longest_answer, largest_answer = float("inf"), sys.maxsize
+
+    def __init__(self, server: str, token: str | None, *, ca: Path | None = None, insecure_http: bool = False) -> None:
+        if not token:
+            raise BadParameter("operator's token: there is none; set SOTTOVOCE_OPERATOR_TOKEN, or give it with --token")
+        if not token.isascii():
+            raise BadParameter("operator's token: it must be plain letters, digits and signs; copy it again")
+        super().__init__(server_address(server), ca=ca, insecure_http=insecure_http)
+        self._token = token
+
+    def create(self, draft: Mapping[str, Any], previous: str | None = None) -> dict[str, Any]:
+        """A new draft; or the next version of a campaign, with what is given changed."""
+        return self._ask("POST", f"/api/campaigns/{previous}/versions" if previous else "/api/campaigns", draft)
+
+    def campaigns(self) -> list[dict[str, Any]]:
+        """One's own campaigns, the newest first."""
+        return self._listed("/api/campaigns", "campaigns")
+
+    def campaign(self, campaign: str) -> dict[str, Any]:
+        """All that the server says of a campaign."""
+        return self._ask("GET", f"/api/campaigns/{campaign}")
+
+    def open(self, campaign: str) -> dict[str, Any]:
+        """Open a draft; from then on it cannot be changed."""
+        return self._ask("POST", f"/api/campaigns/{campaign}/open")
+
+    def close(self, campaign: str) -> dict[str, Any]:
+        """Take no more reports."""
+        return self._ask("POST", f"/api/campaigns/{campaign}/close")
+
+    def delete(self, campaign: str) -> None:
+        """Delete a draft."""
+        self._send("DELETE", f"/api/campaigns/{campaign}")
+
+    def pin_method(self, campaign: str, method: str | None) -> dict[str, Any]:
+        """Choose the method of the results; None for the server's own choice."""
+        return self._ask("PATCH", f"/api/campaigns/{campaign}", {"method": method})
+
+    def invite(self, campaign: str, count: int) -> list[dict[str, Any]]:
+        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again."""
+        made: list[dict[str, Any]] = []
+        while len(made) < count:
+            some = {"count": min(_MOST_INVITATIONS, count - len(made))}
+            made += self._ask("POST", f"/api/campaigns/{campaign}/invitations", some)["invitations"]
+        return made
+
+    def invitations(self, campaign: str) -> list[dict[str, Any]]:
+        """Which invitations there are, and whether they are spent; not whom they became."""
+        return self._listed(f"/api/campaigns/{campaign}/invitations", "invitations")
+
+    def revoke_invitation(self, campaign: str, number: int) -> None:
+        self._send("DELETE", f"/api/campaigns/{campaign}/invitations/{number}")
+
+    def renew_invitation(self, campaign: str, number: int) -> dict[str, Any]:
+        """A new invitation in place of an unspent one."""
+        return self._ask("POST", f"/api/campaigns/{campaign}/invitations/{number}/rotate")
+
+    def results(self, campaign: str, version: int | None = None) -> dict[str, Any]:
+        """The newest results, or an earlier version."""
+        place = "" if version is None else f"/versions/{version}"
+        return self._ask("GET", f"/api/campaigns/{campaign}/results{place}")
+
+    def export(self, campaign: str, what: str, out: Path) -> int:
+        """Write ``claims`` or ``results`` into a file in the format of its suffix; the number of bytes."""
+        from sottovoce.claims.writing import check_place, whole_file
+
+        check_place(out, (".csv", ".parquet", ".jsonl"))
+        with whole_file(out) as temporary:
+            return temporary.write_bytes(self._send("GET", f"/api/campaigns/{campaign}/{what}{out.suffix.lower()}"))
+
+    def operators(self) -> list[dict[str, Any]]:
+        return self._listed("/api/operators", "operators")
+
+    def add_operator(self, name: str, administrator: bool) -> dict[str, Any]:
+        """Add an operator; the answer holds their token, this once."""
+        return self._ask("POST", "/api/operators", {"name": name, "administrator": administrator})
+
+    def revoke_operator(self, number: int) -> None:
+        self._send("DELETE", f"/api/operators/{number}")
+
+    def renew_operator(self, number: int) -> dict[str, Any]:
+        """A new token in place of an operator's old one."""
+        return self._ask("POST", f"/api/operators/{number}/rotate")
+
+    def _listed(self, path: str, name: str) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self._ask("GET", path)[name]
+        return entries
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        content = self._send(method, path, body)
+        try:
+            answer = json.loads(content)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise Problem("bad_answer", f"{self.server}: it does not answer like a campaign server")
+        return answer
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
+        return self.send(method, path, None if body is None else json.dumps(body).encode(), self._token)

@@ -1,0 +1,25 @@
+"""A campaign as an operator writes it into a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sottovoce.errors import UnreadableFile
+from sottovoce.protocol.task_table import read_tasks
+
+
+def read_draft(path: Path) -> dict[str, Any]:
+    """A campaign from a file: tasks as CSV (id, title, unit, low, high, grid, quota), or all of it as JSON.
+
+    Numbers stay the text that they are, so that 0.1 is a tenth.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix.lower() == ".json":
+            draft = json.loads(text, parse_float=str)
+            if not isinstance(draft, dict):
+                raise UnreadableFile(f"{path}: a campaign as JSON is one object; see the API's POST /api/campaigns")
+            return draft
+        return {"tasks": read_tasks(str(path), text)}
+    except (ValueError, RecursionError) as mistake:
+        raise UnreadableFile(f"{path}: {mistake}; tasks come as CSV, a whole campaign as JSON, in UTF-8") from None

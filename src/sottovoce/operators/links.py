@@ -1,0 +1,53 @@
+"""Invitations as files: links and QR codes, for their owner's eyes only."""
+
+import io
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sottovoce.errors import MissingExtra, UnreadableFile
+
+
+def check_free(path: Path) -> None:
+    """Links are shown once: a file with earlier ones is not overwritten, and there must be a place for the new ones."""
+    from sottovoce.claims.writing import check_folder
+
+    if path.exists():
+        raise UnreadableFile(
+            f"{path}: it is there already, perhaps with links that nobody can show again; name another"
+        )
+    check_folder(path)
+
+
+def write_links(invitations: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Links as CSV (number, link), whole or not at all, for the owner's eyes only: a link lets its holder in."""
+    from sottovoce.claims.writing import whole_file
+
+    lines = ["number,link", *(f"{invitation['id']},{invitation['url']}" for invitation in invitations)]
+    with whole_file(path) as temporary:
+        _write_private(temporary, "\n".join([*lines, ""]).encode())
+
+
+def write_qr_codes(invitations: Iterable[Mapping[str, Any]], folder: Path) -> None:
+    """A QR code for each link, as SVG, in a new folder that only its owner can enter."""
+    segno = qr_maker()
+    folder.mkdir(mode=0o700)
+    for invitation in invitations:
+        picture = io.BytesIO()
+        segno.make(invitation["url"], error="m", micro=False).save(picture, kind="svg", scale=4)
+        _write_private(folder / f"invitation-{invitation['id']}.svg", picture.getvalue())
+
+
+def qr_maker() -> Any:
+    """The library that draws QR codes, if it is installed."""
+    try:
+        import segno
+    except ImportError as missing:
+        raise MissingExtra("QR codes need segno; install it with pip install 'sottovoce[server]'") from missing
+    return segno
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        file.write(content)

@@ -1,0 +1,52 @@
+"""From the readings table straight into arrays: participant, place of the task, grid steps, cohort."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from sottovoce.server.storage.tables import participants
+
+Columns = tuple[NDArray[np.int64], ...]
+_PARTICIPANTS_AT_ONCE = 500
+_AS_TEXT = (
+    "SELECT group_concat(participant_key || ' ' || place || ' ' || value || ' ' || cohort, ' ') FROM ("
+    "SELECT participant_key, place, value, cohort FROM readings "
+    "WHERE campaign_key = ? AND participant_key BETWEEN ? AND ? AND cohort <= ? ORDER BY participant_key, place)"
+)
+# Binary COPY: a count of fields, then length and content of each, all big-endian.
+_COPY_HEADER, _COPY_TRAILER = 19, 2
+_COPY_ROW = np.dtype(
+    [("fields", ">i2"), ("a", ">i4"), ("participant", ">i8"), ("b", ">i4"), ("place", ">i4"), ("c", ">i4"),
+     ("value", ">i8"), ("d", ">i4"), ("cohort", ">i8")]
+)  # fmt: skip
+
+
+def gathered(connection: Connection, campaign_key: int, cohort: int) -> Columns:
+    """From SQLite, which writes the numbers of many participants into one text.
+
+    As rows, each would need the interpreter's lock, and requests would wait for results to be computed.
+    """
+    keys = select(participants.c.key).where(participants.c.campaign_key == campaign_key).order_by(participants.c.key)
+    everybody = connection.execute(keys).scalars().all()
+    parts = [np.empty(0, np.int64)]
+    for place in range(0, len(everybody), _PARTICIPANTS_AT_ONCE):
+        some = everybody[place : place + _PARTICIPANTS_AT_ONCE]
+        text = connection.exec_driver_sql(_AS_TEXT, (campaign_key, some[0], some[-1], cohort)).scalar()
+        if text is not None:
+            parts.append(np.fromstring(text, np.int64, sep=" "))
+    return tuple(np.concatenate(parts).reshape(-1, 4).T)
+
+
+def copied(connection: Connection, campaign_key: int, cohort: int) -> Columns:
+    """From PostgreSQL, by binary COPY: the bytes that come are the array, but for their order."""
+    driver: Any = connection.connection.driver_connection
+    statement = (
+        "COPY (SELECT participant_key, place, value, cohort FROM readings WHERE campaign_key = %s AND cohort <= %s"
+        " ORDER BY participant_key, place) TO STDOUT (FORMAT binary)"
+    )
+    with driver.cursor() as cursor, cursor.copy(statement, (campaign_key, cohort)) as copy:
+        content = b"".join(copy)
+    table = np.frombuffer(content[_COPY_HEADER:-_COPY_TRAILER], _COPY_ROW)
+    return tuple(table[name].astype(np.int64) for name in ("participant", "place", "value", "cohort"))

@@ -1,0 +1,19 @@
+"""The interpreter's own settings."""
+
+import gc
+import sys
+
+_SWITCH_SECONDS = 0.001
+_COLLECTIONS = (20_000, 20, 20)  # reports come and go by the thousand, and none of them is a cycle
+
+
+def switch_often() -> None:
+    """The writer asks for the interpreter's lock after every call to the database; by default it might wait 5 ms."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
+
+
+def collect_rarely() -> None:
+    """What was loaded so far stays for good: without this, every collection would walk through all of it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTIONS)

@@ -1,0 +1,72 @@
+"""Small tables that people write by hand or in a spreadsheet: CSV in which every cell stays the text that it is.
+
+Claims, of which there may be millions, are read by `sottovoce.claims.reading`. This is for the readings of one
+participant and the tasks of one campaign, on machines without NumPy or Arrow.
+
+A spreadsheet would run a cell such as ``=HYPERLINK(…)`` as a formula. A text that would be taken for one gets an
+apostrophe before it, which spreadsheets do not run; our own readers take it away again. Numbers stay what they are,
+also where they are written as text.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator
+
+from sottovoce.errors import MissingColumn, UnreadableFile
+
+_FORMULA = re.compile(r"'*(?![+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$)[=+\-@\t\r]")
+_LONGEST_SHOWN = 40
+
+
+def read_rows(
+    name: str, text: str, needed: Collection[str], optional: Collection[str] | None = None
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table, each with the number of its line; cells that are empty are left out.
+
+    Cells are divided by commas, or by semicolons or tabs as spreadsheets like it. ``name`` says where a mistake is.
+    Without ``optional``, columns that nobody asked for are left out; with it, any other column is a mistake.
+
+    >>> list(read_rows("tasks.csv", "id;low\\nhall;0\\n", ["id"]))
+    [(2, {'id': 'hall'})]
+    """
+    head = text.partition("\n")[0]
+    delimiter = next((sign for sign in "\t;" if sign in head), ",")
+    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        columns = table.fieldnames or ()
+        for column in needed:
+            if column not in columns:
+                raise MissingColumn(f"{name}: there is no column {column!r}; the first line names the columns")
+        taken = {*needed, *(optional or ())}
+        for column in columns:
+            if optional is not None and column not in taken:
+                known = ", ".join([*needed, *(entry for entry in optional if entry not in needed)])
+                raise MissingColumn(f"{name}: column {column[:_LONGEST_SHOWN]!r} is not known; the columns are {known}")
+        for row in table:
+            if None in row:
+                raise UnreadableFile(
+                    f"{name}: line {table.line_num} has more cells than columns; put quotes around text with ,"
+                )
+            cells = {column: as_written(cell.strip()) for column, cell in row.items() if cell and column in taken}
+            yield table.line_num, cells
+    except csv.Error as mistake:
+        raise UnreadableFile(f"{name}: {mistake}; it must be a table with short cells, one row per line") from None
+
+
+def harmless(text: str) -> str:
+    """A text as a cell that no spreadsheet runs.
+
+    >>> harmless("=1+1"), harmless("-5"), harmless("'=1+1"), harmless("hall-1")
+    ("'=1+1", '-5', "''=1+1", 'hall-1')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def as_written(text: str) -> str:
+    """The text that a cell stands for: the way back from `harmless`.
+
+    >>> as_written("'=1+1"), as_written("'quoted'")
+    ('=1+1', "'quoted'")
+    """
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
