@@ -14,7 +14,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.claims.packing import pack_claims
-from sottovoce.discovery import METHODS, Comparison, UserLosses
+from sottovoce.discovery import METHODS, Result, UserLosses
 from sottovoce.engines import DiskEngine, MemoryEngine
 from sottovoce.errors import BadParameter, ConvergenceWarning, NotFitted
 
@@ -144,7 +144,7 @@ def test_a_warning_points_at_the_line_that_asked(method, claims):
         lines.append(own_line() + 1)
         method(max_iter=1).fit_truths(table)
         lines.append(own_line() + 1)
-        Comparison.of(method(max_iter=1), claims)
+        Result.of(method(max_iter=1), claims)
         lines.append(own_line() + 1)
         sv.SharedVariance(1.0).guarantee(distance=1.0, readings=2, grid=0.5)
     assert [(one.filename, one.lineno) for one in caught] == [(__file__, line) for line in lines]
