@@ -25,7 +25,7 @@ class Operator(Participant):
         self.open(self.server.url)
         self.page.get_by_label("Operator token").fill(OPERATOR_TOKEN)
         self.page.get_by_role("button", name="Sign in").click()
-        expect(self.page.get_by_role("heading", name="Campaigns")).to_be_visible()
+        expect(self.page.get_by_role("heading", name="Campaigns", exact=True)).to_be_visible()
         return self.page
 
     def fill_question(self, title):
@@ -283,7 +283,7 @@ def test_by_keyboard_alone(operator, server):
     expect(page.locator("#token")).to_be_focused()
     page.keyboard.type(OPERATOR_TOKEN)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Campaigns")).to_be_visible()
+    expect(page.get_by_role("heading", name="Campaigns", exact=True)).to_be_visible()
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")

@@ -91,7 +91,7 @@ def test_the_promise_stands_there_in_words_and_figures(shared, campaign, page):
 
 
 def test_a_task_with_too_few_claims_is_named_without_its_truth(page):
-    assert "1 of 3 tasks is not shown yet: a truth is shown from 5 claims on" in page.text
+    assert "1 of 3 tasks is not shown yet. A truth is shown when it has 5 claims" in page.text
     assert "Hallway 2 hall-2 too few claims yet 0" in page.text
     assert "77.7" not in page.text
 
@@ -149,7 +149,7 @@ def test_a_draft_cannot_be_told_from_nothing(shared):
 def test_before_the_first_report_there_is_a_page_that_says_so(shared):
     campaign = shared.opened()
     page = Page(shared.client.get(f"/c/{campaign}"))
-    assert "The crowd has not spoken yet 3 questions, no results yet." in page.text
+    assert "No results yet 3 tasks. Results are shown in steps" in page.text
     assert shared.results(campaign)["guarantee"]["sentence"] in page.text
     assert not page.all("table")
 
@@ -189,7 +189,7 @@ def test_results_are_final_only_when_every_report_is_in_them(server):
 def test_an_earlier_version_says_that_it_is_one(shared, campaign, page):
     assert f"/c/{campaign}/versions/1" in page.links()
     earlier = Page(shared.client.get(f"/c/{campaign}/versions/1"))
-    assert "This is version 1 of 2. See the newest one" in earlier.text
+    assert "This is version 1 of 2. See the newest version" in earlier.text
     assert "This is version" not in page.text
     assert shared.client.get(f"/c/{campaign}/versions/99").status_code == 404
 
