@@ -52,8 +52,11 @@ def run(console: Console, quick: bool, seconds: float = math.inf) -> Counter[str
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UnwiseChoice)
         for number, cases in enumerate(
-            (tests.usual(kinds=("gaussian", "fresh")), tests.usual(kinds=("shared", "floored")), tests.extreme())
-        ):
+            (
+                tests.usual(kinds=("gaussian", "fresh")), tests.usual(kinds=("shared", "floored")), tests.extreme(),
+                tests.little(),
+            )
+        ):  # fmt: skip
             limited: Any = settings(
                 max_examples=_CASES // (20 if quick else 1), deadline=None, database=None, phases=phases,
                 suppress_health_check=checks,

@@ -77,6 +77,14 @@ def usual(draw, kinds=("fresh", "gaussian", "shared", "floored"), most_moved=30)
 
 
 @st.composite
+def little(draw, kinds=("shared", "floored")):
+    """Many readings whose drawn noise is a step wide or less: their sums are no normals."""
+    law = draw(_law(kinds, 10 ** draw(st.floats(-1, 0.2))))
+    moved = draw(st.sampled_from([10, 100, 1000, 10_000]))
+    return Case(law, draw(st.sampled_from(["1", "2"])), "1", moved, draw(st.sampled_from([1e-5, 1e-3, 0.1, 0.5, 0.9])))
+
+
+@st.composite
 def extreme(draw, moved=(1, 2, 30, 30, 300)):
     """Anything that can be written down."""
     positive = st.one_of(st.floats(5e-324, 1.7e308), st.floats(-323, 308).map(lambda power: 10.0**power)).filter(bool)
