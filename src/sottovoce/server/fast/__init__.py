@@ -1,1 +1,7 @@
-"""What makes reports fast."""
+"""What makes the server fast at the cost of some plainness. Any of it could be left out, and nothing else would change.
+
+Each part says what it gains. `bench/fast_path.py` measures it: the same reports of 30 readings, 200 clients at once, to
+a server with the part and to one without it, in turns. The gains are medians over turns, in reports per second, in two
+or three runs on a machine with other work. What gains less than 5 % does not stay: reading PostgreSQL by binary COPY
+was here, and took twice as long as fetching rows.
+"""

@@ -8,11 +8,11 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import ColumnElement, Connection, Engine, select
 
 from sottovoce.claims.streaming import Chunk
 from sottovoce.protocol.manifest import Manifest
-from sottovoce.server.fast.arrays import copied, gathered
+from sottovoce.server.fast.arrays import gathered
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.engine import readable
 from sottovoce.server.storage.tables import participants, readings
@@ -49,8 +49,10 @@ NO_READINGS = Readings(_NONE, _NONE, _NONE, _NONE)
 
 def load_readings(connection: Connection, campaign_key: int, cohort: int) -> Readings:
     """The readings of a campaign up to a cohort, in the order of participants and tasks."""
-    load = copied if connection.dialect.name == "postgresql" else gathered
-    return Readings(*load(connection, campaign_key, cohort))
+    if connection.dialect.name == "sqlite":
+        return Readings(*gathered(connection, campaign_key, cohort))
+    parts = [_columns(rows) for rows in _in_parts(connection, campaign_key, readings.c.cohort <= cohort)]
+    return Readings(*np.concatenate([np.empty((4, 0), np.int64), *parts], axis=1))
 
 
 def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
@@ -59,20 +61,27 @@ def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
         campaign = published_campaign(connection, campaign_id)
         manifest, labels = Manifest.parse(campaign.manifest), labels_of(connection, campaign.key)
         tasks = pa.array([task.id for task in manifest.tasks], pa.string())
-        found = (
-            select(readings.c.participant_key, readings.c.place, readings.c.value, readings.c.cohort)
-            .where(readings.c.campaign_key == campaign.key)
-            .order_by(readings.c.participant_key, readings.c.place)
-            .execution_options(yield_per=_ROWS_AT_ONCE)
-        )
         done = 0
-        for rows in connection.execute(found).partitions():
+        for rows in _in_parts(connection, campaign.key):
             part = Readings(*_columns(rows))
             keys, ids = np.unique(part.participants, return_inverse=True)
             users = pa.array([labels[key] for key in keys.tolist()], pa.string()).take(pa.array(ids))
             numbers = np.arange(done, done + len(part)) + 1
             yield Chunk(users, tasks.take(pa.array(part.places)), part.values(manifest), numbers, noise=manifest.noise)
             done += len(part)
+
+
+def _in_parts(
+    connection: Connection, campaign_key: int, *conditions: ColumnElement[bool]
+) -> Iterator[Sequence[Iterable[int]]]:
+    """Rows of readings as the database has them, some at a time."""
+    ordered = (
+        select(readings.c.participant_key, readings.c.place, readings.c.value, readings.c.cohort)
+        .where(readings.c.campaign_key == campaign_key, *conditions)
+        .order_by(readings.c.participant_key, readings.c.place)
+        .execution_options(yield_per=_ROWS_AT_ONCE)
+    )
+    return connection.execute(ordered).partitions()
 
 
 def _columns(rows: Sequence[Iterable[int]]) -> NDArray[np.int64]:
