@@ -35,7 +35,7 @@ def _finite(content: Any) -> Any:
 
 
 def number(quantity: float, decimals: int | None = None) -> str:
-    """A number for a table, with so many decimals, or with five significant digits."""
+    """A number for a table, with this many decimals, or with five significant digits."""
     if not math.isfinite(quantity):
         return {math.inf: "∞", -math.inf: "−∞"}.get(quantity, "–")
     if decimals is not None:
@@ -46,8 +46,15 @@ def number(quantity: float, decimals: int | None = None) -> str:
     return f"{quantity:.4e}"
 
 
+def promise_words(guarantee: dict[str, Any]) -> str:
+    """What a server says that participants are promised, in words and in figures."""
+    from sottovoce.privacy.sentence import figures
+
+    return escape(f"{guarantee['sentence']} ({figures(guarantee['epsilon'], guarantee['delta'])})")
+
+
 def decimals_for(uncertainty: float) -> int | None:
-    """So many decimals that the last two digits lie within the uncertainty; None where there is none to go by."""
+    """As many decimals as leave the last two digits within the uncertainty; None where there is none to go by."""
     if not (0 < uncertainty < math.inf):
         return None
     return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
@@ -55,7 +62,7 @@ def decimals_for(uncertainty: float) -> int | None:
 
 @contextmanager
 def told_warnings(*kinds: type[Warning]) -> Iterator[None]:
-    """Warnings of these kinds are told after the work, in one line each."""
+    """Warnings of these kinds are shown after the work, in one line each."""
     with warnings.catch_warnings(record=True) as caught:
         for kind in kinds:
             warnings.simplefilter("always", kind)
