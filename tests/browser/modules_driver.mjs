@@ -10,7 +10,8 @@ const { lawOf } = await load("laws");
 const { noisyReadings, steps } = await load("noisy");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
-const { judge, promiseOf, USUAL_LIMITS } = await load("promise");
+const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
+const { texts } = await load("texts");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
 
@@ -103,6 +104,10 @@ const ANSWERS = {
     const asked = manifestOf(manifest);
     const law = lawOf(asked.noise);
     return [law.leastEpsilon(Number(asked.distance), movedReadings(asked), grid, delta), law.chanceOfNoNoise(grid)].map(String);
+  },
+  sentence({ manifest, epsilon, delta }) {
+    const words = sentence(manifestOf(manifest), { epsilon: Number(epsilon), delta });
+    return epsilon === "Infinity" ? words : `${words} ${texts.card.seen}`;
   },
   words: (noise) => lawOf(noise).words,
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),

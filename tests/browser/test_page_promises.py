@@ -10,7 +10,8 @@ import pytest
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
 from sottovoce.device import Limits
-from sottovoce.protocol import Manifest, Problem, promise_of
+from sottovoce.protocol import Manifest, Problem, Promise, promise_of
+from sottovoce.protocol.promise import sentence
 
 LARGEST_DOUBLE = math.nextafter(math.inf, 0)
 
@@ -173,6 +174,28 @@ def test_promises_that_cannot_be_true_are_doubted(ask, changes, promise):
     """As a record that an older version of the page wrote may have them."""
     described = manifest(**changes)
     assert ask("checked", [{"manifest": sent(described), **promise}]) == ["promise_in_doubt"]
+
+
+def spelled(number):
+    return "Infinity" if number == math.inf else repr(number)
+
+
+def test_the_promise_is_in_the_words_of_the_installed_client(ask):
+    """Any law, level, unit and distance, from ε = 0 to none at all, with and without exception."""
+    draw = random.Random(17)
+    cases = []
+    for number in range(300):
+        described = random_manifest(draw)
+        units = [["m"], [""], ["°C", "m"]][number % 3]
+        tasks = [{**task.model_dump(), "unit": draw.choice(units)} for task in described.tasks[:30]]
+        described = Manifest.of({**described.model_dump(), "tasks": tasks})
+        epsilon = draw.choice(
+            [0.0, 1e-6, 1.0, 3.0, math.log(20), math.log(1000), 13.9, math.inf, 10 ** draw.uniform(-3, 3)]
+        )
+        delta = draw.choice([0.0, 1e-5, 1e-300, 0.01, 0.1, 0.25, 0.999, random_delta(draw)])
+        cases.append((described, Promise(epsilon, delta)))
+    asked = [{"manifest": sent(one), "epsilon": spelled(p.epsilon), "delta": p.delta} for one, p in cases]
+    assert ask("sentence", asked) == [sentence(one, promise) for one, promise in cases]
 
 
 def test_ten_thousand_grids_are_judged_by_the_worst(ask):

@@ -194,7 +194,7 @@ def test_the_card_says_what_is_promised(participant, invited):
     card = page.locator("section.card").filter(has=heading(page, "What leaves this device"))
     expect(card).to_contain_text("Suppose you measure 50 m")
     expect(card).to_contain_text("between 47.7 m and 52.3 m")  # ± ln 10 for Laplace noise of scale 1
-    expect(card).to_contain_text("another value up to 1 m away")
+    expect(card).to_contain_text("had it been up to 1 m different")
     expect(card).to_contain_text("2.72 times as likely")
     expect(card.get_by_role("img")).to_have_accessible_name(re.compile(r"Nine in ten .* between 47\.7\sm and 52\.3\sm"))
     expect(card.locator("dl")).to_be_hidden()

@@ -55,7 +55,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert by_task["hall-1"]["low"] < by_task["hall-1"]["truth"] < by_task["hall-1"]["high"]
     assert by_task["hall-3"]["truth"] is None
     text = " ".join(campaigns.run("campaign", "results", draft).stdout.split())
-    assert "hardly tell any one of your readings" in text
+    assert "learns almost nothing about any one reading" in text
     assert "Fewer than 5 claims, so withheld: 1 of 3 tasks" in text
 
     for suffix in ("csv", "parquet", "jsonl"):

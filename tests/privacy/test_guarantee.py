@@ -1,6 +1,7 @@
 """Guarantees, held to simulation, to other integrals and to the figures known from theory."""
 
 import math
+import re
 import warnings
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from scipy import integrate, special, stats
 import sottovoce as sv
 from sottovoce.errors import UnwiseChoice
 from sottovoce.privacy.radial import RadialProfile
+from sottovoce.privacy.sentence import privacy_sentence
 
 
 def bessel_log_density(rate, n, r):
@@ -304,11 +306,40 @@ def test_bad_epsilon_and_delta_are_told():
 
 def test_the_sentence_says_who_what_how_much_and_what_stays_visible():
     certain = sv.FreshVariance(0.5).guarantee(distance=2.0).sentence()
-    assert "one of your readings" in certain
-    assert "up to 2 away" in certain
-    assert f"{math.exp(2):.3g} times" in certain
+    assert "learns little about any one reading: had it been up to 2 different" in certain
+    assert "more than 7.39 times as likely" in certain  # e² = 7.389…, rounded up
     assert "except" not in certain
     assert "which tasks you answered" in certain
     rare = sv.Gaussian(3.73064).guarantee(readings=5, unit="participant").sentence(delta=1e-5)
-    assert "all your 5 readings" in rare
+    assert "learns little about your readings, even all 5 together: had each been up to 1 different" in rare
     assert "1 in 100,000" in rare
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "words"),
+    [
+        (0.5, 0.0, "learns almost nothing about any one reading: had it been up to 1 m different, no conclusion would "
+                   "be more than 1.65 times as likely."),
+        (2.0, 1e-5, "learns little"),
+        (2.0, 1e-5, "more than 7.39 times as likely, except with a chance of at most 1 in 100,000."),
+        (5.0, 0.0, "may learn a lot about any one reading"),
+        (9.0, 0.0, "more than 8,110 times as likely."),
+        (1.0, 0.2, "may learn a lot"),
+        (1.0, 0.2, "except with a chance of at most 20 %."),
+        (1.0, 1e-300, "at most 1 in 1,000,000,000."),
+        (105.0, 1e-5, "may learn a lot about any one reading: had it been up to 1 m different, a conclusion could be "
+                      "more than a million times as likely."),
+        (1e7, 0.0, "more than a million times"),
+        (math.inf, 0.0, "promises nothing"),
+    ],
+)  # fmt: skip
+def test_the_sentence_is_true_of_strong_and_of_weak_promises(epsilon, delta, words):
+    assert words in privacy_sentence(epsilon, delta, "1 m", "reading", 30)
+
+
+@given(epsilon=st.floats(0, 13), delta=st.floats(1e-9, 0.099))
+def test_the_sentence_never_promises_more_than_is_kept(epsilon, delta):
+    words = privacy_sentence(epsilon, delta, "1", "participant", 3)
+    factor, odds = re.search(r"more than ([\d.,]+) times .* 1 in ([\d,]+)\.", words).groups()
+    assert math.exp(epsilon) * (1 - 2e-9) <= float(factor.replace(",", "")) <= 1.01 * math.exp(epsilon) + 0.01
+    assert 1 / int(odds.replace(",", "")) >= delta * (1 - 2e-9)

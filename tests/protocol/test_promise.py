@@ -49,8 +49,10 @@ def test_a_small_chance_may_make_epsilon_smaller_when_it_matters():
 def test_no_noise_worth_the_name_promises_nothing():
     bare = manifest(noise="gaussian:0.00001")
     assert promise_of(bare).epsilon == math.inf
-    assert "promises nothing" in sentence(bare)
-    assert "2.72 times as likely" in sentence(manifest())
+    assert "promises nothing" in sentence(bare, promise_of(bare))
+    assert "up to 1 m different, no conclusion would be more than 2.72 times as likely" in sentence(
+        manifest(), promise_of(manifest())
+    )
 
 
 def test_at_most_as_many_readings_as_tasks():

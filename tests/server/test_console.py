@@ -445,7 +445,7 @@ def test_what_is_offered_keeps_the_promise_on_a_coarse_grid(server, console):
     campaign = console.create(table="id,low,high,grid\na,0,100,0.5\nb,0,100,0.5\nc,0,100,0.5")
     asked = {"epsilon": "3", "distance": "10", "unit": "reading", "readings": "3", "law": "shared"}
     offered = console.get(f"/campaigns/{campaign}/privacy/plan", params=asked).text
-    assert "(ε = 3, δ = 1e-05.)" in offered
+    assert "(ε = 3, δ = 1e-05)" in offered
     assert console.post(f"/campaigns/{campaign}/privacy", **asked).status_code == 303
     assert promise_of(Manifest.parse(stored_manifest(server, campaign))).epsilon <= 3
     assert "ε = 3," in console.get(f"/campaigns/{campaign}").text

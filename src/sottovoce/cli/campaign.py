@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.device import CaOption, InsecureOption
-from sottovoce.cli.output import JsonOption, cell, console, decimals_for, notes, print_json
+from sottovoce.cli.output import JsonOption, cell, console, decimals_for, notes, print_json, promise_words
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def open_campaign(client: "OperatorClient", campaign: CampaignArgument, json: bo
         print_json(opened)
         return
     console.print(
-        f"{escape(opened['title'])} is open.\nPromise: {escape(opened['guarantee']['sentence'])}\n"
+        f"{escape(opened['title'])} is open.\nPromise: {promise_words(opened['guarantee'])}\n"
         f"Manifest: sha256 {opened['manifest_sha256']}\n"
         f"Next: sottovoce campaign invite {campaign} --count 10 --out invitations.csv",
         highlight=False, soft_wrap=True,
@@ -278,7 +278,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         table.add_row(f"[bold]{name}[/]", escape(content))
     console.print(table)
     if entry["guarantee"]:
-        console.print(f"\n[bold]Promise:[/] {escape(entry['guarantee']['sentence'])}", highlight=False)
+        console.print(f"\n[bold]Promise:[/] {promise_words(entry['guarantee'])}", highlight=False)
 
 
 @app.command()
@@ -318,7 +318,7 @@ def results(
         + (f" Fewer than {found['least_claims']} claims, so withheld: {withheld} of {many} tasks." if withheld else ""),
         highlight=False,
     )
-    console.print(f"[bold]Promise:[/] {escape(found['guarantee']['sentence'])}", highlight=False)
+    console.print(f"[bold]Promise:[/] {promise_words(found['guarantee'])}", highlight=False)
 
 
 @app.command()

@@ -107,6 +107,7 @@ def join(
 
 
 def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") -> None:
+    from sottovoce.privacy.sentence import figures
     from sottovoce.protocol.promise import sentence
 
     screen.print(f"[bold]{escape(manifest.title)}[/], asked by {escape(manifest.asked_by)}", highlight=False)
@@ -125,7 +126,8 @@ def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") 
     screen.print(table)
     if len(manifest.tasks) > 10:
         screen.print(f"and {len(manifest.tasks) - 10} more")
-    screen.print(f"\n{sentence(manifest, promise.delta or 1e-5)}\n", highlight=False)
+    screen.print(f"\n{sentence(manifest, promise)}", highlight=False)
+    screen.print(f"{figures(promise.epsilon, promise.delta)}\n", highlight=False)
 
 
 def submit(

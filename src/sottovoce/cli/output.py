@@ -58,6 +58,13 @@ def cell(column: "Column", entry: Any, decimals: int | None) -> str:
     return str(entry) if column.decimals is None else f"{entry:.{column.decimals}f}"
 
 
+def promise_words(guarantee: dict[str, Any]) -> str:
+    """What a server says that participants are promised, in words and in figures."""
+    from sottovoce.privacy.sentence import figures
+
+    return escape(f"{guarantee['sentence']} ({figures(guarantee['epsilon'], guarantee['delta'])})")
+
+
 def decimals_for(uncertainty: float) -> int | None:
     """As many decimals as make the last two digits lie within the uncertainty; None where there is none to go by."""
     if not (0 < uncertainty < math.inf):

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from sottovoce.cli.campaign import TokenOption
 from sottovoce.cli.device import CaOption, InsecureOption
-from sottovoce.cli.output import JsonOption, console, number, print_json, progress_bar
+from sottovoce.cli.output import JsonOption, console, number, print_json, progress_bar, promise_words
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -178,4 +178,4 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
         "interval's width[/]; please report it with the exported claims.",
         highlight=False,
     )
-    console.print(f"[bold]What was promised:[/] {escape(outcome.results['guarantee']['sentence'])}", highlight=False)
+    console.print(f"[bold]What was promised:[/] {promise_words(outcome.results['guarantee'])}", highlight=False)

@@ -182,7 +182,7 @@ class Audit:
             f"the inputs can be told apart with ε of {self.found_epsilon:.3g} or more at δ = {self.delta:.3g}, "
             f"where at most {self.promised_epsilon:.3g} is promised ({self.event})"
         )
-        failed = [f"not so: {check.name} (chance {check.chance:.1g})" for check in self.checks if not check.passed]
+        failed = [f"not so: {check.name} (p-value {check.chance:.1g})" for check in self.checks if not check.passed]
         return [leak] * self.leaks + failed
 
     @property
@@ -240,7 +240,7 @@ def audit(
     pure ε, and else half of δ(0), where few draws show much. ``progress`` gets the draws done, and in all.
     """
     setting = setting or Setting()
-    promise = _promise(law, setting, epsilon, delta)  # a mistake is told before the long work
+    promise = _promise(law, setting, epsilon, delta)  # a mistake is reported before the long work
     if samples < FEWEST_DRAWS:
         raise BadParameter(f"samples {samples!r}: fewer than {FEWEST_DRAWS:,} show nothing; write 20000, for example")
     return _audit(Draws.of(sampler, setting, samples, progress), law, setting, promise)

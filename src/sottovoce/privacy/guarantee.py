@@ -21,6 +21,7 @@ from sottovoce.errors import BadParameter, UnwiseChoice, warn
 from sottovoce.privacy.laws import NoiseLaw, Unit
 from sottovoce.privacy.profiles import Profile
 from sottovoce.privacy.sampler import exact_number
+from sottovoce.privacy.sentence import privacy_sentence
 
 _USUAL_DELTA = 1e-5
 _SMALLEST_DELTA = 1e-290  # less counts as 0: sums of such chances run out of what a double can hold
@@ -153,17 +154,7 @@ class Guarantee:
         else:
             delta = _USUAL_DELTA if delta is None else delta
             epsilon = self.epsilon(delta)
-        what = (
-            f"any one of your readings from another value up to {self.distance:g} away"
-            if self.unit == "reading"
-            else f"all your {self.readings} readings together from others, each up to {self.distance:g} away"
-        )
-        exception = "" if delta == 0 else f", except with a chance of at most {_chance(delta)}"
-        return (
-            f"Whoever sees everything that your device sends can hardly tell {what}: nothing they conclude becomes "
-            f"more than {_factor(epsilon)} times as likely{exception}. "
-            f"(ε = {epsilon:.4g}, δ = {delta:.3g}.) They do see which tasks you answered."
-        )
+        return privacy_sentence(epsilon, delta, f"{self.distance:g}", self.unit, self.readings)
 
 
 def quiet_guarantee(law: NoiseLaw, distance: float, readings: int, unit: Unit, grid: float | None) -> Guarantee:
@@ -193,12 +184,3 @@ def _checked_epsilon(epsilon: float) -> float:
     if not (0 <= epsilon < math.inf):
         raise BadParameter(f"epsilon {epsilon!r}: it must be 0 or a positive number; 1 is usual")
     return epsilon
-
-
-def _factor(epsilon: float) -> str:
-    factor = math.exp(min(epsilon, 700.0))
-    return f"{factor:.3g}" if factor < 1e4 else f"{factor:.1e}"
-
-
-def _chance(delta: float) -> str:
-    return f"1 in {1 / delta:,.0f}" if delta < 0.1 else f"{delta:.0%}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import Unit, parse_law
+from sottovoce.privacy.sentence import privacy_sentence
 from sottovoce.protocol.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -56,12 +57,11 @@ def pure_epsilon(manifest: Manifest) -> float | None:
     return max(math.inf if epsilon is None else epsilon for epsilon in found)
 
 
-def sentence(manifest: Manifest, delta: float = 1e-5) -> str:
+def sentence(manifest: Manifest, promise: Promise) -> str:
     """The promise in words for a participant."""
-    promise = promise_of(manifest, delta)
-    if math.isinf(promise.epsilon):
-        return "This campaign promises nothing: its noise hides next to nothing of your readings."
-    return _weakest(manifest, promise.delta).sentence(delta=promise.delta)
+    units = {task.unit for task in manifest.tasks}
+    distance = f"{manifest.distance} {min(units)}".strip() if len(units) == 1 else manifest.distance
+    return privacy_sentence(promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings)
 
 
 def _weakest(manifest: Manifest, delta: float) -> "Guarantee":

@@ -45,7 +45,7 @@ def guarantee_of(manifest: Manifest) -> dict[str, Any]:
     """What participants were promised, in words and in figures."""
     promise = promise_of(manifest)
     return {
-        "sentence": sentence(manifest),
+        "sentence": sentence(manifest, promise),
         "noise": manifest.noise,
         "distance": manifest.distance,
         "unit": manifest.unit,

@@ -70,6 +70,11 @@ export const readingsComeAtOnce = ({ noise }) => lawOf(noise).readingsComeAtOnce
 export const mostReadings = ({ readings, tasks }) => Math.min(readings, tasks.length);
 /** The number of a participant's readings that may change while the promise still holds. */
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
+/** The distance with the unit of the tasks, if all have the same. */
+export function distanceOf({ distance, tasks }) {
+  const [unit, other] = new Set(tasks.map((task) => task.unit));
+  return unit && other === undefined ? `${distance} ${unit}` : distance;
+}
 export const gridsOf = ({ tasks }) => [...new Set(tasks.map(({ grid }) => grid))];
 
 function isTask(task) {

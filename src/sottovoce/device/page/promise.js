@@ -6,9 +6,10 @@
 
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
 import { lawOf } from "./laws.js";
-import { gridsOf, movedReadings, Problem } from "./manifest.js";
+import { distanceOf, gridsOf, mostReadings, movedReadings, Problem } from "./manifest.js";
 import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
+import { texts } from "./texts.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
 
@@ -34,6 +35,10 @@ export function promiseOf(manifest, delta) {
   }
   return { epsilon, delta: law.isPure ? 0 : delta };
 }
+
+/** The promise in words for a participant. */
+export const sentence = (manifest, { epsilon, delta }) =>
+  texts.card.promised({ epsilon, delta, distance: distanceOf(manifest), unit: manifest.unit, readings: mostReadings(manifest) });
 
 /** What the manifest promises; a problem if that is less than the participant asks for. */
 export function judge(manifest, limits) {

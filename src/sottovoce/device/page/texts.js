@@ -1,6 +1,27 @@
 // All texts of the page, for translation.
 
 const many = (count, one, more = `${one}s`) => `${count} ${count === 1 ? one : more}`;
+const grouped = (number) => number.toLocaleString("en", { maximumFractionDigits: 2 });
+const HAIR = 1e-9; // what misses a round number by this much is meant to be it
+
+/** What a participant is promised, in the words of the installed client. Figures are rounded such that it stays true. */
+function promised({ epsilon, delta, distance, unit, readings }) {
+  if (epsilon === Infinity) return "This campaign promises nothing: its noise hides next to nothing of your readings.";
+  const factor = Math.exp(Math.min(epsilon, 700));
+  const learns = delta > 0.01 || factor > 25 ? "may learn a lot" : factor <= 3 ? "learns almost nothing" : "learns little";
+  const what =
+    unit === "reading" ? `any one reading: had it been up to ${distance} different`
+    : readings === 1 ? `your reading: had it been up to ${distance} different`
+    : `your readings, even all ${grouped(readings)} together: had each been up to ${distance} different`;
+  const power = 2 - Math.floor(Math.log10(factor));
+  const digits = Math.ceil(factor * 10 ** power * (1 - HAIR)); // three
+  const most = power < 0 ? digits * 10 ** -power : digits / 10 ** power;
+  const odds = delta < 0.1 ? `1 in ${grouped(Math.min(Math.floor((1 + HAIR) / delta), 1e9))}` : `${Math.ceil(100 * delta * (1 - HAIR))} %`;
+  const likely =
+    factor > 1e6 ? "a conclusion could be more than a million times as likely"
+    : `no conclusion would be more than ${grouped(most)} times as likely${delta ? `, except with a chance of at most ${odds}` : ""}`;
+  return `Whoever sees everything that your device sends ${learns} about ${what}, ${likely}.`;
+}
 
 export const texts = {
   name: "Sottovoce",
@@ -33,13 +54,8 @@ export const texts = {
     say: (reading, low, high) => `Suppose you measure ${reading}. Random noise is added before anything is sent: nine times out of ten, the value that is sent lies between ${low} and ${high}, otherwise even further away.`,
     picture: (reading, low, high) => `A curve with its peak at the reading, ${reading}. Nine in ten of the values that may be sent lie between ${low} and ${high}.`,
     real: "your reading",
-    hidden: (what, factor, chance) => `Whoever sees everything that is sent can hardly tell ${what} away: nothing they conclude becomes more than ${factor} times as likely${chance}.`,
-    what: {
-      reading: (count, distance) => `any one of your readings from another value up to ${distance}`,
-      participant: (count, distance) => `all your readings together, up to ${count}, from others, each up to ${distance}`,
-    },
-    chance: (odds) => `, except with a chance of at most 1 in ${odds}`,
-    seen: "They do see that you take part, when, and which questions you answered.",
+    promised,
+    seen: "They do see that you take part, when, and which tasks you answered.",
     ok: "Within your limits",
     details: "The figures",
     rows: { epsilon: "ε", delta: "δ", distance: "Distance", unit: "Promise for", noise: "Noise law", limit: "Your limits", hash: "Campaign hash" },
@@ -90,7 +106,7 @@ export const texts = {
     title: "Your limits",
     intro: "This page refuses a campaign that protects you less than this.",
     fields: {
-      epsilon: ["ε of a campaign", "With 3, no conclusion about you becomes more than 20 times as likely."],
+      epsilon: ["ε of a campaign", "With 3, no conclusion about you would be more than 20.1 times as likely."],
       delta: ["δ of a campaign", "The largest probability that this fails."],
       distance: ["Distance, as a share of the range", "A promise must protect at least this distance."],
       total_epsilon: ["ε of all campaigns", "Campaigns add up."],

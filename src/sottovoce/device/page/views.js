@@ -2,8 +2,10 @@
 
 import { button, figure, h, moment, withUnit } from "./dom.js";
 import { stepsAsText } from "./exact.js";
-import { mostReadings } from "./manifest.js";
+import { lawOf } from "./laws.js";
+import { distanceOf } from "./manifest.js";
 import { noisePicture } from "./picture.js";
+import { sentence } from "./promise.js";
 import { texts } from "./texts.js";
 
 const main = document.querySelector("main");
@@ -41,13 +43,12 @@ export const sentText = (value, { grid, unit }) => withUnit(stepsAsText(value, g
 /** What is promised: in words, in a picture and in figures. */
 export function privacyCard({ manifest, manifest_sha256: hash }, { epsilon, delta }, limits) {
   const { card } = texts;
-  const { tasks, unit, noise } = manifest;
-  const distance = withUnit(manifest.distance, tasks.every((task) => task.unit === tasks[0].unit) && tasks[0].unit);
-  const chance = delta ? card.chance(Math.round(1 / delta).toLocaleString()) : "";
+  const noise = `${manifest.noise}: ${lawOf(manifest.noise).words}`;
   const limit = card.limits(figure(limits.epsilon), figure(limits.delta));
-  const rows = { epsilon: figure(epsilon), delta: figure(delta), distance, unit: card.units[unit], noise, limit, hash };
+  const [distance, unit] = [distanceOf(manifest), card.units[manifest.unit]];
+  const rows = { epsilon: figure(epsilon), delta: figure(delta), distance, unit, noise, limit, hash };
   return h("section.card", h("h2", card.title), noisePicture(manifest),
-    h("p", card.hidden(card.what[unit](mostReadings(manifest), distance), figure(Math.exp(epsilon)), chance)),
+    h("p", sentence(manifest, { epsilon, delta })),
     h("p.quiet", card.seen), h("p.chip.delivered", card.ok),
     h("details", h("summary", card.details), table(Object.entries(rows).map(([name, row]) => [card.rows[name], row]))));
 }

@@ -18,6 +18,7 @@ from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.guarantee import quiet_guarantee, weakest
 from sottovoce.privacy.laws import LAWS, FreshVariance, NoiseLaw, Unit, parse_law
 from sottovoce.privacy.least_noise import law_for
+from sottovoce.privacy.sentence import figures, privacy_sentence
 from sottovoce.protocol.canonical import canonical_decimal
 from sottovoce.protocol.manifest import MOST_TASKS, Manifest
 from sottovoce.protocol.problems import Problem
@@ -150,7 +151,7 @@ class PlanRequest:
         return sorted(offers, key=lambda offer: offer["error"])
 
     def sentence(self) -> str:
-        """The promise of the chosen law in words, exactly as it holds on the grid."""
+        """The promise of the chosen law in words and figures, exactly as it holds on the grid."""
         law = self.noise(self.law)
         return _sentence(law, self.distance, self.readings, self.unit, self._steps, law.granted(self.delta))
 
@@ -224,8 +225,10 @@ def _unit_error(law: NoiseLaw, rate: float, participants: int) -> float:
 
 @lru_cache(_CURVES_KEPT)
 def _sentence(law: NoiseLaw, distance: float, readings: int, unit: Unit, grids: tuple[float, ...], delta: float) -> str:
-    promises = [quiet_guarantee(law, distance, readings, unit, grid) for grid in grids]
-    return weakest(promises, delta).sentence(delta=delta)
+    promise = weakest([quiet_guarantee(law, distance, readings, unit, grid) for grid in grids], delta)
+    epsilon = promise.epsilon(delta)
+    words = privacy_sentence(epsilon, delta, f"{distance:g}", unit, readings)
+    return f"{words} ({figures(epsilon, delta)})"
 
 
 def _number(query: Mapping[str, str], name: str, otherwise: float) -> float:
