@@ -161,8 +161,9 @@ class TruthDiscovery(ABC):
         weights = np.ones(engine.n_users)
         while len(history) < self.max_iter and (self.tol == 0 or not history or history[-1] > self.tol):
             weights = self._usable(self.weigh(UserLosses(losses, counts)), compared)
-            truths, losses, move = engine.sweep(step, weights, truths)
-            history.append(move)
+            swept = engine.sweep(step, weights, truths)
+            truths, losses = swept.truths, swept.losses
+            history.append(swept.move)
             self._leave(len(history), {"truth": truths})
             if progress is not None:
                 progress(len(history), history[-1])

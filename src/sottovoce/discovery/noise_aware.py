@@ -12,7 +12,7 @@ from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.base import Floats, Progress, TruthDiscovery, UserLosses, check_level
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.state import Checkpoint, Common, State
-from sottovoce.engines import AwareStep, Engine, Lookup, Step
+from sottovoce.engines import Engine, Lookup, Step
 from sottovoce.engines.aware import BOUND, DOUBT
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import FreshVariance, NoiseLaw, parse_law
@@ -114,17 +114,18 @@ class NoiseAware(TruthDiscovery):
         settled = False
         learning = True
         while len(history) < self.max_iter and not settled:
-            step = AwareStep(center, unit, spreads, known, tail, lookup.rows if lookup else None)
-            swept = engine.sweep_aware(step, lookup.places(belief.learnt) if lookup else belief.weight, truths)
+            step = Step(center, unit, spreads, known=known, tail=tail, lookup=lookup.rows if lookup else None)
+            swept = engine.sweep(step, lookup.places(belief.learnt) if lookup else belief.weight, truths)
             truths = swept.truths
-            squares, counts = np.maximum(swept.squares, 1e-12 * quality.scale), np.maximum(swept.counts, 0.5)
+            counts = engine.claims_per_user.astype(np.float64) if swept.counts is None else swept.counts
+            squares, counts = np.maximum(swept.losses, 1e-12 * quality.scale), np.maximum(counts, 0.5)
             at_rest = self.tol > 0 and len(history) > max(schedule) and swept.move <= self.tol
             if len(history) in schedule or at_rest or (learning and len(history) > max(schedule)):
                 moved = quality.learn(squares, counts)
                 if lookup is None and (history or earlier) and len(history) <= max(schedule):
                     sample = _standard_squares(engine, truths, unit, belief.weight)
                     tail = _learn_tail(sample) if tailed else 0.0
-                    if objects:
+                    if objects and swept.misfit is not None:
                         unit = objects.learn(swept.misfit, sample)
                 belief = quality.belief(squares, counts)
                 settled = at_rest and not moved
@@ -147,7 +148,7 @@ class NoiseAware(TruthDiscovery):
         self.truths_ = swept.truths
         if coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
             middling = Step(center, np.ones(engine.n_objects), spreads, average="median")
-            self.truths_, _, _ = engine.sweep(middling, belief.weight, truths)
+            self.truths_ = engine.sweep(middling, belief.weight, truths).truths
         self.truths_[known] = given
         self._conclude(history)
         if lookup:
@@ -264,11 +265,10 @@ class _FreshLookup:
         self.rows = Lookup(np.array(weights), np.array(inliers), float(step))
         self._information = np.array(information)
 
-    def places(self, own: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Row, place between it and the next, and information of users with these variances."""
+    def places(self, own: Floats) -> tuple[Floats, Floats]:
+        """Positions among the rows, and information, of users with these variances."""
         places = np.clip((np.log(own) - self._logs[0]) / (self._logs[1] - self._logs[0]), 0, _ROWS - 1.000001)
-        cells = places.astype(np.intp)
-        return cells, places - cells, self.information(own)
+        return places, self.information(own)
 
     def information(self, own: Floats) -> Floats:
         return np.asarray(np.exp(np.interp(np.log(own), self._logs, np.log(self._information))))

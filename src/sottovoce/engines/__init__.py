@@ -1,8 +1,8 @@
 """Engines: where one pass over the claims runs."""
 
-from sottovoce.engines.base import AwareStep, AwareSweep, Engine, Lookup, Step
+from sottovoce.engines.base import Engine, Lookup, Step, Sweep
 from sottovoce.engines.disk import DiskEngine
 from sottovoce.engines.memory import MemoryEngine
 from sottovoce.engines.spark import SparkEngine
 
-__all__ = ["AwareStep", "AwareSweep", "DiskEngine", "Engine", "Lookup", "MemoryEngine", "SparkEngine", "Step"]
+__all__ = ["DiskEngine", "Engine", "Lookup", "MemoryEngine", "SparkEngine", "Step", "Sweep"]
