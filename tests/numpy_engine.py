@@ -6,7 +6,7 @@ Written from the definitions in `sottovoce.engines.base`, one line after the oth
 import numpy as np
 
 from reference import weighted_median
-from sottovoce.engines import AwareSweep
+from sottovoce.engines import Sweep
 
 
 class NumpyEngine:
@@ -38,14 +38,20 @@ class NumpyEngine:
         residuals = (self.matrix - truths) * step.unit
         return np.nansum(np.abs(residuals) if step.average == "median" else residuals**2, axis=1)
 
-    def sweep(self, step, weights, truths):
+    def sweep(self, step, users, truths):
+        if step.lookup is not None:
+            return self._looked_up(step, users, truths)
+        return self._plain(step, users, truths) if step.tail is None else self._tailed(step, users, truths)
+
+    def _plain(self, step, weights, truths):
         if step.average == "median":
             moved = weighted_median(self.matrix, weights)
         else:
             scaled = (self.matrix - step.center) * step.unit
             total = step.prior_weight * step.prior_mean + np.nansum(weights[:, None] * scaled, axis=0)
             moved = step.center + total / (step.prior_weight + self.object_sums(weights)) / step.unit
-        return moved, self.score(step, moved), float(np.max(np.abs(moved - truths) / step.spread))
+        precision = (self.object_sums(weights) + step.prior_weight) * step.unit**2
+        return Sweep(moved, self.score(step, moved), float(np.max(np.abs(moved - truths) / step.spread)), precision)
 
     def precision(self, truths, weights):
         weights = weights / weights.max()
@@ -70,11 +76,8 @@ class NumpyEngine:
         places = slice(None, None, max(1, self.n_claims // most))
         return objects[places], users[places], (self.matrix - truths)[users[places], objects[places]]
 
-    def sweep_aware(self, step, quality, truths):
-        return self._normal(step, quality, truths) if step.lookup is None else self._fresh(step, quality, truths)
-
-    def _normal(self, step, weights, truths):
-        """Student's t about the old truth; far readings lose their weight, and tell less of their user."""
+    def _tailed(self, step, weights, truths):
+        """Student's t about the old truth; far readings lose their weight, and say less about their user."""
         far = weights[:, None] * ((self.matrix - truths) * step.unit) ** 2
         kept = np.where(far > 16, np.maximum((64 - far) / (64 - 16), 1e-9) ** 2, 1.0)
         kept *= (1 + step.tail) / (1 + step.tail * far)
@@ -86,19 +89,18 @@ class NumpyEngine:
         uncertain = np.where(step.known, 0.0, 1 / each.sum(axis=0))
         losses = told * ((self.matrix - moved) * step.unit) ** 2 + uncertain
         misfit = np.nansum(weights[:, None] * losses, axis=0) / self.claims_per_object
-        return AwareSweep(
-            moved, each.sum(axis=0) * step.unit**2, misfit, np.nansum(losses, axis=1),
-            self.claims_per_user.astype(float), float(np.max(np.abs(moved - truths) / step.spread)),
-        )  # fmt: skip
+        move = float(np.max(np.abs(moved - truths) / step.spread))
+        return Sweep(moved, np.nansum(losses, axis=1), move, each.sum(axis=0) * step.unit**2, misfit=misfit)
 
-    def _fresh(self, step, quality, truths):
+    def _looked_up(self, step, users, truths):
         """Weights and shares by bilinear interpolation; beyond the table they fall with the square of the size."""
-        cells, places, information = quality
+        places, information = users
+        cells = places.astype(int)
         sizes = np.where(self.present, np.abs(self.matrix - truths), 0.0) / step.lookup.step
         last = step.lookup.table.shape[1] - 2
         beyond = np.where(sizes > last, (last / np.maximum(sizes, last)) ** 2, 1.0)
         columns = np.minimum(sizes, last).astype(int)
-        f, g, rows = np.minimum(sizes, last) - columns, places[:, None], cells[:, None]
+        f, g, rows = np.minimum(sizes, last) - columns, (places - cells)[:, None], cells[:, None]
 
         def look(table):
             low = table[rows, columns] * (1 - f) + table[rows, columns + 1] * f
@@ -112,4 +114,4 @@ class NumpyEngine:
         uncertain = np.where(step.known, 0.0, 1 / told)
         squares = np.nansum(shares * ((self.matrix - moved) ** 2 + uncertain), axis=1)
         move = float(np.max(np.abs(moved - truths) / step.spread))
-        return AwareSweep(moved, told, np.ones(self.n_objects), squares, shares.sum(axis=1), move)
+        return Sweep(moved, squares, move, told, shares.sum(axis=1))

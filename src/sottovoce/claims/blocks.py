@@ -5,9 +5,9 @@ A pack is a folder:
 ``manifest.json``
     what is in it: counts, the noise law, and for every file its size and SHA-256; it is replaced last, in one move
 ``users-*.arrow``, ``objects-*.arrow``
-    one row a label, in the order of their numbers, with the number of claims and, for objects, the last round
+    one row per label, in the order of their numbers, with the number of claims and, for objects, the last round
 ``block-*.arrow``
-    all claims of some objects in a row, one row a claim: the user's number, the object's within the block, the value
+    all claims of some objects in a row, one row per claim: the user's number, the object's within the block, the value
 
 Claims of a block are in the order of users, and of objects where users are the same. So a pass over them walks through
 all that is known of users from one end to the other, and the few objects of the block stay in the core's own cache. In
@@ -23,6 +23,7 @@ import mmap
 import os
 import re
 import secrets
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -121,24 +122,73 @@ class PackManifest:
             raise ValueError(f"its blocks hold {claims:,} claims about {objects:,} objects, not as many as it says")
 
 
+Grouped = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]  # where groups begin, users, values
+Listed = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]  # users, objects, values
+
+
 @dataclass(frozen=True, eq=False)
-class Block:
-    """Claims of some objects in a row, in the order of users, mapped from a file."""
+class Block(ABC):
+    """Claims of some objects in a row. They lie in one of two orders; the other is made when it is first needed."""
 
     first_object: int
     n_objects: int
     first_claim: int
-    users: NDArray[np.int32]
-    objects: NDArray[np.int32]  # from 0
-    values: NDArray[np.float64]
+    iterates_by_user: bool  # in which order an iteration goes through the claims
+
+    @property
+    @abstractmethod
+    def by_object(self) -> Grouped:
+        """Claims of one object after the other, each with its users in order."""
+
+    @property
+    @abstractmethod
+    def by_user(self) -> Listed:
+        """Claims of one user after the other, each with their objects in order; objects are counted from 0."""
 
     @cached_property
-    def by_object(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """The same in the order of objects: where the claims of each begin, users, values."""
+    def by_value(self) -> NDArray[np.int32]:
+        """For each object in `by_object`, the places of its claims from the smallest value to the largest."""
+        offsets, _, values = self.by_object
+        return np.asarray(grouping.by_value(offsets, values))
+
+
+@dataclass(frozen=True, eq=False)
+class UserBlock(Block):
+    """Claims in the order of users, as in the files of a pack."""
+
+    users: NDArray[np.int32]
+    objects: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    @property
+    def by_user(self) -> Listed:
+        return self.users, self.objects, self.values
+
+    @cached_property
+    def by_object(self) -> Grouped:
         offsets = grouping.offsets_of(self.objects, self.n_objects)
         users, values = np.empty_like(self.users), np.empty_like(self.values)
         grouping.scatter(self.objects, self.users, self.values, offsets, users, values)
         return offsets, users, values
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectBlock(Block):
+    """Claims in the order of objects, as in memory."""
+
+    offsets: NDArray[np.int64]
+    users: NDArray[np.int32]
+    values: NDArray[np.float64]
+    n_users: int
+
+    @property
+    def by_object(self) -> Grouped:
+        return self.offsets, self.users, self.values
+
+    @cached_property
+    def by_user(self) -> Listed:
+        users, objects, values = grouping.by_user(*self.by_object, self.n_users)
+        return users, objects, values
 
 
 class Pack:
@@ -190,7 +240,7 @@ class Pack:
         """Rounds since each object was last claimed."""
         return np.asarray(self.manifest.round - self.object_table["round"].to_numpy())
 
-    def block(self, number: int) -> Block:
+    def block(self, number: int) -> UserBlock:
         """Map a block into memory; it is let go with the last of its arrays."""
         entry = self.manifest.blocks[number]
         batch, content = self._open(entry)
@@ -204,7 +254,7 @@ class Pack:
             return np.frombuffer(content, kind, entry.claims, batch[column].buffers()[1].address - base)
 
         columns = array("user", np.int32), array("object", np.int32), array("value", np.float64)
-        return Block(entry.first_object, entry.objects, entry.first_claim, *columns)
+        return UserBlock(entry.first_object, entry.objects, entry.first_claim, True, *columns)
 
     def read_ahead(self, number: int) -> None:
         """Ask the system to bring a block into its cache while something else is computed."""
@@ -213,7 +263,7 @@ class Pack:
         try:
             descriptor = os.open(self.folder / self.manifest.blocks[number].file, os.O_RDONLY)
         except FileNotFoundError:
-            return  # told when the block is wanted
+            return  # reported when the block is wanted
         try:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_WILLNEED)
         finally:

@@ -47,6 +47,36 @@ def scatter_groups(group_offsets, keys, values, offsets, sorted_groups, sorted_v
 
 
 @njit(nogil=True, cache=True)
+def by_user(offsets, users, values, n_users):  # type: ignore[no-untyped-def]
+    """Users, objects and values in the order of users and, where they are the same, of objects."""
+    begins = np.zeros(n_users + 1, np.int32)
+    for row in range(len(users)):
+        begins[np.uint64(users[row]) + np.uint64(1)] += 1
+    for place in range(n_users):
+        begins[place + 1] += begins[place]
+    sorted_users, objects, sorted_values = np.empty_like(users), np.empty_like(users), np.empty_like(values)
+    for group in range(len(offsets) - 1):
+        for row in range(offsets[group], offsets[group + 1]):
+            user = np.uint64(users[row])
+            to = np.uint64(begins[user])
+            begins[user] += 1
+            sorted_users[to] = users[row]
+            objects[to] = group
+            sorted_values[to] = values[row]
+    return sorted_users, objects, sorted_values
+
+
+@njit(nogil=True, cache=True)
+def by_value(offsets, values):  # type: ignore[no-untyped-def]
+    """Positions of each group's rows from the smallest value to the largest."""
+    order = np.empty(len(values), np.int32)
+    for group in range(len(offsets) - 1):
+        begin, end = offsets[group], offsets[group + 1]
+        order[begin:end] = np.argsort(values[begin:end], kind="mergesort")
+    return order
+
+
+@njit(nogil=True, cache=True)
 def first_repeat(offsets, users):  # type: ignore[no-untyped-def]
     """Place of the first claim that repeats the claim before it, or -1."""
     for group in range(len(offsets) - 1):

@@ -135,9 +135,10 @@ class LossIteration(Iteration):
 
     def advance(self) -> float:
         self._weights = _usable(self._weigh(UserLosses(self._losses, self._counts)), self._compared)
-        self._truths, self._losses, move = self._engine.sweep(self._step, self._weights, self._truths)
-        self.settled = self._tol > 0 and not move > self._tol
-        return move
+        swept = self._engine.sweep(self._step, self._weights, self._truths)
+        self._truths, self._losses = swept.truths, swept.losses
+        self.settled = self._tol > 0 and not swept.move > self._tol
+        return swept.move
 
     def knowledge(self) -> Knowledge:
         return Knowledge({"truth": self._truths})

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sottovoce.discovery.acceleration import Acceleration
@@ -11,7 +10,7 @@ from sottovoce.discovery.base import TruthDiscovery, check_level
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.state import Common, State
-from sottovoce.engines import AwareStep, AwareSweep, Engine, Lookup, Step
+from sottovoce.engines import Engine, Lookup, Step, Sweep
 from sottovoce.engines.aware import BOUND, DOUBT
 from sottovoce.privacy.laws import NoiseLaw, ReadingNoise, parse_law
 
@@ -86,7 +85,7 @@ class NoiseAware(TruthDiscovery):
 class _AwareIteration(Iteration):
     """Truths from what is believed of users, then beliefs from how far their claims lie from the truths."""
 
-    _swept: AwareSweep  # the last pass over the claims
+    _swept: Sweep  # the last pass over the claims
 
     def __init__(self, given: FitInput, law: NoiseLaw | None, tol: float) -> None:
         self._given, self._engine, self._tol = given, given.engine, tol
@@ -124,11 +123,13 @@ class _AwareIteration(Iteration):
 
     def advance(self) -> float:
         lookup, known = self._lookup, self._given.known
-        step = AwareStep(self._center, self._unit, self._spreads, known, self._tail, lookup.rows if lookup else None)
+        rows = lookup.rows if lookup else None
+        step = Step(self._center, self._unit, self._spreads, known=known, tail=self._tail, lookup=rows)
         quality = lookup.places(self._belief.learnt) if lookup else self._belief.weight
-        self._swept = swept = self._engine.sweep_aware(step, quality, self._truths)
+        self._swept = swept = self._engine.sweep(step, quality, self._truths)
         self._truths = swept.truths
-        squares, counts = np.maximum(swept.squares, 1e-12 * self._quality.scale), np.maximum(swept.counts, 0.5)
+        counts = self._engine.claims_per_user.astype(np.float64) if swept.counts is None else swept.counts
+        squares, counts = np.maximum(swept.losses, 1e-12 * self._quality.scale), np.maximum(counts, 0.5)
         after_lessons = self._done > self._last_lesson
         at_rest = self._tol > 0 and after_lessons and swept.move <= self._tol
         if self._done in self._schedule or at_rest or (self._learning and after_lessons):
@@ -153,7 +154,7 @@ class _AwareIteration(Iteration):
         if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
             sample = _standard_squares(self._engine, self._truths, self._unit, self._belief.weight)
             self._tail = _learn_tail(sample) if self._tailed else 0.0
-            if self._objects:
+            if self._objects and self._swept.misfit is not None:
                 self._unit = self._objects.learn(self._swept.misfit, sample)
         return moved
 
@@ -174,7 +175,7 @@ class _AwareIteration(Iteration):
         truths = self._swept.truths
         if self._coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
             middling = Step(self._center, np.ones(engine.n_objects), self._spreads, average="median")
-            truths, _, _ = engine.sweep(middling, belief.weight, self._truths)
+            truths = engine.sweep(middling, belief.weight, self._truths).truths
         truths[known] = self._given.known_truths
         if self._lookup:
             weights = self._lookup.information(belief.learnt)
@@ -272,11 +273,10 @@ class _ReadingLookup:
         self.rows = Lookup(np.array(weights), np.array(inliers), float(step))
         self._information = np.array(information)
 
-    def places(self, own: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
-        """Row, place between it and the next, and information of users with these variances."""
+    def places(self, own: Floats) -> tuple[Floats, Floats]:
+        """Positions among the rows, and information, of users with these variances."""
         places = np.clip((np.log(own) - self._logs[0]) / (self._logs[1] - self._logs[0]), 0, _ROWS - 1.000001)
-        cells = places.astype(np.intp)
-        return cells, places - cells, self.information(own)
+        return places, self.information(own)
 
     def information(self, own: Floats) -> Floats:
         return np.asarray(np.exp(np.interp(np.log(own), self._logs, np.log(self._information))))

@@ -1,14 +1,12 @@
 """Engines: where one pass over the claims runs."""
 
-from sottovoce.engines.base import AwareStep, AwareSweep, Engine, Lookup, Step
+from sottovoce.engines.base import Engine, Lookup, Step, Sweep
 from sottovoce.engines.choosing import EngineChoice, choose_engine, engine_of
 from sottovoce.engines.disk import DiskEngine
 from sottovoce.engines.memory import MemoryEngine
 from sottovoce.engines.spark import SparkEngine
 
 __all__ = [
-    "AwareStep",
-    "AwareSweep",
     "DiskEngine",
     "Engine",
     "EngineChoice",
@@ -16,6 +14,7 @@ __all__ = [
     "MemoryEngine",
     "SparkEngine",
     "Step",
+    "Sweep",
     "choose_engine",
     "engine_of",
 ]

@@ -1,8 +1,13 @@
-"""Inner loops of the noise-aware estimator: like the others, but each reading has a weight of its own.
+"""What one claim weighs in a sweep, and what it adds to its user's losses: written once for both orders of claims.
 
-Where the noise is normal given its variance, a reading counts with its user's weight, less if it lies far off
-(Student's t with ``tail`` = 1/degrees of freedom). Where it is fresh, its weight is looked up in a table by its size
-and by its user's own variance.
+There are three kinds of sweep, and Numba compiles each one by itself, without the others' branches:
+
+- ``tail`` is None: a claim counts with its user's weight, and its squared residual is its user's loss.
+- ``tail`` is a number: it counts less if it lies far off (Student's t with ``tail`` = 1/degrees of freedom).
+- ``lookup`` is a table: its weight is looked up by its size and by its user's own variance.
+
+Of a user is given their weight, or with a lookup their position in it and the information in one of their claims; their
+sums are losses, and with a lookup counts.
 """
 
 import numpy as np
@@ -11,14 +16,57 @@ from numba import njit
 # mypy: disable-error-code="no-untyped-def"
 
 # Squared sizes of a residual, in its user's deviations. Between DOUBT and GROSS it loses its weight for the truth. It
-# still tells of its user: up to BOUND in full, beyond SLIP, as a slip of another kind, no more than ACCIDENT.
+# still says something about its user: up to BOUND in full, beyond SLIP, as a slip of another kind, at most ACCIDENT.
 DOUBT, GROSS = 16.0, 64.0
 BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 
 
+@njit(nogil=True, cache=True)
+def weighed(given, user, value, before, tail, lookup):
+    """Weight of a claim, what is averaged with it, and which share of its square counts for its user."""
+    if lookup is not None:
+        weights, inliers, step = lookup
+        weight, share = looked_up(weights, inliers, given[user, 0], abs(value - before) / step)
+        return weight, value - before, share
+    if tail is None:
+        return given[user, 0], value, 1.0
+    weight = given[user, 0]
+    kept, share = trusted(weight * (value - before) ** 2, tail)
+    return weight * kept, value, share
+
+
+@njit(nogil=True, cache=True)
+def settled(total, weight, information, before, known, lookup):
+    """The truth of an object and its variance.
+
+    With a lookup a truth's step lies between plain reweighting, which creeps where noise has a sharp peak, and Fisher's
+    scoring (pull over information), which may leap over it.
+    """
+    if known:
+        return before, 0.0
+    if lookup is not None:
+        return before + 2 * total / (weight + information), 1 / information
+    return total / weight, 1 / weight
+
+
+@njit(nogil=True, cache=True)
+def lose(given, sums, user, residual, share, variance, tail, lookup):
+    """Add a claim's loss to its user; its weighted loss."""
+    if lookup is not None:
+        sums[user, 0] += share * (residual * residual + variance)
+        sums[user, 1] += share
+        return 0.0
+    if tail is None:
+        sums[user, 0] += residual * residual
+        return 0.0
+    loss = share * residual * residual + variance
+    sums[user, 0] += loss
+    return given[user, 0] * loss
+
+
 @njit(nogil=True, cache=True, inline="always")
 def trusted(far, tail):
-    """Which share of a reading's weight counts for the truth, and which of its square for its user."""
+    """Which share of a claim's weight counts for the truth, and which of its square for its user."""
     kept = bounded = 1.0
     if far > DOUBT:
         trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
@@ -31,46 +79,23 @@ def trusted(far, tail):
     return kept, bounded
 
 
-@njit(nogil=True, cache=True)
-def sweep_normal(
-    first, last, offsets, users, values, weights, center, unit, spread, known, tail, old, new,
-    precision, misfit, sums, counts,
-):  # fmt: skip
-    """Truths, their precision, each object's mean weighted square, and the squares and counts added to their users."""
-    move = 0.0
-    longest = 0
-    for n in range(first, last):
-        longest = max(longest, offsets[n + 1] - offsets[n])
-    bounded = np.ones(longest)
-    for n in range(first, last):
-        claimed = values[offsets[n] : offsets[n + 1]]
-        who = users[offsets[n] : offsets[n + 1]]
-        middle, scale = center[n], unit[n]
-        before = (old[n] - middle) * scale
-        total = weight = 0.0
-        for i in range(len(claimed)):
-            w = weights[np.uint64(who[i])]
-            value = (claimed[i] - middle) * scale
-            far = w * (value - before) ** 2
-            kept, bounded[i] = trusted(far, tail)
-            w *= kept
-            total += w * value
-            weight += w
-        truth = before if known[n] else total / weight
-        uncertain = 0.0 if known[n] else 1 / weight
-        new[n] = middle + truth / scale
-        precision[n] = weight * scale * scale
-        move = max(move, abs(new[n] - old[n]) / spread[n])
-        square = 0.0
-        for i in range(len(claimed)):
-            user = np.uint64(who[i])
-            residual = (claimed[i] - middle) * scale - truth
-            loss = bounded[i] * residual * residual + uncertain
-            sums[user] += loss
-            counts[user] += 1
-            square += weights[user] * loss
-        misfit[n] = square / len(claimed)
-    return move
+@njit(nogil=True, cache=True, inline="always")
+def looked_up(table, inliers, position, size):
+    """Weight of a claim of this size, in steps of the table, and the share of it that is no gross error.
+
+    ``position`` is the place of the user's own variance among the rows.
+    """
+    last_column = table.shape[1] - 2.0
+    beyond = 1.0
+    if size > last_column:  # far out, weights fall with the square of the size
+        beyond = (last_column / size) ** 2
+        size = last_column
+    column, row = np.int64(size), np.int64(position)  # to unsigned ones and back would take longer
+    f, g = size - column, position - row
+    return (
+        _between(table, np.uint64(row), np.uint64(column), f, g) * beyond,
+        _between(inliers, np.uint64(row), np.uint64(column), f, g) * beyond,
+    )
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -80,70 +105,3 @@ def _between(table, row, column, f, g):
     low = table[row, column] * (1 - f) + table[row, column + one] * f
     high = table[row + one, column] * (1 - f) + table[row + one, column + one] * f
     return low * (1 - g) + high * g
-
-
-@njit(nogil=True, cache=True, inline="always")
-def looked_up(table, inliers, cell, place, size):
-    """Weight of a reading of this size, in steps of the table, and the share of it that is no gross error."""
-    last_column = table.shape[1] - 2.0
-    beyond = 1.0
-    if size > last_column:  # far out, weights fall with the square of the size
-        beyond = (last_column / size) ** 2
-        size = last_column
-    column = np.uint64(size)
-    f, row = size - column, np.uint64(cell)
-    return (
-        _between(table, row, column, f, place) * beyond,
-        _between(inliers, row, column, f, place) * beyond,
-    )
-
-
-@njit(nogil=True, cache=True)
-def sweep_fresh(
-    first, last, offsets, users, values, cells, places, information, table, inliers, step, center,
-    spread, known, old, new, precision, sums, counts,
-):  # fmt: skip
-    """The same with weights looked up: ``cells`` and ``places`` say where a user's own variance lies in the table.
-
-    A truth's step lies between plain reweighting, which creeps where noise has a sharp peak, and Fisher's scoring (pull
-    over information), which may leap over it.
-    """
-    move = 0.0
-    longest = 0
-    for n in range(first, last):
-        longest = max(longest, offsets[n + 1] - offsets[n])
-    share = np.ones(longest)
-    for n in range(first, last):
-        claimed = values[offsets[n] : offsets[n + 1]]
-        who = users[offsets[n] : offsets[n + 1]]
-        middle = center[n]
-        before = old[n] - middle
-        total = weight = told = 0.0
-        for i in range(len(claimed)):
-            user = np.uint64(who[i])
-            value = claimed[i] - middle
-            w, share[i] = looked_up(table, inliers, cells[user], places[user], abs(value - before) / step)
-            total += w * (value - before)
-            weight += w
-            told += information[user]
-        truth = before if known[n] else before + 2 * total / (weight + told)
-        uncertain = 0.0 if known[n] else 1 / told
-        new[n] = middle + truth
-        precision[n] = told
-        move = max(move, abs(new[n] - old[n]) / spread[n])
-        for i in range(len(claimed)):
-            user = np.uint64(who[i])
-            residual = claimed[i] - middle - truth
-            sums[user] += share[i] * (residual * residual + uncertain)
-            counts[user] += share[i]
-    return move
-
-
-@njit(nogil=True, cache=True)
-def weighted_squares(first, last, offsets, users, values, truths, factor, out):
-    """For each object the sum over its claims of the user's factor times the squared residual."""
-    for n in range(first, last):
-        total = 0.0
-        for i in range(offsets[n], offsets[n + 1]):
-            total += factor[np.uint64(users[i])] * (values[i] - truths[n]) ** 2
-        out[n] = total

@@ -14,12 +14,25 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class Lookup:
+    """Weights of claims: rows by the user's own variance, columns by the claim's distance from the truth."""
+
+    table: Floats
+    inliers: Floats  # chance that a claim of this size is no gross error
+    step: float  # size from one column to the next
+
+
+@dataclass(frozen=True, eq=False)
 class Step:
     """How one iteration aggregates, scores and measures its moves, object by object.
 
     A claim x of object n is looked at as e = (x - center_n) * unit_n. The truth is the weighted mean of the e,
     together with ``prior_weight`` of a prior at ``prior_mean``, or their weighted median; the loss of a claim is its
     squared, or absolute, distance from it. Moves of a truth are measured in units of ``spread``.
+
+    With a ``tail`` or a ``lookup`` each claim has a weight of its own, which depends on its distance from the truth
+    before, and means have no prior. Losses then include the variance of the truth, and claims that are gross errors
+    count for less. A lookup takes claims in their own units.
     """
 
     center: Floats
@@ -28,39 +41,21 @@ class Step:
     average: Literal["mean", "median"] = "mean"  # a mean goes with squared loss, a median with absolute loss
     prior_weight: float = 0.0
     prior_mean: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """Weights of readings with fresh noise: rows by the user's own variance, columns by the reading's size."""
-
-    table: Floats
-    inliers: Floats  # chance that a reading of this size is no gross error
-    step: float  # size from one column to the next
-
-
-@dataclass(frozen=True, eq=False)
-class AwareStep:
-    """How one iteration of the noise-aware estimator looks at the claims; like `Step`."""
-
-    center: Floats
-    unit: Floats
-    spread: Floats
-    known: NDArray[np.bool_]  # objects whose truth is given
-    tail: float = 0.0  # 1/degrees of freedom of Student's t, 0 for normal errors
+    known: NDArray[np.bool_] | None = None  # objects whose truth is given, where claims have weights of their own
+    tail: float | None = None  # 1/degrees of freedom of Student's t, 0 for normal errors
     lookup: Lookup | None = None
 
 
-@dataclass(frozen=True)
-class AwareSweep:
-    """What one pass of the noise-aware estimator gives."""
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """What one iteration gives."""
 
     truths: Floats
-    precision: Floats  # of each truth, in the claims' units
-    misfit: Floats  # mean weighted square of each object's residuals: 1 where its unit is right
-    squares: Floats  # of each user's residuals, with the truths' own uncertainty added back
-    counts: Floats
-    move: float
+    losses: Floats  # of each user
+    move: float  # the largest of a truth
+    precision: Floats  # of each truth, in the claims' units: the sum of weights, or the information
+    counts: Floats | None = None  # of each user's claims, without gross errors; with a lookup only
+    misfit: Floats | None = None  # mean weighted loss of each object, 1 where its unit is right; with a tail only
 
 
 class Engine(Protocol):
@@ -99,21 +94,19 @@ class Engine(Protocol):
         """Median distance of each object's claims from their median."""
 
     def comparable(self) -> NDArray[np.int64]:
-        """For each user, how many of his claims are about objects that somebody else claims too."""
+        """For each user, how many of their claims are about objects that somebody else claims too."""
 
     def score(self, step: Step, truths: Floats) -> Floats:
         """Loss of each user at the given truths."""
 
-    def sweep(self, step: Step, weights: Floats, truths: Floats) -> tuple[Floats, Floats, float]:
-        """Truths under the given weights, the loss of each user at them, and the largest move from ``truths``."""
+    def sweep(self, step: Step, users: Floats | tuple[Floats, Floats], truths: Floats) -> Sweep:
+        """Truths, the loss of each user at them, and their moves from ``truths``.
+
+        ``users`` are weights, or with a lookup positions among its rows and the information in one claim.
+        """
 
     def precision(self, truths: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Per object, the effective number of users (Σw)²/Σw², and Σ w²(x - truth)² / (Σw)²."""
-
-    def sweep_aware(
-        self, step: AwareStep, quality: Floats | tuple[NDArray[np.intp], Floats, Floats], truths: Floats
-    ) -> AwareSweep:
-        """One pass of the noise-aware estimator; ``quality`` is users' weights, or their places in the lookup."""
 
     def weighted_squares(self, truths: Floats, factor: Floats) -> Floats:
         """For each object the sum over its claims of the user's factor times the squared residual."""
@@ -122,10 +115,10 @@ class Engine(Protocol):
         """For each object the sum over its claims of the user's factor."""
 
     def user_sums(self, factor: Floats) -> Floats:
-        """For each user the sum over his claims of the object's factor."""
+        """For each user the sum over their claims of the object's factor."""
 
     def weighted_means(self, weights: Floats) -> Floats:
         """Mean of each object's claims under the given weights of users."""
 
     def sample(self, truths: Floats, most: int) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
-        """Objects, users and residuals of about so many claims, spread over all objects."""
+        """Objects, users and residuals of about this many claims, spread over all objects."""

@@ -2,7 +2,7 @@
 
 `Work` says what is to be done; `compute` does it for some blocks in a row. A subclass of `BlockwiseEngine` supplies
 `map`, which has `compute` run for each of the engine's runs of blocks, wherever that may be, and gives the parts in the
-order of the runs. Runs follow from the pack alone and sums are added in their order: so the bits of a result depend
+order of the runs. Runs follow from the claims alone and sums are added in their order: so the bits of a result depend
 neither on the number of threads or machines nor on which of them is done first.
 """
 
@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.claims import Claims
 from sottovoce.claims.blocks import Block, Pack
-from sottovoce.engines import operations
-from sottovoce.engines.base import AwareStep, AwareSweep, Floats, Step
-from sottovoce.engines.operations import Arrays, Given, Operation
+from sottovoce.engines import kernels, operations
+from sottovoce.engines.base import Floats, Step, Sweep
+from sottovoce.engines.operations import Arrays, Inputs, Operation
 
 # More runs than this would not keep more threads busy, and each has sums by user of its own to be added up.
-_RUNS = 32
+RUNS = 32
 _SUMS_BYTES = 1 << 27
 
 
@@ -33,7 +34,7 @@ class Work:
     operation: Operation
     n_users: int
     by_object: Arrays = ()
-    by_user: Arrays = ()
+    given: Floats | None = None  # one row per user
     constants: tuple[Any, ...] = ()
     sums: int = 0  # by user
 
@@ -47,80 +48,75 @@ class Part:
     """What a run of blocks gives."""
 
     arrays: Arrays
-    sums: Arrays
+    sums: Floats  # one row per user
 
 
 def compute(blocks: Iterable[Block], work: Work) -> Part:
     """Do the work for blocks in a row; its arrays by object begin with the first block's first object."""
-    sums = tuple(np.zeros(work.n_users) for _ in range(work.sums))
+    sums = np.zeros((work.n_users, work.sums))
     found: list[Arrays] = []
     first = None
     for block in blocks:
         first = block.first_object if first is None else first
         place = slice(block.first_object - first, block.first_object - first + block.n_objects)
         mine = tuple(array[place] for array in work.by_object)
-        found.append(work.operation(block, Given(mine, work.by_user, work.constants, sums)))
-    return Part(tuple(np.concatenate(parts) for parts in zip(*found, strict=True)), sums)
+        found.append(work.operation(block, Inputs(mine, work.given, sums, work.constants)))
+    return Part(joined(found), sums)
+
+
+def joined(found: list[Arrays]) -> Arrays:
+    """Arrays of objects in a row."""
+    return found[0] if len(found) == 1 else tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
 
 
 class BlockwiseEngine(ABC):
-    """All that methods ask of an engine, over the blocks of a pack. Arrays by user and by object are in memory."""
+    """All that methods ask of an engine, over blocks of claims. Arrays by user and by object are in memory."""
 
-    def __init__(self, pack: Pack) -> None:
-        self.pack = pack
-        self.n_claims = len(pack)
-        self.n_users = pack.manifest.users
-        self.n_objects = pack.manifest.objects
+    # Where blocks must first be put in the order of objects, one pass finds all summaries of objects.
+    summaries_at_once = True
+
+    def __init__(self, source: Claims | Pack, n_users: int, n_objects: int) -> None:
+        self._source = source
+        self.n_claims = len(source)
+        self.n_users = n_users
+        self.n_objects = n_objects
+        self._summaries: dict[str, Floats] = {}
 
     @abstractmethod
     def map(self, work: Work) -> Iterator[Part]:
-        """The part of each run of blocks, in the order of ``runs``."""
-
-    @cached_property
-    def runs(self) -> list[range]:
-        """Numbers of the blocks that are computed one after the other into the same sums."""
-        blocks = len(self.pack.manifest.blocks)
-        runs = min(blocks, _RUNS, max(2, _SUMS_BYTES // (16 * self.n_users)))
-        edges = [blocks * run // runs for run in range(runs + 1)]
-        return [range(first, last) for first, last in pairwise(edges)]
-
-    def objects_of(self, run: range) -> tuple[int, int]:
-        """Numbers of the first object of a run, and of the first one after it."""
-        first, last = self.pack.manifest.blocks[run[0]], self.pack.manifest.blocks[run[-1]]
-        return first.first_object, last.first_object + last.objects
+        """The part of each run of blocks, in their order."""
 
     @property
     def user_labels(self) -> NDArray[Any]:
-        return self.pack.user_labels
+        return self._source.user_labels
 
     @property
     def object_labels(self) -> NDArray[Any]:
-        return self.pack.object_labels
+        return self._source.object_labels
 
     @property
     def claims_per_user(self) -> NDArray[np.int64]:
-        return self.pack.claims_per_user
+        return self._source.claims_per_user
 
     @property
     def claims_per_object(self) -> NDArray[np.int64]:
-        return self.pack.claims_per_object
-
-    @property
-    def object_ages(self) -> NDArray[np.int64]:
-        return self.pack.object_ages
+        return self._source.claims_per_object
 
     def means(self) -> Floats:
-        return self._plain[0]
+        return self._summary("means")
 
     def medians(self) -> Floats:
-        return self._plain[1]
+        return self._summary("medians")
 
     def spreads(self) -> Floats:
-        return self._plain[2]
+        return self._summary("spreads")
 
-    @cached_property
-    def _plain(self) -> Arrays:
-        return self._pass(operations.plain)[0]
+    def _summary(self, name: str) -> Floats:
+        if name not in self._summaries:
+            names = operations.SUMMARIES if self.summaries_at_once else (name,)
+            found, _ = self._pass(operations.summaries, constants=names)
+            self._summaries |= zip(names, found, strict=True)
+        return self._summaries[name]
 
     def deviations(self) -> Floats:
         return self._deviations
@@ -138,35 +134,34 @@ class BlockwiseEngine(ABC):
         arrays = (step.center, step.unit, (truths - step.center) * step.unit)
         return self._pass(operations.score, arrays, constants=(step.average == "median",), sums=1)[1][0]
 
-    def sweep(self, step: Step, weights: Floats, truths: Floats) -> tuple[Floats, Floats, float]:
-        operation = operations.sweep_means if step.average == "mean" else operations.sweep_medians
-        prior = step.prior_weight, step.prior_mean
-        (moved,), (losses,) = self._pass(operation, (step.center, step.unit), (weights,), prior, sums=1)
-        return moved, losses, _largest_move(moved, truths, step.spread)
+    def sweep(self, step: Step, users: Floats | tuple[Floats, Floats], truths: Floats) -> Sweep:
+        given = users if isinstance(users, tuple) else (users,)
+        counts = misfit = None
+        if step.average == "median":
+            (moved, precision), (losses,) = self._pass(
+                operations.sweep_medians, (step.center, step.unit), given, sums=1
+            )
+        elif step.tail is None and step.lookup is None:
+            prior = step.prior_weight, step.prior_mean
+            (moved, precision), (losses,) = self._pass(
+                operations.sweep_means, (step.center, step.unit), given, prior, sums=1
+            )
+        else:
+            before = truths, np.zeros(self.n_objects, bool) if step.known is None else step.known
+            if step.lookup is not None:
+                look = step.lookup.table, step.lookup.inliers, step.lookup.step
+                (moved, precision), (losses, counts) = self._pass(
+                    operations.sweep_looked_up, (step.center, *before), given, look, sums=2
+                )
+            else:
+                (moved, precision, misfit), (losses,) = self._pass(
+                    operations.sweep_tailed, (step.center, step.unit, *before), given, (step.tail,), sums=1
+                )
+        return Sweep(moved, losses, kernels.largest_move(moved, truths, step.spread), precision, counts, misfit)
 
     def precision(self, truths: Floats, weights: Floats) -> tuple[Floats, Floats]:
         effective, variance = self._pass(operations.precision, (truths,), (weights,))[0]
         return effective, variance
-
-    def sweep_aware(
-        self, step: AwareStep, quality: Floats | tuple[NDArray[np.intp], Floats, Floats], truths: Floats
-    ) -> AwareSweep:
-        if isinstance(quality, tuple):
-            look = step.lookup
-            assert look is not None, "places of users are places in a lookup"
-            (moved, precision), sums = self._pass(
-                operations.sweep_fresh, (step.center, step.known, truths), quality,
-                (look.table, look.inliers, look.step), sums=2,
-            )  # fmt: skip
-            misfit = np.ones(self.n_objects)  # units are not learnt where noise is fresh
-        else:
-            (moved, precision, misfit), sums = self._pass(
-                operations.sweep_normal, (step.center, step.unit, step.known, truths), (quality,),
-                (step.tail,), sums=2,
-            )  # fmt: skip
-        squares, counts = sums
-        move = _largest_move(moved, truths, step.spread)
-        return AwareSweep(moved, precision, misfit, squares, counts, move)
 
     def weighted_squares(self, truths: Floats, factor: Floats) -> Floats:
         return self._pass(operations.weighted_squares, (truths,), (factor,))[0][0]
@@ -178,7 +173,8 @@ class BlockwiseEngine(ABC):
         return self._pass(operations.user_sums, (factor,), sums=1)[1][0]
 
     def weighted_means(self, weights: Floats) -> Floats:
-        return self._pass(operations.weighted_means, (self.medians(),), (weights,))[0][0]
+        ones = np.ones(self.n_objects)
+        return self.sweep(Step(self.medians(), ones, ones), weights, self.medians()).truths
 
     def sample(self, truths: Floats, most: int) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
         objects, users, residuals = self._pass(
@@ -195,14 +191,39 @@ class BlockwiseEngine(ABC):
         sums: int = 0,
     ) -> tuple[Arrays, Arrays]:
         """Arrays of all blocks in a row, and sums by user of all blocks."""
-        totals = tuple(np.zeros(self.n_users) for _ in range(sums))
         found: list[Arrays] = []
-        for part in self.map(Work(operation, self.n_users, by_object, by_user, constants, sums)):
+        total: Floats | None = None
+        given = np.stack(by_user, axis=1) if by_user else None
+        for part in self.map(Work(operation, self.n_users, by_object, given, constants, sums)):
             found.append(part.arrays)
-            for total, sum_here in zip(totals, part.sums, strict=True):
-                total += sum_here
-        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True)), totals
+            if total is None:
+                total = np.array(part.sums.T)
+            else:
+                total += part.sums.T
+        assert total is not None, "there is at least one block"
+        return joined(found), tuple(total)
 
 
-def _largest_move(moved: Floats, truths: Floats, spread: Floats) -> float:
-    return float((np.abs(moved - truths) / spread).max())
+class PackEngine(BlockwiseEngine):
+    """Passes over the blocks of a pack, wherever they are computed."""
+
+    def __init__(self, pack: Pack) -> None:
+        super().__init__(pack, pack.manifest.users, pack.manifest.objects)
+        self.pack = pack
+
+    @property
+    def object_ages(self) -> NDArray[np.int64]:
+        return self.pack.object_ages
+
+    @cached_property
+    def runs(self) -> list[range]:
+        """Numbers of the blocks that are computed one after the other into the same sums."""
+        blocks = len(self.pack.manifest.blocks)
+        runs = min(blocks, RUNS, max(2, _SUMS_BYTES // (16 * self.n_users)))
+        edges = [blocks * run // runs for run in range(runs + 1)]
+        return [range(first, last) for first, last in pairwise(edges)]
+
+    def objects_of(self, run: range) -> tuple[int, int]:
+        """Numbers of the first object of a run, and of the first one after it."""
+        first, last = self.pack.manifest.blocks[run[0]], self.pack.manifest.blocks[run[-1]]
+        return first.first_object, last.first_object + last.objects

@@ -1,101 +1,80 @@
-"""Inner loops of an iteration over a block, whose claims are in the order of users.
+"""Inner loops over a block whose claims are in the order of users.
 
-They do what `kernels` and `aware` do object by object, to the last bit: for each object claims come in the order of
-users here too, and for each user in that of objects. Sums by object are kept for the whole block, and no truth is known
-before its last claim; so the claims are gone through twice.
+They do what their namesakes in `kernels` do object by object, to the last bit: for each object claims come in the order
+of users here too, and for each user in that of objects. No truth is known before the block's last claim, so the claims
+are gone through twice, with a record of each object in between: all that a claim needs of its object lies together,
+so each claim fetches one line of the cache for it.
 """
 
 import numpy as np
 from numba import njit
 
-from sottovoce.engines.aware import looked_up, trusted
+from sottovoce.engines.aware import lose, settled, weighed
 
 # mypy: disable-error-code="no-untyped-def,assignment"
 
+# Columns of a record; those of the second row take the place of what is no longer needed.
+CENTER, UNIT, TOTAL, WEIGHT, BEFORE, INFORMATION, CLAIMS = range(7)
+TRUTH, VARIANCE, MISFIT = TOTAL, WEIGHT, INFORMATION
+
 
 @njit(nogil=True, cache=True)
-def score(users, objects, values, center, unit, absolute, truths, losses):
-    """Losses at given truths."""
+def score(users, objects, values, center, unit, truths, absolute, sums):
+    """Losses at given truths, added to their users."""
+    records = np.empty((len(center), 4))
+    for n in range(len(center)):
+        records[n, CENTER], records[n, UNIT], records[n, TRUTH] = center[n], unit[n], truths[n]
     for i in range(len(values)):
         n = np.uint64(objects[i])
-        residual = (values[i] - center[n]) * unit[n] - truths[n]
-        losses[np.uint64(users[i])] += abs(residual) if absolute else residual * residual
+        residual = (values[i] - records[n, CENTER]) * records[n, UNIT] - records[n, TRUTH]
+        sums[np.uint64(users[i]), 0] += abs(residual) if absolute else residual * residual
 
 
 @njit(nogil=True, cache=True)
-def sweep_means(
-    users, objects, values, weights, center, unit, prior_weight, prior_mean, new, losses
+def sweep(
+    users, objects, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
+    given, sums, new, precision, misfit,
 ):  # fmt: skip
-    """Weighted means, and squared losses added to their users."""
-    truth, weight = np.full(len(new), prior_weight * prior_mean), np.full(len(new), prior_weight)
-    for i in range(len(values)):
-        n = np.uint64(objects[i])
-        w = weights[np.uint64(users[i])]
-        truth[n] += w * ((values[i] - center[n]) * unit[n])
-        weight[n] += w
+    records = np.empty((len(new), 4 if tail is None else 8))
     for n in range(len(new)):
-        truth[n] /= weight[n]
-        new[n] = center[n] + truth[n] / unit[n]
-    score(users, objects, values, center, unit, False, truth, losses)
-
-
-@njit(nogil=True, cache=True)
-def sweep_normal(
-    users, objects, values, weights, center, unit, known, tail, old, new, precision, misfit, sums, counts
-):  # fmt: skip
-    """Truths, their precision, each object's mean weighted square, and the squares and counts added to their users."""
-    before = (old - center) * unit
-    truth, weight, uncertain, claims = np.zeros(len(new)), np.zeros(len(new)), np.empty(len(new)), np.zeros(len(new))
-    bounded = np.empty(len(values))
-    for i in range(len(values)):
-        n = np.uint64(objects[i])
-        w = weights[np.uint64(users[i])]
-        value = (values[i] - center[n]) * unit[n]
-        kept, bounded[i] = trusted(w * (value - before[n]) ** 2, tail)
-        w *= kept
-        truth[n] += w * value
-        weight[n] += w
-    for n in range(len(new)):
-        truth[n] = before[n] if known[n] else truth[n] / weight[n]
-        uncertain[n] = 0.0 if known[n] else 1 / weight[n]
-        new[n] = center[n] + truth[n] / unit[n]
-        precision[n] = weight[n] * unit[n] * unit[n]
-        misfit[n] = 0.0
+        records[n, CENTER], records[n, UNIT] = center[n], unit[n]
+        records[n, TOTAL], records[n, WEIGHT] = prior_weight * prior_mean, prior_weight
+        if tail is not None:
+            records[n, BEFORE] = (old[n] - center[n]) * unit[n]
+            records[n, INFORMATION] = records[n, CLAIMS] = 0.0
+    shares = np.empty(0 if tail is None else len(values))
     for i in range(len(values)):
         n, user = np.uint64(objects[i]), np.uint64(users[i])
-        residual = (values[i] - center[n]) * unit[n] - truth[n]
-        loss = bounded[i] * residual * residual + uncertain[n]
-        sums[user] += loss
-        counts[user] += 1
-        misfit[n] += weights[user] * loss
-        claims[n] += 1
-    misfit /= claims
-
-
-@njit(nogil=True, cache=True)
-def sweep_fresh(
-    users, objects, values, cells, places, information, table, inliers, step, center, known, old, new,
-    precision, sums, counts,
-):  # fmt: skip
-    """The same with weights looked up."""
-    before = old - center
-    truth, weight, uncertain = np.zeros(len(new)), np.zeros(len(new)), np.empty(len(new))
-    share = np.empty(len(values))
-    precision[:] = 0.0
-    for i in range(len(values)):
-        n, user = np.uint64(objects[i]), np.uint64(users[i])
-        distance = values[i] - center[n] - before[n]
-        w, share[i] = looked_up(table, inliers, cells[user], places[user], abs(distance) / step)
-        truth[n] += w * distance
-        weight[n] += w
-        precision[n] += information[user]
+        value = (values[i] - records[n, CENTER]) * records[n, UNIT]
+        if tail is None:
+            weight, value, _ = weighed(given, user, value, 0.0, tail, lookup)
+        else:
+            weight, value, shares[i] = weighed(given, user, value, records[n, BEFORE], tail, lookup)
+        records[n, TOTAL] += weight * value
+        records[n, WEIGHT] += weight
+        if lookup is not None:
+            records[n, INFORMATION] += given[user, 1]
     for n in range(len(new)):
-        told = precision[n]
-        truth[n] = before[n] if known[n] else before[n] + 2 * truth[n] / (weight[n] + told)
-        uncertain[n] = 0.0 if known[n] else 1 / told
-        new[n] = center[n] + truth[n]
+        total, weight, before, information = records[n, TOTAL], records[n, WEIGHT], 0.0, 0.0
+        is_known = False
+        if tail is not None:
+            before, information, is_known = records[n, BEFORE], records[n, INFORMATION], known[n]
+        truth, variance = settled(total, weight, information, before, is_known, lookup)
+        new[n] = center[n] + truth / unit[n]
+        precision[n] = (weight if lookup is None else information) * unit[n] * unit[n]
+        records[n, TRUTH], records[n, VARIANCE] = truth, variance
+        if misfit is not None:
+            records[n, MISFIT] = 0.0
     for i in range(len(values)):
         n, user = np.uint64(objects[i]), np.uint64(users[i])
-        residual = values[i] - center[n] - truth[n]
-        sums[user] += share[i] * (residual * residual + uncertain[n])
-        counts[user] += share[i]
+        residual = (values[i] - records[n, CENTER]) * records[n, UNIT] - records[n, TRUTH]
+        if tail is None:
+            lose(given, sums, user, residual, 1.0, 0.0, tail, lookup)
+        else:
+            loss = lose(given, sums, user, residual, shares[i], records[n, VARIANCE], tail, lookup)
+            if misfit is not None:
+                records[n, MISFIT] += loss
+                records[n, CLAIMS] += 1
+    if misfit is not None:
+        for n in range(len(new)):
+            misfit[n] = records[n, MISFIT] / records[n, CLAIMS]

@@ -1,15 +1,13 @@
 """The disk engine: streams blocks that together may be larger than memory."""
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import wait
+from collections.abc import Iterator
 
 from sottovoce.claims.blocks import Block, Pack
-from sottovoce.engines.blockwise import BlockwiseEngine, Part, Work, compute
-from sottovoce.engines.memory import pool, usual_threads
+from sottovoce.engines.blockwise import PackEngine, Part, Work, compute
+from sottovoce.engines.threads import in_threads, usual_threads
 
 
-class DiskEngine(BlockwiseEngine):
+class DiskEngine(PackEngine):
     """Passes over the blocks of a pack, each mapped into memory while it is computed and let go after.
 
     The next block is read ahead meanwhile. In memory are arrays by user and by object, sums by user for each run
@@ -21,22 +19,9 @@ class DiskEngine(BlockwiseEngine):
         self.threads = max(1, min(threads or usual_threads(), len(self.runs)))
 
     def map(self, work: Work) -> Iterator[Part]:
-        def over(run: range) -> Part:
-            return compute(self._stream(run), work.part(*self.objects_of(run)))
-
-        if self.threads == 1:
-            return map(over, self.runs)
-        return self._in_threads(over)
-
-    def _in_threads(self, over: Callable[[range], Part]) -> Iterator[Part]:
-        waiting = deque(pool(self.threads).submit(over, run) for run in self.runs)
-        try:
-            while waiting:
-                yield waiting.popleft().result()
-        finally:  # after an error no thread goes on reading the pack: its files may be put right, or away
-            for run in waiting:
-                run.cancel()
-            wait(waiting)
+        return in_threads(
+            lambda run: compute(self._stream(run), work.part(*self.objects_of(run))), self.runs, self.threads
+        )
 
     def _stream(self, run: range) -> Iterator[Block]:
         for number in run:

@@ -1,10 +1,10 @@
 """What can be done with one block of claims.
 
-Iterations take the claims as they lie in the block, in the order of users; what is done only once, and weighted
-medians, put them in the order of objects first, and then use the kernels that the memory engine uses too.
+A sweep and a score go through the claims in the order in which the block iterates, users or objects first, with the
+same result to the last bit; everything else goes object by object.
 
 Every operation is a function of this module, so that it can be sent to another process by name. It takes a block and
-what is `Given` with it, and gives arrays, mostly one entry an object.
+its `Inputs`, and gives arrays, mostly with one entry per object.
 """
 
 from collections.abc import Callable
@@ -15,142 +15,150 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims.blocks import Block
-from sottovoce.engines import aware, by_user, kernels
+from sottovoce.engines import by_user, kernels
 from sottovoce.engines.base import Floats
 
 Arrays = tuple[NDArray[Any], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class Inputs:
     """What an operation needs besides a block."""
 
     by_object: Arrays  # entries of the block's objects only
-    by_user: Arrays
+    given: Floats | None  # one row per user
+    sums: Floats  # one row per user: the operation adds to them
     constants: tuple[Any, ...]
-    sums: Arrays  # by user: the operation adds to them
 
 
-Operation = Callable[[Block, Given], Arrays]
+Operation = Callable[[Block, Inputs], Arrays]
 
 
-def plain(block: Block, given: Given) -> Arrays:
-    """Means, medians and spreads."""
-    means, medians, spreads = _new(block, 3)
-    kernels.means(*_numbers(block), means)
-    kernels.medians(*_numbers(block), medians)
-    kernels.spreads(*_numbers(block), means, spreads)
-    return means, medians, spreads
+SUMMARIES = ("means", "medians", "spreads")
 
 
-def deviations(block: Block, given: Given) -> Arrays:
-    (center,), (out,) = given.by_object, _new(block, 1)
-    kernels.deviations(*_numbers(block), center, out)
+def summaries(block: Block, inputs: Inputs) -> Arrays:
+    """Those of the block's objects that the constants name."""
+    offsets, _, values = block.by_object
+    return tuple(_SUMMARY[name](offsets, values) for name in inputs.constants)
+
+
+def deviations(block: Block, inputs: Inputs) -> Arrays:
+    (center,), (out,), (offsets, _, values) = inputs.by_object, _new(block, 1), block.by_object
+    kernels.deviations(offsets, values, center, out)
     return (out,)
 
 
-def score(block: Block, given: Given) -> Arrays:
-    center, unit, scaled = given.by_object
-    (absolute,), (losses,) = given.constants, given.sums
-    by_user.score(*_claims(block), center, unit, absolute, scaled, losses)
+def score(block: Block, inputs: Inputs) -> Arrays:
+    (center, unit, scaled), (absolute,) = inputs.by_object, inputs.constants
+    _score(block, center, unit, scaled, absolute, inputs.sums)
     return ()
 
 
-def sweep_means(block: Block, given: Given) -> Arrays:
-    center, unit = given.by_object
-    prior_weight, prior_mean = given.constants
-    (weights,), (losses,), (new,) = given.by_user, given.sums, _new(block, 1)
-    by_user.sweep_means(*_claims(block), weights, center, unit, prior_weight, prior_mean, new, losses)
-    return (new,)
+def sweep_means(block: Block, inputs: Inputs) -> Arrays:
+    (center, unit), prior = inputs.by_object, inputs.constants
+    return _sweep(block, inputs, center, unit, prior=prior)
 
 
-def sweep_medians(block: Block, given: Given) -> Arrays:
-    center, unit = given.by_object
-    (weights,), (losses,), (new, scaled) = given.by_user, given.sums, _new(block, 2)
-    order = np.empty(len(block.values), np.int32)
-    kernels.order_by_value(*_numbers(block), order)
-    ones = np.ones(block.n_objects)
-    kernels.weighted_medians(*_rows(block), order, weights, center, unit, ones, center, new, scaled)
-    by_user.score(*_claims(block), center, unit, True, scaled, losses)
-    return (new,)
-
-
-def sweep_normal(block: Block, given: Given) -> Arrays:
-    center, unit, known, old = given.by_object
-    (weights,), (tail,), (squares, counts) = given.by_user, given.constants, given.sums
-    new, precision, misfit = _new(block, 3)
-    by_user.sweep_normal(
-        *_claims(block), weights, center, unit, known, tail, old, new, precision, misfit, squares, counts
-    )
-    return new, precision, misfit
-
-
-def sweep_fresh(block: Block, given: Given) -> Arrays:
-    center, known, old = given.by_object
-    cells, places, information = given.by_user
-    (table, inliers, step), (squares, counts) = given.constants, given.sums
-    new, precision = _new(block, 2)
-    by_user.sweep_fresh(
-        *_claims(block), cells, places, information, table, inliers, step, center, known, old, new, precision,
-        squares, counts,
-    )  # fmt: skip
+def sweep_medians(block: Block, inputs: Inputs) -> Arrays:
+    (center, unit), (new, scaled, precision) = inputs.by_object, _new(block, 3)
+    kernels.weighted_medians(*block.by_object, block.by_value, center, unit, inputs.given, new, scaled, precision)
+    _score(block, center, unit, scaled, True, inputs.sums)
     return new, precision
 
 
-def precision(block: Block, given: Given) -> Arrays:
-    (truths,), (weights,), (effective, variance) = given.by_object, given.by_user, _new(block, 2)
-    kernels.precision(*_rows(block), weights, truths, effective, variance)
+def sweep_tailed(block: Block, inputs: Inputs) -> Arrays:
+    """With weights that fall with a claim's distance."""
+    (center, unit, old, known), (tail,), (misfit,) = inputs.by_object, inputs.constants, _new(block, 1)
+    return (*_sweep(block, inputs, center, unit, old, known, tail=tail, misfit=misfit), misfit)
+
+
+def sweep_looked_up(block: Block, inputs: Inputs) -> Arrays:
+    """With weights from a table, for claims in their own units."""
+    center, old, known = inputs.by_object
+    return _sweep(block, inputs, center, np.ones(block.n_objects), old, known, tail=0.0, lookup=inputs.constants)
+
+
+def precision(block: Block, inputs: Inputs) -> Arrays:
+    (truths,), (effective, variance) = inputs.by_object, _new(block, 2)
+    kernels.precision(*block.by_object, truths, inputs.given, effective, variance)
     return effective, variance
 
 
-def weighted_squares(block: Block, given: Given) -> Arrays:
-    (truths,), (factor,), (out,) = given.by_object, given.by_user, _new(block, 1)
-    aware.weighted_squares(*_rows(block), truths, factor, out)
+def weighted_squares(block: Block, inputs: Inputs) -> Arrays:
+    (truths,), (out,) = inputs.by_object, _new(block, 1)
+    kernels.weighted_squares(*block.by_object, truths, inputs.given, out)
     return (out,)
 
 
-def object_sums(block: Block, given: Given) -> Arrays:
-    (factor,), (out,) = given.by_user, _new(block, 1)
-    offsets, users, _ = block.by_object
-    kernels.object_sums(0, block.n_objects, offsets, users, factor, out)
+def object_sums(block: Block, inputs: Inputs) -> Arrays:
+    (out,), (offsets, users, _) = _new(block, 1), block.by_object
+    kernels.object_sums(offsets, users, inputs.given, out)
     return (out,)
 
 
-def user_sums(block: Block, given: Given) -> Arrays:
-    (factor,), (sums,) = given.by_object, given.sums
-    offsets, users, _ = block.by_object
-    kernels.user_sums(0, block.n_objects, offsets, users, factor, sums)
+def user_sums(block: Block, inputs: Inputs) -> Arrays:
+    (factor,), (offsets, users, _) = inputs.by_object, block.by_object
+    kernels.user_sums(offsets, users, factor, inputs.sums)
     return ()
 
 
-def weighted_means(block: Block, given: Given) -> Arrays:
-    (center,), (weights,), (new, scaled) = given.by_object, given.by_user, _new(block, 2)
-    ones = np.ones(block.n_objects)
-    kernels.weighted_means(*_rows(block), weights, center, ones, ones, 0.0, 0.0, center, new, scaled)
-    return (new,)
-
-
-def sample(block: Block, given: Given) -> Arrays:
-    """Every so many-th of all claims: object, user, residual."""
-    (truths,), (stride,) = given.by_object, given.constants
-    places = np.arange(-block.first_claim % stride, len(block.values), stride)
+def sample(block: Block, inputs: Inputs) -> Arrays:
+    """Claims at equal distances among all: object, user, residual."""
+    (truths,), (stride,) = inputs.by_object, inputs.constants
     offsets, users, values = block.by_object
+    places = np.arange(-block.first_claim % stride, len(values), stride)
     objects = np.searchsorted(offsets, places, "right") - 1
     return (objects + block.first_object, users[places], values[places] - truths[objects])
 
 
-def _claims(block: Block) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
-    return block.users, block.objects, block.values
+def _means(offsets: NDArray[np.int64], values: Floats) -> Floats:
+    out = np.empty(len(offsets) - 1)
+    kernels.means(offsets, values, out)
+    return out
 
 
-def _rows(block: Block) -> tuple[int, int, NDArray[np.int64], NDArray[np.int32], Floats]:
-    """How kernels see a whole block, object by object."""
-    return 0, block.n_objects, *block.by_object
+def _medians(offsets: NDArray[np.int64], values: Floats) -> Floats:
+    out = np.empty(len(offsets) - 1)
+    kernels.medians(offsets, values, out)
+    return out
 
 
-def _numbers(block: Block) -> tuple[int, int, NDArray[np.int64], Floats]:
-    offsets, _, values = block.by_object
-    return 0, block.n_objects, offsets, values
+def _spreads(offsets: NDArray[np.int64], values: Floats) -> Floats:
+    out = np.empty(len(offsets) - 1)
+    kernels.spreads(offsets, values, _means(offsets, values), out)
+    return out
+
+
+_SUMMARY = {"means": _means, "medians": _medians, "spreads": _spreads}
+
+
+def _score(block: Block, center: Floats, unit: Floats, scaled: Floats, absolute: bool, sums: Floats) -> None:
+    if block.iterates_by_user:
+        by_user.score(*block.by_user, center, unit, scaled, absolute, sums)
+    else:
+        kernels.score(*block.by_object, center, unit, scaled, absolute, sums)
+
+
+def _sweep(
+    block: Block,
+    inputs: Inputs,
+    center: Floats,
+    unit: Floats,
+    old: Floats | None = None,
+    known: NDArray[np.bool_] | None = None,
+    prior: tuple[Any, ...] = (0.0, 0.0),
+    tail: float | None = None,
+    lookup: tuple[Any, ...] | None = None,
+    misfit: Floats | None = None,
+) -> Arrays:
+    (prior_weight, prior_mean), (new, precision) = prior, _new(block, 2)
+    how = center, unit, old, known, prior_weight, prior_mean, tail, lookup
+    if block.iterates_by_user:
+        by_user.sweep(*block.by_user, *how, inputs.given, inputs.sums, new, precision, misfit)
+    else:
+        kernels.sweep(*block.by_object, *how, inputs.given, inputs.sums, new, precision, misfit)
+    return new, precision
 
 
 def _new(block: Block, count: int) -> Arrays:

@@ -13,18 +13,16 @@ from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
 from sottovoce.claims.blocks import Pack, is_pack
 from sottovoce.engines import spark_session
-from sottovoce.engines.blockwise import BlockwiseEngine, Part, Work, compute
+from sottovoce.engines.blockwise import PackEngine, Part, Work, compute, joined
 from sottovoce.engines.operations import Arrays, Operation
 from sottovoce.errors import BadParameter, ClusterError, SottovoceError, UnreadableFile
 
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
 
-# Parts are added up on the cluster, so many at a time, until those left have few enough bytes of sums for the driver.
+# Parts are added up on the cluster, this many at a time, until those left have few enough bytes of sums for the driver.
 _FAN = 8
 _DRIVER_BYTES = 1 << 26
 # Spark moves what a task gives in one piece, whose length is a signed 32-bit number; no pass has more than two sums.
@@ -32,12 +30,12 @@ _PIECE_BYTES = 1 << 31
 _MOST_SUMS = 2
 
 Source = tuple[str, str, int]  # folder, pack id, round
-# An error that a worker tells is a result like any other: raised, it would be tried again and buried in Java's stack.
+# An error that a worker reports is a result like any other: raised, it would be tried again and buried in Java's stack.
 Outcome = Part | SottovoceError
 Numbered = tuple[int, Outcome]
 
 
-class SparkEngine(BlockwiseEngine):
+class SparkEngine(PackEngine):
     """Passes over the blocks of a pack on a Spark cluster.
 
     ``master`` is any that Spark knows: ``local[4]``, ``spark://host:7077``, ``yarn``, … A session is started at the
@@ -132,12 +130,10 @@ def _sum(outcomes: list[Outcome]) -> Outcome:
         if isinstance(outcome, SottovoceError):
             return outcome
         parts.append(outcome)
-    sums = tuple(column.copy() for column in parts[0].sums)
+    sums = parts[0].sums.copy()
     for part in parts[1:]:
-        for total, more in zip(sums, part.sums, strict=True):
-            total += more
-    arrays = tuple(np.concatenate(found) for found in zip(*(part.arrays for part in parts), strict=True))
-    return Part(arrays, sums)
+        sums += part.sums
+    return Part(joined([part.arrays for part in parts]), sums)
 
 
 def _of_block(shared: "Broadcast[tuple[Source, Work]]", given: tuple[int, Arrays]) -> Numbered:

@@ -69,7 +69,7 @@ def fastest(work: Callable[[], Any], repeats: int = 5) -> float:
 def iteration_seconds(method: type[TruthDiscovery], claims: Claims, iterations: int = 40) -> float:
     """Seconds of one iteration: the fastest of several, without what a fit does once."""
     if not iterative(method):
-        return fastest(MemoryEngine(claims).means)
+        return fastest(lambda: MemoryEngine(claims).means())
     ends: list[float] = []
     method(max_iter=iterations, tol=0).fit(claims, progress=lambda *_: ends.append(time.perf_counter()))
     return float(np.diff(ends).min())
