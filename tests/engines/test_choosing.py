@@ -32,7 +32,7 @@ def test_the_choice_can_be_made_in_python(packed, monkeypatch):
     assert chosen.engine.object_ages.tolist() == [0] * 30
     assert type(choose_engine(packed, "disk").engine) is DiskEngine
     claims = packed.claims()
-    assert choose_engine(claims).engine.claims is claims
+    assert choose_engine(claims).engine.n_claims == len(claims)
 
 
 @pytest.mark.parametrize(
