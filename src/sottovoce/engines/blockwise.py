@@ -8,7 +8,7 @@ neither on the number of threads or machines nor on which of them is done first.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -27,7 +27,7 @@ RUNS = 32
 _SUMS_BYTES = 1 << 27
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Work:
     """One pass over the claims. All of it can be pickled: operations are functions of a module."""
 
@@ -40,10 +40,11 @@ class Work:
 
     def part(self, first: int, last: int) -> "Work":
         """The same for some objects only."""
-        return replace(self, by_object=tuple(array[first:last] for array in self.by_object))
+        mine = tuple(array[first:last] for array in self.by_object)
+        return Work(self.operation, self.n_users, mine, self.given, self.constants, self.sums)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Part:
     """What a run of blocks gives."""
 

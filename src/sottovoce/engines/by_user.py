@@ -27,7 +27,7 @@ def score(users, objects, values, center, unit, truths, absolute, sums):
     for i in range(len(values)):
         n = np.uint64(objects[i])
         residual = (values[i] - records[n, CENTER]) * records[n, UNIT] - records[n, TRUTH]
-        sums[np.uint64(users[i]), 0] += abs(residual) if absolute else residual * residual
+        sums[np.uint64(users[i])] += abs(residual) if absolute else residual * residual
 
 
 @njit(nogil=True, cache=True)

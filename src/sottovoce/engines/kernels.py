@@ -4,7 +4,7 @@ NumPy can do each of these sums with bincount, at 10 to 20 times the cost: it wa
 operation, where a kernel reads a claim, gets its object's truth and adds the loss to its user while all are in cache.
 
 Every function takes the claims of a block object by object (where those of each begin, users, values), what is known
-of its objects, what is ``given`` of users, and ``sums`` by user, to which it adds; both have one row per user.
+of its objects, what is ``given`` of users, and ``sums`` by user, to which it adds; for a sweep both have one row per user.
 All release the GIL, so that threads can share the work.
 Ids are turned into unsigned numbers, because Numba checks signed ones for Python's negative indexing at each access.
 """
@@ -106,7 +106,7 @@ def sweep(
 
 
 @njit(nogil=True, cache=True)
-def weighted_medians(offsets, users, values, order, center, unit, given, new, scaled, precision):
+def weighted_medians(offsets, users, values, order, center, unit, weights, new, scaled, precision):
     """The smallest claim at which half of the weight is reached, in the claims' units and in the step's."""
     for n in range(len(new)):
         claimed = values[offsets[n] : offsets[n + 1]]
@@ -114,14 +114,14 @@ def weighted_medians(offsets, users, values, order, center, unit, given, new, sc
         rank = order[offsets[n] : offsets[n + 1]]
         weight = 0.0
         for i in range(len(claimed)):
-            weight += given[np.uint64(who[np.uint64(rank[i])]), 0]
+            weight += weights[np.uint64(who[np.uint64(rank[i])])]
         # A hair less than half, so that rounding in the sum cannot move an exact half to the next claim.
         half = weight / 2 * (1 - 1e-12)
         below = 0.0
         place = np.uint64(0)
         for i in range(len(claimed)):
             place = np.uint64(rank[i])
-            below += given[np.uint64(who[place]), 0]
+            below += weights[np.uint64(who[place])]
             if below >= half:
                 break
         new[n] = claimed[place]
@@ -138,20 +138,20 @@ def score(offsets, users, values, center, unit, truths, absolute, sums):
         middle, scale, truth = center[n], unit[n], truths[n]
         for i in range(len(claimed)):
             residual = (claimed[i] - middle) * scale - truth
-            sums[np.uint64(who[i]), 0] += abs(residual) if absolute else residual * residual
+            sums[np.uint64(who[i])] += abs(residual) if absolute else residual * residual
 
 
 @njit(nogil=True, cache=True)
-def precision(offsets, users, values, truths, given, effective, variance):
+def precision(offsets, users, values, truths, weights, effective, variance):
     for n in range(len(truths)):
         claimed = values[offsets[n] : offsets[n + 1]]
         who = users[offsets[n] : offsets[n + 1]]
         largest = 0.0
         for i in range(len(claimed)):
-            largest = max(largest, given[np.uint64(who[i]), 0])
+            largest = max(largest, weights[np.uint64(who[i])])
         total = squares = spread = 0.0
         for i in range(len(claimed)):
-            w = given[np.uint64(who[i]), 0] / largest  # squares of tiny weights would vanish
+            w = weights[np.uint64(who[i])] / largest  # squares of tiny weights would vanish
             total += w
             squares += w * w
             spread += (w * (claimed[i] - truths[n])) ** 2
@@ -160,22 +160,22 @@ def precision(offsets, users, values, truths, given, effective, variance):
 
 
 @njit(nogil=True, cache=True)
-def weighted_squares(offsets, users, values, truths, given, out):
+def weighted_squares(offsets, users, values, truths, factor, out):
     """For each object the sum over its claims of the user's factor times the squared residual."""
     for n in range(len(out)):
         total = 0.0
         for i in range(offsets[n], offsets[n + 1]):
-            total += given[np.uint64(users[i]), 0] * (values[i] - truths[n]) ** 2
+            total += factor[np.uint64(users[i])] * (values[i] - truths[n]) ** 2
         out[n] = total
 
 
 @njit(nogil=True, cache=True)
-def object_sums(offsets, users, given, out):
+def object_sums(offsets, users, factor, out):
     """For each object the sum over its claims of the user's factor."""
     for n in range(len(out)):
         total = 0.0
         for i in range(offsets[n], offsets[n + 1]):
-            total += given[np.uint64(users[i]), 0]
+            total += factor[np.uint64(users[i])]
         out[n] = total
 
 
@@ -184,7 +184,7 @@ def user_sums(offsets, users, factor, sums):
     """For each user the sum over their claims of the object's factor."""
     for n in range(len(factor)):
         for i in range(offsets[n], offsets[n + 1]):
-            sums[np.uint64(users[i]), 0] += factor[n]
+            sums[np.uint64(users[i])] += factor[n]
 
 
 @njit(nogil=True, cache=True)

@@ -12,10 +12,16 @@ from sottovoce.engines.blockwise import RUNS, BlockwiseEngine, Part, Work, compu
 from sottovoce.engines.threads import in_threads, usual_threads
 
 # While a table of users (weight and loss) fits in a core's own cache, iterations in the order of objects are fastest.
-# Beyond, its scattered additions miss the cache, and blocks in the order of users are faster.
+# Beyond, its scattered additions miss the cache, and blocks in the order of users are faster. Nanoseconds per claim of
+# a sweep for means, one thread, 10⁷ claims:
+#
+#   users              10³    10⁵    3·10⁵    10⁶
+#   objects first      1.9    4.0     6.1    12.9
+#   users first        4.8    3.9     4.3     5.5
 _SCATTER_USERS = 1 << 16
-# A run has a table of users of its own: it should have more claims than users, and be worth handing to a thread.
-_CLAIMS_PER_RUN = 1 << 14
+# A run has a table of users of its own, so it should have more claims than users; and it costs some ten microseconds of
+# Python, which should be little beside its claims.
+_CLAIMS_PER_RUN = 1 << 17
 _CLAIMS_PER_USER = 2
 # Blocks in the order of users: each claim should find its user near that of the claim before, and the block's objects
 # in the core's own cache.

@@ -21,7 +21,7 @@ from sottovoce.engines.base import Floats
 Arrays = tuple[NDArray[Any], ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Inputs:
     """What an operation needs besides a block."""
 
@@ -29,6 +29,17 @@ class Inputs:
     given: Floats | None  # one row per user
     sums: Floats  # one row per user: the operation adds to them
     constants: tuple[Any, ...]
+
+    @property
+    def factor(self) -> Floats:
+        """What is given of users, where it is one number each: a plain array is faster than a table of one column."""
+        assert self.given is not None
+        return self.given.reshape(-1)
+
+    @property
+    def sum(self) -> Floats:
+        """The sums by user, where there is one each."""
+        return self.sums.reshape(-1)
 
 
 Operation = Callable[[Block, Inputs], Arrays]
@@ -51,7 +62,7 @@ def deviations(block: Block, inputs: Inputs) -> Arrays:
 
 def score(block: Block, inputs: Inputs) -> Arrays:
     (center, unit, scaled), (absolute,) = inputs.by_object, inputs.constants
-    _score(block, center, unit, scaled, absolute, inputs.sums)
+    _score(block, center, unit, scaled, absolute, inputs.sum)
     return ()
 
 
@@ -62,8 +73,8 @@ def sweep_means(block: Block, inputs: Inputs) -> Arrays:
 
 def sweep_medians(block: Block, inputs: Inputs) -> Arrays:
     (center, unit), (new, scaled, precision) = inputs.by_object, _new(block, 3)
-    kernels.weighted_medians(*block.by_object, block.by_value, center, unit, inputs.given, new, scaled, precision)
-    _score(block, center, unit, scaled, True, inputs.sums)
+    kernels.weighted_medians(*block.by_object, block.by_value, center, unit, inputs.factor, new, scaled, precision)
+    _score(block, center, unit, scaled, True, inputs.sum)
     return new, precision
 
 
@@ -81,25 +92,25 @@ def sweep_looked_up(block: Block, inputs: Inputs) -> Arrays:
 
 def precision(block: Block, inputs: Inputs) -> Arrays:
     (truths,), (effective, variance) = inputs.by_object, _new(block, 2)
-    kernels.precision(*block.by_object, truths, inputs.given, effective, variance)
+    kernels.precision(*block.by_object, truths, inputs.factor, effective, variance)
     return effective, variance
 
 
 def weighted_squares(block: Block, inputs: Inputs) -> Arrays:
     (truths,), (out,) = inputs.by_object, _new(block, 1)
-    kernels.weighted_squares(*block.by_object, truths, inputs.given, out)
+    kernels.weighted_squares(*block.by_object, truths, inputs.factor, out)
     return (out,)
 
 
 def object_sums(block: Block, inputs: Inputs) -> Arrays:
     (out,), (offsets, users, _) = _new(block, 1), block.by_object
-    kernels.object_sums(offsets, users, inputs.given, out)
+    kernels.object_sums(offsets, users, inputs.factor, out)
     return (out,)
 
 
 def user_sums(block: Block, inputs: Inputs) -> Arrays:
     (factor,), (offsets, users, _) = inputs.by_object, block.by_object
-    kernels.user_sums(offsets, users, factor, inputs.sums)
+    kernels.user_sums(offsets, users, factor, inputs.sum)
     return ()
 
 
