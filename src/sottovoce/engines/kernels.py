@@ -4,8 +4,8 @@ NumPy can do each of these sums with bincount, at 10 to 20 times the cost: it wa
 operation, where a kernel reads a claim, gets its object's truth and adds the loss to its user while all are in cache.
 
 Every function takes the claims of a block object by object (where those of each begin, users, values), what is known
-of its objects, what is ``given`` of users, and ``sums`` by user, to which it adds; for a sweep both have one row per user.
-All release the GIL, so that threads can share the work.
+of its objects, what is ``given`` of users, and ``sums`` by user, to which it adds; for a sweep both have one row per
+user. All release the GIL, so that threads can share the work.
 Ids are turned into unsigned numbers, because Numba checks signed ones for Python's negative indexing at each access.
 """
 
