@@ -59,11 +59,11 @@ class Walkers:
         """Random walkers who misjudge their strides, mostly as too long; some who walk only once are wildly off."""
         many = len(walks_once)
         stride = _strides(many, rng)
-        believed = stride * np.exp(rng.normal(_STRIDE_BIAS, _STRIDE_SPREAD, many))
+        believed: Floats = stride * np.exp(rng.normal(_STRIDE_BIAS, _STRIDE_SPREAD, many))
         wild = walks_once & (rng.random(many) < _WILD)
         return cls(
             stride,
-            np.round(np.where(wild, stride, believed), 2),
+            np.where(wild, stride, believed).astype(np.float64).round(2),
             rng.choice(len(_PHONES), many, p=_PHONE_SHARES),
             rng.uniform(0, 0.05, many),
             np.where(wild, rng.uniform(*_WILD_FACTOR, many), 1.0),
@@ -113,7 +113,7 @@ def floorplan(seed: int | np.random.Generator = 0) -> World:
     Claims(740 claims, 247 users, 129 objects)
     """
     rng = np.random.default_rng(seed)
-    lengths: Floats = (_MODULE * rng.integers(4, 13, SEGMENTS)).round(1)
+    lengths: Floats = np.round(_MODULE * rng.integers(4, 13, SEGMENTS).astype(np.float64), 1)
     per_walker = _segments_per_walker(rng)
     walkers = Walkers.draw(per_walker == 1, rng)
     return _measured(lengths, walkers, per_walker, rng)
