@@ -164,5 +164,6 @@ def test_cost_compares_both_ways():
         ]
 
     cheap, dear = (named("cost").verdict(table(factor)) for factor in (1e-5, 1e-2))
-    assert (cheap.holds, dear.holds) == (False, True)
+    assert (cheap.holds, dear.holds) == (None, None)  # a question of ours, not a claim of the paper
+    assert "spends 3 ms on noise" in dear.sentence
     assert "100 times the time" in dear.sentence

@@ -84,6 +84,7 @@ def _summary(one: Any) -> dict[str, Any]:
         "title": one.experiment.heading,
         "choices": one.experiment.choices(one.table),
         "claim": one.experiment.claim,
+        "of_the_paper": one.experiment.of_the_paper,
         "holds": one.verdict.holds,
         "sentence": one.verdict.sentence,
         "files": one.files,

@@ -117,6 +117,13 @@ class Efficiency(Experiment):
             f"{table[-1]['runs']} or more; bars: quartiles; (d) the fastest; it.: iterations; measured alone"
         )
 
+    def choices(self, table: Table) -> list[tuple[str, str, str]]:
+        return [
+            ("stop threshold", "the same on both", f"{plain(_TOLERANCE)} on both"),
+            ("claims", "not given", f"{_NOISE_CLAIMS:,}, and others in (c), (d)"),
+            ("noise level c", "varied", "0.25 to 8"),
+        ]
+
     def verdict(self, table: Table) -> Verdict:
         noise = where(table, against="noise")
         original, perturbed = noise[0], noise[1:]

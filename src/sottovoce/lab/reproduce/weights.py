@@ -93,6 +93,12 @@ class Weights(Experiment):
             f"(a), (b) one run, (c) {runs} runs; true weight: the formula at the measured truth"
         )
 
+    def choices(self, table: Table) -> list[tuple[str, str, str]]:
+        return [
+            ("users shown", str(_SHOWN), f"{_SHOWN}, those with most readings"),
+            ("λ2", "not given", f"{_RATE:g} per m²: a mean |noise| of 1 m"),
+        ]
+
     def verdict(self, table: Table) -> Verdict:
         lost = []
         agreement: dict[str, list[float]] = {"before": [], "after": []}
