@@ -26,6 +26,7 @@ FIGURES = {
     "guarantees": "guarantees",
     "readings": "readings",
     "theorem": "theorem",
+    "frontier": "frontier",
     "coverage": "coverage",
     "attackers": "attackers",
     "sparsity": "sparsity",

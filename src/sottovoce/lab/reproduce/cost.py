@@ -100,9 +100,9 @@ class Cost(Experiment):
     def note(self, table: Table) -> str:
         return (
             f"{_ITERATIONS} iterations; perturbation: exact fresh noise (ε = 1 for Δ = 1) once, in pure Python, 8 "
-            f"bytes per reading; Paillier: in every iteration users encrypt w·x, the server adds, sums are decrypted (phe "
-            f"{'with' if table[-1]['gmp'] else 'without'} gmpy2); it hides readings from a server without the key, but "
-            "its sums carry no noise; the network's delays are not counted"
+            f"bytes per reading; Paillier: in every iteration users encrypt w·x, the server adds, sums are decrypted "
+            f"(phe {'with' if table[-1]['gmp'] else 'without'} gmpy2); it hides readings from a server without the "
+            "key, but its sums carry no noise; the network's delays are not counted"
         )
 
     def verdict(self, table: Table) -> Verdict:

@@ -87,8 +87,8 @@ class Effect(Experiment):
         row = table[0]
         fixed = f"{row['participants']} users" if self.of == "error_rate" else f"λ1 = {row['error_rate']:g}"
         return (
-            f"{row['method'].upper()}, {row['objects']} objects, {fixed}, truths in 0–10; ε = {EPSILON:g} by Theorem 4.8, "
-            f"b = {row['b']:g}, η = {row['eta']:g}, Δ = γ/λ1; {repetitions(table)}"
+            f"{row['method'].upper()}, {row['objects']} objects, {fixed}, truths in 0–10; ε = {EPSILON:g} by Theorem "
+            f"4.8, b = {row['b']:g}, η = {row['eta']:g}, Δ = γ/λ1; {repetitions(table)}"
         )
 
     def choices(self, table: Table) -> list[tuple[str, str, str]]:
