@@ -22,16 +22,20 @@ def _lines() -> Iterator[str]:
     for heading, claimed in (("What the paper claims", True), ("What the paper does not ask", False)):
         yield f"## {heading}\n"
         for figure in figures():
-            if (figure["holds"] is not None) is claimed:
+            if figure["of_the_paper"] is claimed:
                 yield from _section(figure)
 
 
 def _section(figure: dict[str, Any]) -> Iterator[str]:
-    name, asked = figure["name"], "The paper" if figure["holds"] is not None else "The question"
+    name, asked = figure["name"], "The paper" if figure["of_the_paper"] else "The question"
     yield f"### {figure['title']}\n"
     yield f"![{figure['title']}](images/reproduce/{name}.svg)\n"
     yield f"**{asked}:** {_plain(figure['claim'])}\n"
     yield f"**Here:** {_WORDS.get(figure['holds'], '')} {_plain(figure['sentence'])}\n"
+    if figure["choices"]:
+        yield "| parameter | the paper says | chosen here |\n|---|---|---|"
+        yield from ("| " + " | ".join(map(_plain, choice)) + " |" for choice in figure["choices"])
+        yield ""
     yield f"`sottovoce reproduce {name}` makes it; {{download}}`the numbers <images/reproduce/{name}.csv>`.\n"
 
 

@@ -108,7 +108,7 @@ def test_folder_or_server_must_be_given(campaigns):
     assert ran.returncode == 2
     assert "name one, for example sottovoce simulate crowd" in ran.stderr
     ran = campaigns.run("simulate", "--world", "moon", "--url", campaigns.url)
-    assert (ran.returncode, "choose synthetic or floorplan" in ran.stderr) == (2, True)
+    assert (ran.returncode, "choose synthetic, floorplan or careful" in ran.stderr) == (2, True)
 
 
 def test_retries_and_refusals_are_counted():

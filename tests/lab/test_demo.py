@@ -35,19 +35,19 @@ def test_demo_finds_the_hallways(tmp_path):
     assert claims.noise == "fresh:0.5"
     truth = {row["object"]: float(row["value"]) for row in rows_of(tmp_path / "demo/truth.csv")}
     off = np.abs(claims.values - np.array([truth[label] for label in claims.object_labels])[claims.objects])
-    # Laplace noise of scale 1 moves n readings by 1 ± 1/√n on average; walkers err by some 0.3 m besides.
-    deviation = 1 / np.sqrt(len(claims))
-    assert 1 - 5 * deviation < off.mean() < 1.3 + 5 * deviation
+    # Walkers err by some 2.4 m, and Laplace noise of scale 1 moves readings by 1 m on average: together by more than
+    # the first and less than the sum; five deviations of a mean of at least 353 such errors, whose own is about 4 m.
+    deviation = 4 / np.sqrt(len(claims))
+    assert 2.4 - 5 * deviation < off.mean() < 3.4 + 5 * deviation
 
-    # The mean of a segment's n readings has variance (2 + 0.3²)/n, so its mean error is below √(2.1/n), and the mean of
-    # 129 such errors varies by less than a tenth of that. The others must not be worse than the bound either.
-    bound = 1.3 * np.sqrt(2.1 / claims.claims_per_object).mean()
+    # Noise moves the mean of a segment's n readings by √(2/n) and less on average; it may also happen to help.
+    bound = 1.3 * np.sqrt(2 / claims.claims_per_object).mean()
     errors = {row["method"]: row for row in told["errors"]}
     assert list(errors) == ["NoiseAware", "CRH", "Mean", "Median"]
-    assert all(row["before"] < row["after"] < bound for row in errors.values())
-    # With so few readings of a segment the intervals hold the truth 93 times of 100 (sixty simulated runs: 120 ± 3 of
-    # 129); less five deviations.
-    assert told["within_interval"] >= told["shown"] - 24
+    assert all(row["after"] < row["before"] + bound for row in errors.values())
+    assert errors["NoiseAware"]["after"] < errors["Mean"]["after"]  # by 0.5 m on average, one world in eight by less
+    # A bias that nearly all readings share is in no interval: most truths are within, but not 95 of 100.
+    assert told["within_interval"] >= 0.6 * told["shown"]
 
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["claims.csv", "demo.png", "truth.csv"]
     assert (tmp_path / "demo/demo.png").read_bytes().startswith(b"\x89PNG")

@@ -111,7 +111,7 @@ def test_perturbed_data_takes_about_as_many_iterations(method):
 
 
 def test_a_user_who_drew_large_noise_loses_weight():
-    world = sv.worlds.floorplan(3)
+    world = sv.worlds.careful_floorplan(3)
     busiest = int(np.argmax(world.claims.claims_per_user))
     rng = np.random.default_rng(1)
     values = world.claims.values + rng.normal(0, 0.3, len(world.claims))
@@ -132,9 +132,14 @@ def test_true_weights_follow_the_formula():
 
 def test_floorplan_figures_show_the_pattern():
     table = table_of("floorplan")
-    assert {row["readings"] for row in table} == {max(sv.worlds.floorplan(np.random.default_rng((11, 0))).claims
-                                                      .claims_per_user)}  # fmt: skip
     for row in table:
-        # 4 to 10 readings a segment: a plain mean would move by 1.13/√5.7 = 0.47 of the mean |noise|.
-        assert 0.3 < row["moved"] / row["noise"] < 0.5
+        assert row["noise"] == pytest.approx(row["wanted"], rel=0.25)
+        # 4 to 10 readings per segment: a plain mean moves by 1.13/√5.7 = 0.47 of the mean |noise|.
+        assert 0.3 < row["moved_mean"] / row["noise"] < 0.55
+        assert 0.2 < row["moved"] / row["noise"] < 0.6
+        # λ2·Δ²/(2ℓ), Theorem 4.8 solved for ε, and less by ℓ where the bound is exact.
+        loss = math.log(1 / 0.9)
+        assert row["printed_0.1"] == pytest.approx(1 / (2 * row["wanted"] ** 2) / (2 * loss), rel=1e-5)
+        assert row["exact_0.1"] == pytest.approx(max(0, row["printed_0.1"] - loss), rel=1e-4)
+    assert "below 1" in named("floorplan").note(table)
     assert named("floorplan").verdict(table).holds

@@ -136,6 +136,15 @@ def test_a_weighted_mean_with_falling_weights_is_at_most_the_plain_one():
     assert (tied.decreasing, tied.holds) == (True, True)
 
 
+def test_the_lemma_rests_on_all_pairs():
+    values, weights = np.array([1.0, 2, 6, 7, 9]), np.array([5.0, 3, 2, 2, 1])
+    pairs = sum(
+        (weights[one] - weights[other]) * (values[one] - values[other]) for other in range(5) for one in range(other)
+    )
+    assert paper.pair_sum(values, weights) == pytest.approx(pairs)
+    assert paper.pair_sum([1, 2, 6], [3, 2, 1]) == -15
+
+
 @pytest.mark.parametrize(
     ("values", "weights", "words"),
     [
@@ -285,10 +294,45 @@ def test_appendix_by_hand_and_by_simulation():
 # Theorem 4.9
 
 
-def test_printed_levels_lie_between_the_two_printed_bounds():
-    levels = paper.printed_levels(2, 0.1, 100, 3, 1, 0.2)
-    assert levels == paper.Levels(paper.printed_lowest_level(3, 1, 0.2), paper.printed_highest_level(2, 0.1, 100, 3))
-    assert paper.printed_levels(0.1, 0.1, 10, 3, 1, 1e-9) is None
+def test_printed_levels_keep_the_condition_of_theorem_43():
+    levels = paper.printed_levels(20, 0.05, 150, 2, 1, 0.1)
+    assert levels.low == paper.printed_lowest_level(2, 1, 0.1)
+    assert (round(levels.low), round(levels.high), levels.gaps) == (128, 196, ())
+    assert paper.printed_alpha(2, levels.high) == pytest.approx(20)
+    assert levels.high < paper.printed_highest_level(20, 0.05, 150, 2)
+    assert paper.printed_levels(3, 0.05, 150, 2, 1, 0.1) is None  # between the bounds α_{λ1,c} is 16 and more
+    assert paper.printed_levels(0.1, 0.1, 10, 3, 1, 1e-9) is None  # the bounds have changed places
+
+
+@pytest.mark.parametrize(
+    ("alpha", "error_rate", "delta"), [(4, 2, 0.9), (2.05, 1, 0.99), (2.125, 1, 0.9999), (9, 1, 0.2)]
+)
+def test_printed_levels_are_those_at_which_both_printed_bounds_hold(alpha, error_rate, delta):
+    levels = paper.printed_levels(alpha, 0.05, 150, error_rate, 50, delta)
+    low = paper.printed_lowest_level(error_rate, 50, delta)
+    high = paper.printed_highest_level(alpha, 0.05, 150, error_rate)
+    for level in np.geomspace(low / 2, 2 * high, 997):
+        legal = low <= level <= high and paper.printed_alpha(error_rate, level) < alpha
+        within = levels.low <= level <= levels.high and not any(gap.low < level < gap.high for gap in levels.gaps)
+        assert legal == within, level
+
+
+def test_the_bounds_meet_on_the_frontier():
+    printed, corrected = (meet(0.05, 150, 2, 1, 0.1) for meet in (paper.printed_frontier, paper.corrected_frontier))
+    assert printed.level == paper.printed_lowest_level(2, 1, 0.1)
+    assert paper.printed_levels(printed.alpha * 1.001, 0.05, 150, 2, 1, 0.1).low == printed.level
+    assert paper.printed_levels(printed.alpha * 0.999, 0.05, 150, 2, 1, 0.1) is None
+    assert paper.corrected_beta(corrected.alpha, 150, 2, corrected.level) == pytest.approx(0.05)
+    levels = paper.corrected_levels(corrected.alpha * 1.0001, 0.05, 150, 2, 1, 0.1)
+    assert levels.high == pytest.approx(corrected.level, rel=1e-3)
+    assert paper.corrected_levels(corrected.alpha * 0.9999, 0.05, 150, 2, 1, 0.1) is None
+
+
+def test_without_the_condition_on_alpha_the_printed_bounds_meet_where_c_is_the_largest_level():
+    # c = 200 of a crowd with λ1 = 0.01 and few users: there C decides, not α_{λ1,c}.
+    alpha = paper.printed_least_alpha(0.0001, 2, 0.001, 0.5)
+    assert alpha > paper.printed_alpha(0.001, 0.5)
+    assert paper.printed_highest_level(alpha, 0.0001, 2, 0.001) == pytest.approx(0.5)
 
 
 def test_corrected_levels_keep_both_promises_and_no_more():
@@ -456,3 +500,21 @@ def test_command_tells_a_mistake(command):
     ran = command(*OPTIONS, "--eta", "1")
     assert isinstance(ran.exception, BadParameter)
     assert str(ran.exception).startswith("eta=1.0: ")
+
+
+@pytest.mark.parametrize("level", [0.02, 0.9999, 1.0, 1.0001, 3.0, 400.0])
+@pytest.mark.parametrize("error_rate", [0.5, 4.0])
+def test_density_of_a_pairs_distance_has_its_mean_and_its_square(error_rate, level):
+    reach = 8 * math.sqrt((2 + level) / error_rate)
+    points, steps = np.linspace(0, reach, 200_001, retstep=True)
+    density = paper.corrected_pair_density(error_rate, level, points)
+    assert (density >= 0).all()
+    # The trapezium rule on a smooth density that ends flat; e^{-64/3} and less lies beyond.
+    assert density.sum() * steps == pytest.approx(1, rel=1e-6)
+    assert (density * points).sum() * steps == pytest.approx(paper.corrected_pair_distance(error_rate, level), rel=1e-6)
+    assert (density * points**2).sum() * steps == pytest.approx((2 + level) / error_rate, rel=1e-6)
+
+
+def test_a_negative_distance_has_no_density():
+    with pytest.raises(BadParameter, match="a distance is 0 or more"):
+        paper.corrected_pair_density(1, 1, [1.0, -0.5])

@@ -13,7 +13,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the data and the picture.")] = Path("demo"),
     seed: Annotated[
         int, typer.Option(help="The same seed gives the same building and walkers; noise is drawn anew each time.")
-    ] = 0,
+    ] = 1,
     json: JsonOption = False,
 ) -> None:
     """Show the idea: a server asks, devices answer with noise, and the crowd still tells the truth.
@@ -40,10 +40,12 @@ def demo(
     ours = outcome.errors[0]
     console.print(
         f"\n[bold]What is lost:[/] the server is {ours.after:.2f} m off where it could have been {ours.before:.2f} m "
-        f"off, and shows hallways from {LEAST_CLAIMS} readings on, though 5 are usual. With so few readings of each "
-        "there is little to weigh, so the methods differ little.\n"
+        f"off, and shows hallways from {LEAST_CLAIMS} readings on, though 5 are usual.\n"
+        "[bold]What no interval can know:[/] walkers like these take their steps for longer than they are and some "
+        "count double. What nearly all readings of a hallway have in common looks like its length; a few hallways "
+        "measured with a tape would show it.\n"
         f"[bold]What is not promised:[/] readings further apart than {DISTANCE} m are easier to tell from each other, "
-        "and what all readings of one walker have in common, such as his stride, shows the more of them he sends.",
+        "and what all readings of one walker have in common, such as their stride, shows the more of them they send.",
         highlight=False,
     )
     console.print(f"\nData and picture are in {out}/: claims.csv, truth.csv, demo.png", highlight=False)

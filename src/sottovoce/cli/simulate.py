@@ -26,8 +26,9 @@ def simulate(
     world: Annotated[
         str | None,
         typer.Option(
-            help="synthetic, or floorplan: 247 walkers and 129 hallways, for which the sizes are fixed. The usual one "
-            "is synthetic, with --url floorplan."
+            help="synthetic; floorplan: 247 walkers and 129 hallways, who err as real ones did; or careful-floorplan: "
+            "the same with walkers who hardly err. Sizes of floorplans are fixed. The usual one is synthetic, with "
+            "--url floorplan."
         ),
     ] = None,
     participants: Annotated[int, typer.Option(help="Users in the crowd (S).")] = 150,
@@ -46,7 +47,7 @@ def simulate(
     ] = None,
     token: TokenOption = None,
     distance: Annotated[
-        str, typer.Option(help="With --url: values up to so far apart are hard to tell from each other.")
+        str, typer.Option(help="With --url: values up to this distance apart are hard to tell from each other.")
     ] = "1",
     at_once: Annotated[
         int, typer.Option(min=1, help="With --url: at most this many devices are at work at the same time.")
@@ -70,25 +71,27 @@ def simulate(
     from scratch.
     """
     from sottovoce.privacy.laws import parse_law
-    from sottovoce.worlds import synthetic
-    from sottovoce.worlds.floorplan import floorplan
+    from sottovoce.worlds import careful_floorplan, floorplan, synthetic
 
+    floorplans = {"floorplan": floorplan, "careful-floorplan": careful_floorplan}
     chosen = world or ("floorplan" if url else "synthetic")
-    if chosen not in ("floorplan", "synthetic"):
-        raise BadParameter(f"world {chosen!r}: there is no such world; choose synthetic or floorplan")
+    if chosen not in ("synthetic", *floorplans):
+        raise BadParameter(
+            f"world {chosen!r}: there is no such world; choose synthetic, floorplan or careful-floorplan"
+        )
     if url is None and out is None:
         raise BadParameter("folder: there is none to write to; name one, for example sottovoce simulate crowd")
     law = parse_law(noise or _USUAL_NOISE) if noise or url else None
     crowd = (
-        floorplan(seed)
-        if chosen == "floorplan"
+        floorplans[chosen](seed)
+        if chosen in floorplans
         else synthetic(participants, objects, error_rate=error_rate, fill=fill, truth_range=(low, high), seed=seed)
     )
     if url is not None:
         width = high - low
         task: dict[str, Any] = (
             {"low": 0, "high": 50, "unit": "m"}
-            if chosen == "floorplan"
+            if chosen in floorplans
             # Readings err beyond the truths' range, so that of the tasks is twice as wide.
             else {"low": low - width / 2, "high": high + width / 2}
         )

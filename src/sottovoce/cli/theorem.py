@@ -9,7 +9,7 @@ from rich.table import Table
 from sottovoce.cli.output import JsonOption, console, number, print_json
 
 if TYPE_CHECKING:
-    from sottovoce.planning.paper import Levels, Report
+    from sottovoce.planning.paper import Frontier, Levels, Report
 
 
 def theorem(
@@ -64,6 +64,12 @@ def _print_report(report: "Report") -> None:
         f"as corrected {_span(report.corrected_levels)}.",
         highlight=False,
     )
+    printed, corrected = report.printed_frontier, report.corrected_frontier
+    console.print(
+        "With the least noise for this privacy, the least error that can be promised at this β is: "
+        f"as printed {_least(printed)}, as corrected {_least(corrected)}.",
+        highlight=False,
+    )
     console.print()
     console.print("What remains assumed:", style="bold")
     for sentence in report.assumed:
@@ -75,4 +81,12 @@ def _shown(quantity: float | None) -> str:
 
 
 def _span(levels: "Levels | None") -> str:
-    return f"{number(levels.low)} to {number(levels.high)}" if levels else "none"
+    if levels is None:
+        return "none"
+    without = ", ".join(f"{number(gap.low)} to {number(gap.high)}" for gap in levels.gaps)
+    return f"{number(levels.low)} to {number(levels.high)}" + (f" without {without}" if without else "")
+
+
+def _least(frontier: "Frontier") -> str:
+    alpha = "none" if frontier.alpha is None else f"α = {number(frontier.alpha)}"
+    return f"{alpha} (at c = {number(frontier.level)})"

@@ -66,10 +66,10 @@ def own_server(folder: Path) -> Iterator[OperatorClient]:
         ):
             try:
                 assert server.stdout is not None
-                told = server.stdout.readline()
-                if not told:
+                answer = server.stdout.readline()
+                if not answer:
                     raise SottovoceError(f"the server did not start: {log.read_text().strip()[-500:]}")
-                with OperatorClient(json.loads(told)["url"], token) as operator:
+                with OperatorClient(json.loads(answer)["url"], token) as operator:
                     yield operator
             finally:
                 _end(server)

@@ -58,7 +58,7 @@ def draw_demo(
         title=f"{claims.n_users} walkers, {len(claims)} noisy readings",
     )  # fmt: skip
     highest = max(truths.values())
-    left.set_ylim(-0.1 * highest, 1.25 * highest)
+    left.set_ylim(-0.15 * highest, max(1.25 * highest, 1.3 * highs.max()))  # room for the legend above
     left.set_xticks([])
     left.legend(frameon=False, loc="upper left", markerscale=1.4)
     _draw_errors(right, errors)

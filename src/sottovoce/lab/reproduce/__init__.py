@@ -19,18 +19,24 @@ FIGURES = {
     "effect-of-crowd": "effects",
     "gtm": "trade_off",
     "gtm-exact": "trade_off",
-    "floorplan": "trade_off",
-    "floorplan-exact": "trade_off",
+    "floorplan": "floorplan",
     "weights": "weights",
     "efficiency": "efficiency",
+    "baselines": "baselines",
     "guarantees": "guarantees",
     "readings": "readings",
     "theorem": "theorem",
+    "frontier": "frontier",
     "coverage": "coverage",
     "attackers": "attackers",
     "sparsity": "sparsity",
     "cost": "cost",
 }
+# The paper's numbers of its figures; its Figure 1 shows the setting.
+NUMBERS = {
+    "trade-off": 2, "effect-of-quality": 3, "effect-of-crowd": 4, "gtm": 5, "floorplan": 6, "weights": 7,
+    "efficiency": 8,
+}  # fmt: skip
 
 
 def named(name: str) -> "Experiment":

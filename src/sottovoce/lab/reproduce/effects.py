@@ -6,15 +6,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, moved_by_noise
-from sottovoce.lab.reproduce.style import GREY, LINES, Look, legend_above, panel_title, plot_line, ticks
+from sottovoce.lab.reproduce.experiment import BASELINES, Experiment, Parameters, Setting, Verdict, moved_by_noise
+from sottovoce.lab.reproduce.style import GREY, Look, label_of, legend_above, look_of, panel_title, plot_line, ticks
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
-from sottovoce.lab.reproduce.trade_off import DELTAS, ERROR_RATE, ETA, MEASURES, OBJECTS, PARTICIPANTS, B
+from sottovoce.lab.reproduce.trade_off import DELTAS, ERROR_RATE, ETA, MEASURES, OBJECTS, PARTICIPANTS, B, look_at_delta
 from sottovoce.planning.paper import corrected_distance, printed_distance, printed_rate
 from sottovoce.privacy.laws import SharedVariance
 from sottovoce.worlds import synthetic
 
 EPSILON = 1.0
+_GIVEN = ("distance", "delta", "error_rate", "participants", "objects", "method", "b", "eta")
 _CORRECTED = Look(GREY, "x", (0, (1, 1.5)))
 
 
@@ -25,8 +26,10 @@ class Effect(Experiment):
     of: Literal["error_rate", "participants"]
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        common = {"seed": setting.seed, "runs": setting.sized(40, 6), "error_rate": ERROR_RATE,
-                  "participants": PARTICIPANTS, "distance": "printed"}  # fmt: skip
+        common = {"seed": setting.seed, "runs": setting.runs or setting.sized(40, 6),
+                  "error_rate": setting.error_rate or ERROR_RATE, "participants": setting.participants or PARTICIPANTS,
+                  "objects": setting.objects or OBJECTS, "method": setting.method or "crh", "b": setting.b or B,
+                  "eta": setting.eta or ETA, "distance": "printed"}  # fmt: skip
         values = {
             "error_rate": setting.sized((2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (2.0, 5.0, 20.0)),
             "participants": setting.sized((50, 100, 150, 250, 400, 600), (50, 150, 400)),
@@ -38,25 +41,29 @@ class Effect(Experiment):
 
     def run(self, task: Parameters) -> Table:
         distance_of = printed_distance if task["distance"] == "printed" else corrected_distance
-        distance = distance_of(task["error_rate"], B, ETA)
+        distance = distance_of(task["error_rate"], task["b"], task["eta"])
         law = SharedVariance(printed_rate(EPSILON, task["delta"], distance))
         rows = []
         for number in range(task["runs"]):
             rng = np.random.default_rng((task["seed"], number))
-            world = synthetic(task["participants"], OBJECTS, error_rate=task["error_rate"], seed=rng)
-            given = {name: task[name] for name in ("distance", "delta", "error_rate", "participants")}
-            rows.append({**given, **moved_by_noise(world, law, "crh", rng)})
+            world = synthetic(task["participants"], task["objects"], error_rate=task["error_rate"], seed=rng)
+            given = {name: task[name] for name in _GIVEN}
+            rows.append({**given, **moved_by_noise(world, law, task["method"], rng)})
         return rows
 
     def collect(self, rows: Table) -> Table:
-        return summarise(rows, ("distance", "delta", "error_rate", "participants"), MEASURES)
+        return summarise(rows, _GIVEN, MEASURES)
 
     def draw(self, figure: Any, table: Table) -> None:
         panels = figure.subplots(1, 3)
         for axes, measure in zip(panels, ("moved", "noise", "error_after"), strict=True):
-            for look, delta in zip(LINES, DELTAS, strict=False):
+            for delta in DELTAS:
                 line = where(table, distance="printed", delta=delta)
-                plot_line(axes, line, self.of, measure, look, f"δ = {delta:g}")
+                plot_line(axes, line, self.of, measure, look_at_delta(delta), f"δ = {delta:g}")
+            first = where(table, distance="printed", delta=DELTAS[0])
+            for name in BASELINES if measure != "noise" else ():
+                axes.plot(column(first, self.of), column(first, f"{measure}_{name}"), color=look_of(name).colour, lw=1,
+                          ls="-.", label=f"{label_of(name)}, δ = {DELTAS[0]:g}")  # fmt: skip
             corrected = where(table, distance="corrected")
             if corrected:
                 plot_line(axes, corrected, self.of, measure, _CORRECTED, f"δ = {DELTAS[0]:g}, Δ as corrected, γ/√λ1")
@@ -74,14 +81,29 @@ class Effect(Experiment):
         ):
             panel_title(axes, number, title)
             axes.set_ylabel(label)
-        legend_above(figure, panels[0], 4)
+        legend_above(figure, panels[0], 3)
 
     def note(self, table: Table) -> str:
-        fixed = f"{PARTICIPANTS} users" if self.of == "error_rate" else f"λ1 = {ERROR_RATE:g}"
+        row = table[0]
+        fixed = f"{row['participants']} users" if self.of == "error_rate" else f"λ1 = {row['error_rate']:g}"
         return (
-            f"CRH, {OBJECTS} objects, {fixed}, truths in 0–10; ε = {EPSILON:g} by Theorem 4.8, b = {B:g}, η = {ETA:g}, "
-            f"Δ = γ/λ1; {repetitions(table)}"
+            f"{row['method'].upper()}, {row['objects']} objects, {fixed}, truths in 0–10; ε = {EPSILON:g} by Theorem "
+            f"4.8, b = {row['b']:g}, η = {row['eta']:g}, Δ = γ/λ1; {repetitions(table)}"
         )
+
+    def choices(self, table: Table) -> list[tuple[str, str, str]]:
+        row = table[0]
+        swept = ", ".join(f"{value:g}" for value in distinct(table, self.of))
+        users = swept if self.of == "participants" else str(row["participants"])
+        return [
+            ("objects", "30", str(row["objects"])),
+            ("users", "varied" if self.of == "participants" else "150", users),
+            ("λ1", "varied" if self.of == "error_rate" else "not given", swept if self.of == "error_rate" else
+             f"{row['error_rate']:g}"),
+            ("ε", "not given", f"{EPSILON:g}"),
+            ("b, η", "not given", f"{row['b']:g}, {row['eta']:g}"),
+            ("δ", "not given", ", ".join(f"{delta:g}" for delta in distinct(table, "delta"))),
+        ]  # fmt: skip
 
     def verdict(self, table: Table) -> Verdict:
         noise_falls, noise_flat, moved_falls = [], [], []

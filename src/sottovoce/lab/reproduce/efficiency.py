@@ -93,7 +93,7 @@ class Efficiency(Experiment):
                 ha="left", fontsize=8,
             )  # fmt: skip
         claims = column(where(sizes, noise_level=0.0), "claims")
-        per_claim = sizes[-1]["seconds"] / sizes[-1]["claims"]
+        per_claim = sizes[0]["seconds"] / sizes[0]["claims"]
         by_claims.plot(claims, claims * per_claim, **Look(GREEN, "", ":").options, label="in proportion")
         by_claims.set(xscale="log", yscale="log", xlabel="claims", ylabel="time of a fit (s)")
         by_claims.set_ylim(sizes[0]["seconds"] / 5, sizes[-1]["seconds"] * 5)
@@ -112,10 +112,17 @@ class Efficiency(Experiment):
     def note(self, table: Table) -> str:
         runs = table[0]["runs"]
         return (
-            f"CRH, tol = {plain(_TOLERANCE)} on both; {_CLAIMS_PER_USER} claims a user, {_CLAIMS_PER_OBJECT} an "
+            f"CRH, tol = {plain(_TOLERANCE)} on both; {_CLAIMS_PER_USER} claims per user, {_CLAIMS_PER_OBJECT} per "
             f"object, λ1 = 1; (a), (b) {_NOISE_CLAIMS:,} claims; medians of {runs} runs, (c), (d) of "
             f"{table[-1]['runs']} or more; bars: quartiles; (d) the fastest; it.: iterations; measured alone"
         )
+
+    def choices(self, table: Table) -> list[tuple[str, str, str]]:
+        return [
+            ("stop threshold", "the same on both", f"{plain(_TOLERANCE)} on both"),
+            ("claims", "not given", f"{_NOISE_CLAIMS:,}, and others in (c), (d)"),
+            ("noise level c", "varied", "0.25 to 8"),
+        ]
 
     def verdict(self, table: Table) -> Verdict:
         noise = where(table, against="noise")
@@ -132,12 +139,12 @@ class Efficiency(Experiment):
             f"({1e3 * original['seconds']:.2g} ms, {original['iterations']} iterations), and at most "
             f"{int(max(column(perturbed, 'iterations')))} iterations. "
             f"From {first['claims']:,} to {last['claims']:,} claims a fit grows from {1e3 * first['seconds']:.2g} ms "
-            f"to {last['seconds']:.2g} s; one iteration takes {per_claim[0]:.1f} and {per_claim[1]:.1f} ns a claim.",
+            f"to {last['seconds']:.2g} s; one iteration takes {per_claim[0]:.1f} and {per_claim[1]:.1f} ns per claim.",
         )
 
 
 def _crowd(size: int, rng: np.random.Generator) -> Claims:
-    """So many claims of users who err with variances from Exponential(1), each object claimed by random users."""
+    """This many claims of users who err with variances from Exponential(1), each object claimed by random users."""
     users, objects = size // _CLAIMS_PER_USER, size // _CLAIMS_PER_OBJECT
     # One user from each of as many equal slices of the crowd: different ones, and already in order.
     slices = np.arange(_CLAIMS_PER_OBJECT, dtype=np.int32) * (users // _CLAIMS_PER_OBJECT)

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from sottovoce.claims import Claims
 from sottovoce.discovery import TruthDiscovery, make_method
 from sottovoce.errors import ConvergenceWarning
+from sottovoce.lab.reproduce import NUMBERS
 from sottovoce.lab.reproduce.tables import Row, Table
 from sottovoce.privacy.laws import NoiseLaw
 from sottovoce.worlds import World, floorplan, read_floorplan
 from sottovoce.worlds.floorplan import floorplan_digest
+
+BASELINES = ("mean", "median")  # beside the method in every figure of error
 
 # Of a task, as JSON has them: with the code they say all that its result depends on.
 Parameters = dict[str, Any]
@@ -29,6 +32,16 @@ class Setting:
     seed: int = 0
     quick: bool = False
     floorplan: str | None = None  # folder with a real copy
+    # In place of what a figure chooses, where it has such a thing.
+    error_rate: float | None = None  # λ1
+    epsilons: tuple[float, ...] | None = None
+    deltas: tuple[float, ...] | None = None
+    participants: int | None = None
+    objects: int | None = None
+    runs: int | None = None
+    method: str | None = None
+    b: float | None = None
+    eta: float | None = None
 
     def sized(self, full: Any, quick: Any) -> Any:
         """One of two sizes."""
@@ -85,6 +98,15 @@ class Experiment(ABC):
     def note(self, table: Table) -> str:
         """What was chosen that the paper does not give; printed under the figure."""
 
+    def choices(self, table: Table) -> list[tuple[str, str, str]]:
+        """Parameters: what it is, what the paper says, what was chosen here."""
+        return []
+
+    @property
+    def heading(self) -> str:
+        """The title with the number of the paper's figure."""
+        return f"Fig. {NUMBERS[self.name]}: {self.title}" if self.name in NUMBERS else self.title
+
     def missing(self) -> str | None:
         """Why the figure cannot be made here, if so."""
         return None
@@ -138,13 +160,13 @@ def errors_of(methods: Iterable[str], claims: Claims, law: NoiseLaw | None, worl
 def moved_by_noise(world: World, law: NoiseLaw, method: str, rng: np.random.Generator) -> Row:
     """The measures of the paper's figures: how much noise, how far the aggregates move, how far the truth is."""
     noisy = world.with_simulated_noise(law, rng)
-    before, after = fitted(method, world.claims).truths_, fitted(method, noisy.claims, law).truths_
-    return {
-        "noise": mean_error(noisy.claims.values, world.claims.values),
-        "moved": mean_error(before, after),
-        "error_before": mean_error(before, world.truths),
-        "error_after": mean_error(after, world.truths),
-    }
+    row: Row = {"noise": mean_error(noisy.claims.values, world.claims.values)}
+    for name, ending in ((method, ""), *((baseline, f"_{baseline}") for baseline in BASELINES)):
+        before, after = fitted(name, world.claims).truths_, fitted(name, noisy.claims, law).truths_
+        row[f"moved{ending}"] = mean_error(before, after)
+        row[f"error_before{ending}"] = mean_error(before, world.truths)
+        row[f"error_after{ending}"] = mean_error(after, world.truths)
+    return row
 
 
 def floorplan_world(task: Parameters, rng: np.random.Generator) -> World:

@@ -60,7 +60,7 @@ class Guarantees(Experiment):
                     line = where(table, delta=delta, law=law, method=method)
                     plot_line(axes, line, "epsilon", "error", look_of(method), label_of(method), 0.08)
                 oracle = where(table, delta=delta, law=law, method="oracle")
-                plot_line(axes, oracle, "epsilon", "error", ORACLE, "oracle’s floor")
+                plot_line(axes, oracle, "epsilon", "error", ORACLE, "oracle")
                 axes.set(xscale="log", yscale="log")
                 axes.minorticks_off()
                 ticks(axes, (0.25, 1, 4))

@@ -32,7 +32,7 @@ def write_page(made: Reproduction) -> None:
 
 def _opening(made: Reproduction) -> str:
     rows = "".join(
-        f'<tr><td><a href="#{one.experiment.name}">{escape(one.experiment.title)}</a></td><td>{_badge(one)}</td></tr>'
+        f'<tr><td><a href="#{one.experiment.name}">{escape(one.experiment.heading)}</a></td><td>{_badge(one)}</td></tr>'
         for one in made.outcomes
     )
     size = "few runs on small grids (--quick)" if made.setting.quick else "the default size"
@@ -54,13 +54,20 @@ def _section(one: Outcome, made: Reproduction) -> str:
     asked = "The paper claims" if experiment.of_the_paper else "The question"
     links = ", ".join(f'<a href="{name}">{name.rsplit(".", 1)[1].upper()}</a>' for name in one.files)
     return f"""<section>
-<h3 id="{experiment.name}">{escape(experiment.title)}</h3>
+<h3 id="{experiment.name}">{escape(experiment.heading)}</h3>
 <p><strong>{asked}:</strong> {escape(experiment.claim)}</p>
 <p>{_badge(one)} {escape(one.verdict.sentence)}</p>
 <figure><img src="data:image/png;base64,{picture}" alt="{escape(_description(experiment, one), quote=True)}">
 <figcaption>{escape(experiment.note(one.table))}. Files: {links}</figcaption></figure>
-<details><summary>The numbers ({len(one.table)} rows)</summary>{_data(one.table)}</details>
+{_choices(one)}<details><summary>The numbers ({len(one.table)} rows)</summary>{_data(one.table)}</details>
 </section>"""
+
+
+def _choices(one: Outcome) -> str:
+    chosen = one.experiment.choices(one.table)
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in choice)}</tr>" for choice in chosen)
+    head = '<th scope="col">parameter</th><th scope="col">the paper says</th><th scope="col">chosen here</th>'
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if chosen else ""
 
 
 def _badge(one: Outcome) -> str:

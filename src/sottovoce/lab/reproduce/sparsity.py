@@ -28,7 +28,7 @@ class Sparsity(Experiment):
 
     def tasks(self, setting: Setting) -> list[Parameters]:
         counts = setting.sized((1, 3, 10, 30), (3, 10))  # divisors of the number of objects
-        common = {"seed": setting.seed, "runs": setting.sized(8, 1)}
+        common = {"seed": setting.seed, "runs": setting.runs or setting.sized(24, 1)}
         return [{**common, "law": law, "readings": readings} for law in _LAWS for readings in counts]
 
     def run(self, task: Parameters) -> Table:
@@ -58,7 +58,7 @@ class Sparsity(Experiment):
                 line = where(table, law=law, method=method)
                 plot_line(axes, line, "readings", "of_the_mean", look_of(method), label_of(method), 0.1)
             oracle = where(table, law=law, method="oracle")
-            plot_line(axes, oracle, "readings", "of_the_mean", ORACLE, "oracle’s floor")
+            plot_line(axes, oracle, "readings", "of_the_mean", ORACLE, "oracle")
             axes.axhline(1, color=look_of("mean").colour, lw=1.3, label="mean")
             axes.set(xscale="log", xlabel="readings per user")
             ticks(axes, (1, 3, 10, 30))
@@ -80,15 +80,15 @@ class Sparsity(Experiment):
             for count in (readings[0], readings[-1]):
                 points = {row["method"]: row["of_the_mean"] for row in where(table, law=law, readings=count)}
                 ends.append(
-                    f"with {count} a user noise-aware {points['noise-aware']:.2f}, CRH {points['crh']:.2f}, GTM "
-                    f"{points['gtm']:.2f}, CATD {points['catd']:.2f} (floor {points['oracle']:.2f})"
+                    f"with {count} per user noise-aware {points['noise-aware']:.2f}, CRH {points['crh']:.2f}, GTM "
+                    f"{points['gtm']:.2f}, CATD {points['catd']:.2f} (oracle {points['oracle']:.2f})"
                 )
             parts.append(f"Under the {law.split(':')[0]} law, {'; '.join(ends)}.")
         return Verdict(None, f"MAE over that of the plain mean. {' '.join(parts)}")
 
 
 def sparse_crowd(readings: int, rng: np.random.Generator) -> World:
-    """Users with so many readings each, and the same number of readings for every object.
+    """Users with this many readings each, and the same number of readings for every object.
 
     All objects in random order, again and again; each user takes the next ones. The number of readings divides that of
     the objects, so nobody meets an object twice.

@@ -5,7 +5,12 @@ Y. Li et al., "Towards Differentially Private Truth Discovery for Crowd Sensing 
 """
 
 from sottovoce.planning.paper.comparison import Report, Row, compare
-from sottovoce.planning.paper.pairs import PairMean, corrected_pair_distance, corrected_pair_mean
+from sottovoce.planning.paper.pairs import (
+    PairMean,
+    corrected_pair_density,
+    corrected_pair_distance,
+    corrected_pair_mean,
+)
 from sottovoce.planning.paper.sensitivity import (
     claimed_probability,
     corrected_distance,
@@ -19,16 +24,27 @@ from sottovoce.planning.paper.sensitivity import (
     sensitivity_factor,
     true_probability,
 )
-from sottovoce.planning.paper.tradeoff import Levels, corrected_levels, printed_levels, useful_levels
+from sottovoce.planning.paper.tradeoff import (
+    Frontier,
+    Levels,
+    corrected_frontier,
+    corrected_levels,
+    printed_frontier,
+    printed_levels,
+    useful_levels,
+)
 from sottovoce.planning.paper.utility import (
     EqualRates,
     WeightedMean,
     corrected_alpha,
     corrected_beta,
+    corrected_least_alpha,
     equal_rates,
+    pair_sum,
     printed_alpha,
     printed_beta,
     printed_highest_level,
+    printed_least_alpha,
     printed_pair_distance,
     printed_pair_variance,
     weigh_values,
@@ -36,6 +52,7 @@ from sottovoce.planning.paper.utility import (
 
 __all__ = [
     "EqualRates",
+    "Frontier",
     "Levels",
     "PairMean",
     "Report",
@@ -46,18 +63,24 @@ __all__ = [
     "corrected_alpha",
     "corrected_beta",
     "corrected_distance",
+    "corrected_frontier",
+    "corrected_least_alpha",
     "corrected_levels",
     "corrected_lowest_level",
+    "corrected_pair_density",
     "corrected_pair_distance",
     "corrected_pair_mean",
     "corrected_rate",
     "equal_rates",
     "exact_delta",
+    "pair_sum",
     "paper_delta",
     "printed_alpha",
     "printed_beta",
     "printed_distance",
+    "printed_frontier",
     "printed_highest_level",
+    "printed_least_alpha",
     "printed_levels",
     "printed_lowest_level",
     "printed_pair_distance",

@@ -1,4 +1,4 @@
-"""What the theorems ask of their parameters, and how a mistake is told."""
+"""What the theorems ask of their parameters, and how a mistake is reported."""
 
 from sottovoce.errors import BadParameter
 

@@ -18,7 +18,15 @@ from sottovoce.planning.paper.sensitivity import (
     printed_rate,
     true_probability,
 )
-from sottovoce.planning.paper.tradeoff import Levels, corrected_levels, printed_levels, useful_levels
+from sottovoce.planning.paper.tradeoff import (
+    Frontier,
+    Levels,
+    corrected_frontier,
+    corrected_levels,
+    printed_frontier,
+    printed_levels,
+    useful_levels,
+)
 from sottovoce.planning.paper.utility import (
     corrected_alpha,
     corrected_beta,
@@ -31,13 +39,14 @@ from sottovoce.planning.paper.utility import (
 )
 
 ASSUMED = (
-    "The distance Δ_s is an assumption about the data, not a bound: normal errors have no largest one. "
-    "Where devices clip to a public range, its width needs no assumption.",
+    "The distance Δ_s (Definitions 4.5 and 4.6, Lemma 4.7) is an assumption about the data, not a bound: normal errors "
+    "have no largest one. Where devices clip to a public range, its width needs no assumption.",
     "N → ∞: the mean of |x_n^s − x̂_n^s'| over the objects n is replaced by its limit √(2/π)·Y, and every user reads "
     "every object.",
-    "Lemma 4.4 is about one index, not about pairs weighted w_s·ŵ_s'. As corrected it is applied to s and then to s', "
-    "which assumes weights that fall as variances rise; a method that settles on one user need not have them.",
-    "Users are independent, errors and noise normal, their variances exponential with the rates given.",
+    "Lemma 4.4 is about one index, not about pairs weighted w_s·ŵ_s', and the sum in its proof (Appendix B) ends at "
+    "⌈(S−1)/2⌉, so that pairs are missing; over all pairs the lemma is true. As corrected it is applied to s and then "
+    "to s', which assumes weights that fall as variances rise; a method that settles on one user need not have them.",
+    "Assumption 4.1: users are independent, errors and noise normal, their variances exponential with the rates given.",
     "The bound goes through pairs of users and is loose: with a noise rate (λ2) of 0.5 its condition asks for "
     "α > 2.2 (λ1 = 10) to 3.05 (λ1 = 1), where the measured error is 0.08 (CRH, 150 users).",
 )
@@ -63,6 +72,8 @@ class Report:
     rows: tuple[Row, ...]
     printed_levels: Levels | None
     corrected_levels: Levels | None
+    printed_frontier: Frontier
+    corrected_frontier: Frontier
     assumed: tuple[str, ...]
 
     def summary(self) -> dict[str, Any]:
@@ -81,7 +92,9 @@ def compare(
     b: float = 3.0,
     eta: float = 0.95,
 ) -> Report:
-    """The sensitive information and Theorems 4.3, 4.8 and 4.9 for one campaign, as printed and as corrected.
+    """Lemma 4.7 and Theorems 4.3, 4.8 and 4.9 for one campaign, as printed and as corrected.
+
+    Users err as in Assumption 4.1; utility is that of Definition 4.2, privacy that of Definitions 4.5 and 4.6.
 
     Parameters
     ----------
@@ -111,8 +124,11 @@ def compare(
         *_privacy_rows(error_rate, noise_rate, epsilon, delta, b, eta),
         *_utility_rows(error_rate, level, alpha, beta, participants),
     )
-    promises = (alpha, beta, participants, error_rate, epsilon, delta, b, eta)
-    return Report(level, noise_rate, rows, printed_levels(*promises), corrected_levels(*promises), ASSUMED)
+    promises = (beta, participants, error_rate, epsilon, delta, b, eta)
+    return Report(
+        level, noise_rate, rows, printed_levels(alpha, *promises), corrected_levels(alpha, *promises),
+        printed_frontier(*promises), corrected_frontier(*promises), ASSUMED,
+    )  # fmt: skip
 
 
 def _privacy_rows(

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx
 
+from sottovoce.errors import BadParameter
 from sottovoce.planning.paper.checks import check
 
 _NODES = 96
@@ -41,17 +42,43 @@ def corrected_pair_distance(error_rate: float, level: float) -> float:
     return math.sqrt(math.pi / error_rate) * (3 + root * (6 + root * (4 + 2 * root))) / (4 * (1 + root) ** 2)
 
 
+def corrected_pair_density(error_rate: float, level: float, distance: ArrayLike) -> NDArray[np.float64]:
+    """Density of Y for two different users, at distances y ≥ 0; its mean is `corrected_pair_distance`.
+
+    Y² is the sum of a Gamma(2, λ1) and an Exponential(λ2) variable. With t = y² and x = (λ1 − λ2)·t,
+
+        f(y) = 2y · λ1²·λ2·t² · e^{−λ1·t} · (e^x − 1 − x)/x²,
+
+    and at c = 1, where x = 0, f(y) = λ1³·y⁵·e^{−λ1·y²}: the law of √Gamma(3, λ1).
+
+    >>> corrected_pair_density(1.0, 1.0, [0.0, 1.0]).round(4).tolist()
+    [0.0, 0.3679]
+    """
+    check(error_rate=error_rate, level=level)
+    points = np.asarray(distance, dtype=np.float64)
+    if not (points >= 0).all():
+        raise BadParameter(f"distance {points.min()}: a distance is 0 or more; leave out what lies below")
+    noise_rate = error_rate / level
+    squares = points**2
+    exponents = (error_rate - noise_rate) * squares
+    near = np.abs(exponents) < 0.01  # there the difference cancels; six terms of the series are exact
+    series = sum(exponents**power / math.factorial(power + 2) for power in range(6)) * np.exp(-error_rate * squares)
+    apart = np.where(near, 1.0, exponents)
+    closed = (np.exp(-noise_rate * squares) - np.exp(-error_rate * squares) * (1 + apart)) / apart**2
+    return np.asarray(2 * points * error_rate**2 * noise_rate * squares**2 * np.where(near, series, closed))
+
+
 def corrected_pair_mean(error_rate: float, level: float, participants: int) -> PairMean:
     """Mean and variance of the mean of Y over all S² pairs, which share users.
 
-    With d = √(2σ_s² + δ_s²) for a user paired with himself, and g = Y_{s,s'} + Y_{s',s} for two users, Hoeffding's
+    With d = √(2σ_s² + δ_s²) for a user paired with themselves, and g = Y_{s,s'} + Y_{s',s} for two users, Hoeffding's
     decomposition gives
 
         Var = (1/S⁴)·[ S·Var(d) + 2S(S−1)·Cov(d, g₁) + S(S−1)/2·(2(S−2)·ζ₁ + ζ₂) ],
 
     g₁ = E[g | user s], ζ₁ = Var(g₁), ζ₂ = Var(g). So S·Var → ζ₁: it falls like 1/S, where the paper has 1/S².
 
-    A user's distance to himself is really δ_s. It is counted as √(2σ_s² + δ_s²), like all other pairs, because only
+    A user's distance to themselves is really δ_s. It is counted as √(2σ_s² + δ_s²), like all other pairs, because only
     then does Lemma 4.4 carry over to pairs (see `weigh_values`); it adds a term of order 1/S to the mean.
     """
     check(error_rate=error_rate, level=level, participants=participants)

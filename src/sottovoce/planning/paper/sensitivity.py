@@ -1,4 +1,4 @@
-"""Sensitive information and Theorem 4.8: how much noise the privacy promise asks for."""
+"""Sensitive information (Definitions 4.5, 4.6, Lemma 4.7) and Theorem 4.8: the noise that a privacy promise needs."""
 
 import math
 
@@ -17,7 +17,7 @@ def sensitivity_factor(b: float = 3.0, eta: float = 0.95) -> float:
 
 
 def printed_distance(error_rate: float, b: float = 3.0, eta: float = 0.95) -> float:
-    """Distance (Δ_s) as printed: Δ_s = γ_s/λ1.
+    """Distance (Δ_s) as printed in Lemma 4.7: Δ_s = γ_s/λ1.
 
     The step from 1/√λ1 to 1/λ1 needs λ1 ≤ 1, where the paper assumes λ1 > 1.
     """
@@ -32,7 +32,7 @@ def corrected_distance(error_rate: float, b: float = 3.0, eta: float = 0.95) -> 
 
 
 def claimed_probability(b: float = 3.0, eta: float = 0.95) -> float:
-    """Chance that the paper promises, at least, for its distance: η·(1 − 2e^{−b²/2}/b). Below 0 it promises nothing.
+    """Chance that Lemma 4.7 promises, at least, for its distance: η·(1 − 2e^{−b²/2}/b). Below 0 it promises nothing.
 
     >>> round(claimed_probability(b=3, eta=0.95), 3)
     0.943

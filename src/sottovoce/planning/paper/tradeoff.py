@@ -2,23 +2,42 @@
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
+import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from sottovoce.planning.paper.checks import check
 from sottovoce.planning.paper.pairs import corrected_pair_mean
 from sottovoce.planning.paper.sensitivity import corrected_lowest_level, printed_lowest_level
-from sottovoce.planning.paper.utility import printed_highest_level
+from sottovoce.planning.paper.utility import (
+    corrected_least_alpha,
+    printed_alpha,
+    printed_highest_level,
+    printed_least_alpha,
+)
 
 _LEAST_ROOT = 1e-6  # of a noise level; far below it nothing changes any more
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Noise levels (c) from ``low`` to ``high``, both allowed."""
+    """Noise levels (c) from ``low`` to ``high``, without those strictly within the ``gaps``."""
 
     low: float
     high: float
+    gaps: "tuple[Levels, ...]" = ()
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Where the bounds of Theorem 4.9 meet: the noise level (c) that privacy asks for, and the error (α) it leaves.
+
+    None: as printed no error can be promised there.
+    """
+
+    level: float
+    alpha: float | None
 
 
 def printed_levels(
@@ -31,13 +50,37 @@ def printed_levels(
     b: float = 3.0,
     eta: float = 0.95,
 ) -> Levels | None:
-    """Noise levels as printed in Theorem 4.9: γ_s²/(2·λ1·ε·ln(1/(1−δ))) ≤ c ≤ C; None if there are none.
+    """Noise levels as printed in Theorem 4.9: γ_s²/(2·λ1·ε·ln(1/(1−δ))) ≤ c ≤ C with α > α_{λ1,c}.
 
-    The condition α > α_{λ1,c} of Theorem 4.3 is not part of it.
+    None if there are none. The last condition is Theorem 4.3's. Since the printed α_{λ1,c} is infinite at c = 1 and
+    grows like √c, it cuts the interval short, and out of one that reaches across c = 1 it takes a piece.
+
+    >>> levels = printed_levels(20, 0.05, 150, 2, epsilon=1, delta=0.1)
+    >>> round(levels.low), round(levels.high)
+    (128, 196)
     """
     low = printed_lowest_level(error_rate, epsilon, delta, b, eta)
     high = printed_highest_level(alpha, beta, participants, error_rate)
-    return Levels(low, high) if low <= high else None
+    inner = [level for level in _printed_edges(alpha, error_rate) if low < level < high]
+    edges = [low, *inner, high]
+    pieces = [
+        (start, end)
+        for start, end in pairwise(edges)
+        if start < end and printed_alpha(error_rate, (start + end) / 2) < alpha
+    ]
+    if not pieces:
+        return None
+    gaps = tuple(Levels(end, start) for (_, end), (start, _) in pairwise(pieces) if end < start)
+    return Levels(pieces[0][0], pieces[-1][1], gaps)
+
+
+def _printed_edges(alpha: float, error_rate: float) -> list[float]:
+    """Noise levels at which α = α_{λ1,c} as printed, and c = 1, in rising order: roots of a quartic in √c."""
+    error = alpha * math.sqrt(error_rate / 8)
+    part = 1 / math.sqrt(2)
+    roots = np.roots([part, part - error, part - error, error - 0.75, error - 0.75])
+    real = roots[np.abs(roots.imag) < 1e-9 * (1 + np.abs(roots.real))].real
+    return sorted([1.0, *(real[real > 0] ** 2).tolist()])
 
 
 def useful_levels(alpha: float, beta: float, participants: int, error_rate: float) -> Levels | None:
@@ -88,3 +131,36 @@ def corrected_levels(
     if useful is None or private > useful.high:
         return None
     return Levels(max(private, useful.low), useful.high)
+
+
+def printed_frontier(
+    beta: float,
+    participants: int,
+    error_rate: float,
+    epsilon: float,
+    delta: float,
+    b: float = 3.0,
+    eta: float = 0.95,
+) -> Frontier:
+    """Where the printed bounds meet: c = γ_s²/(2·λ1·ε·ℓ) = C, and the least α that this C and α > α_{λ1,c} allow."""
+    level = printed_lowest_level(error_rate, epsilon, delta, b, eta)
+    alpha = printed_least_alpha(beta, participants, error_rate, level)
+    return Frontier(level, alpha if math.isfinite(alpha) else None)
+
+
+def corrected_frontier(
+    beta: float,
+    participants: int,
+    error_rate: float,
+    epsilon: float,
+    delta: float,
+    b: float = 3.0,
+    eta: float = 0.95,
+) -> Frontier:
+    """Where the corrected bounds meet: c = γ_s²/(2ℓ(ε + ℓ)), and the α at which `corrected_beta` is β there.
+
+    >>> corrected_frontier(0.05, 150, 2, epsilon=1, delta=0.1).alpha < 20
+    True
+    """
+    level = corrected_lowest_level(epsilon, delta, b, eta)
+    return Frontier(level, corrected_least_alpha(beta, participants, error_rate, level))

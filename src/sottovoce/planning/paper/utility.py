@@ -1,10 +1,10 @@
-"""Lemma 4.4, Theorem 4.3 and Appendix A: how far noise may move the aggregates."""
+"""Definition 4.2, Theorem 4.3, Lemma 4.4 and Appendices A and B: how far noise may move the aggregates."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sottovoce.errors import BadParameter
 from sottovoce.planning.paper.checks import check
@@ -38,6 +38,14 @@ def weigh_values(values: ArrayLike, weights: ArrayLike) -> WeightedMean:
     >>> weigh_values([1, 2, 6], weights=[3, 2, 1])
     WeightedMean(weighted=2.1666666666666665, plain=3.0, decreasing=True)
     """
+    points, shares = _weighted(values, weights)
+    # Of equal values the heavier comes first: the lemma needs some order in which values rise and weights fall.
+    order = np.lexsort((-shares, points))
+    decreasing = bool((np.diff(shares[order]) <= 0).all())
+    return WeightedMean(float(shares @ points / shares.sum()), float(points.mean()), decreasing)
+
+
+def _weighted(values: ArrayLike, weights: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     points, shares = np.asarray(values, dtype=float).ravel(), np.asarray(weights, dtype=float).ravel()
     if len(points) == 0 or len(points) != len(shares):
         raise BadParameter(f"{len(points)} values and {len(shares)} weights: each value has one; give as many of both")
@@ -46,10 +54,20 @@ def weigh_values(values: ArrayLike, weights: ArrayLike) -> WeightedMean:
             f"weights from {shares.min()} to {shares.max()} of values from {points.min()} to {points.max()}: "
             "values must be finite, weights not negative and not all 0; leave out values without a weight"
         )
-    # Of equal values the heavier comes first: the lemma needs some order in which values rise and weights fall.
-    order = np.lexsort((-shares, points))
-    decreasing = bool((np.diff(shares[order]) <= 0).all())
-    return WeightedMean(float(shares @ points / shares.sum()), float(points.mean()), decreasing)
+    return points, shares
+
+
+def pair_sum(values: ArrayLike, weights: ArrayLike) -> float:
+    """S·Σ w_s·t_s − Σ w_s·Σ t_s = Σ_{s<s'} (w_s − w_s')(t_s − t_s'), over all S(S−1)/2 pairs: what Lemma 4.4 rests on.
+
+    Where weights fall as values rise no summand is positive, and that proves the lemma. In the paper's Appendix B the
+    sum ends at ⌈(S−1)/2⌉, which leaves pairs out: with three users it is 0, where −15 is right.
+
+    >>> pair_sum([1, 2, 6], weights=[3, 2, 1])
+    -15.0
+    """
+    points, shares = _weighted(values, weights)
+    return float(len(points) * (shares @ points) - shares.sum() * points.sum())
 
 
 def printed_pair_distance(error_rate: float, level: float) -> float:
@@ -115,6 +133,27 @@ def _printed_room(alpha: float, chance: float) -> float:
     """(C + 2)/λ1 as printed, with ``chance`` = βS²."""
     root_pi = math.sqrt(math.pi)
     return root_pi * (alpha**2 * chance / (4 * math.sqrt(2)) + alpha**2 * root_pi / 8 + alpha + 2 / root_pi)
+
+
+def printed_least_alpha(beta: float, participants: int, error_rate: float, level: float) -> float:
+    """Least error (α) that the printed theorem promises at a noise level (c): C ≥ c and α ≥ α_{λ1,c}; 0 if any is.
+
+    C = c is quadratic in α. Infinite at c = 1, where the printed α_{λ1,c} is.
+    """
+    check(beta=beta, participants=participants)
+    root_pi = math.sqrt(math.pi)
+    square = root_pi * (beta * participants**2 / (4 * math.sqrt(2)) + root_pi / 8)
+    lacking = (2 + level) / error_rate - 2
+    # The larger root of square·α² + √π·α − lacking, written without a difference of nearly equal numbers.
+    least = 2 * lacking / (root_pi + math.sqrt(math.pi + 4 * square * lacking)) if lacking > 0 else 0.0
+    return max(least, printed_alpha(error_rate, level))
+
+
+def corrected_least_alpha(beta: float, participants: int, error_rate: float, level: float) -> float:
+    """Error (α) at which `corrected_beta` is β: √(2/π)·(E[M] + √(Var(M)/β))."""
+    check(beta=beta)
+    pairs = corrected_pair_mean(error_rate, level, participants)
+    return math.sqrt(2 / math.pi) * (pairs.mean + math.sqrt(pairs.variance / beta))
 
 
 def corrected_beta(alpha: float, participants: int, error_rate: float, level: float) -> float:
