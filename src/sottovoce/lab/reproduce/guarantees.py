@@ -29,7 +29,13 @@ class Guarantees(Experiment):
     def tasks(self, setting: Setting) -> list[Parameters]:
         epsilons = setting.sized((0.25, 1.0, 2.0, 5.0), (1.0, 4.0))
         return [
-            {"seed": setting.seed, "runs": setting.sized(6, 1), "law": law, "delta": delta, "epsilon": epsilon}
+            {
+                "seed": setting.seed,
+                "runs": setting.runs or setting.sized(24, 1),
+                "law": law,
+                "delta": delta,
+                "epsilon": epsilon,
+            }
             for delta in setting.sized((1e-5, 0.1), (1e-5,))
             for law in LAWS
             for epsilon in epsilons

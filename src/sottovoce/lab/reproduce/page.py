@@ -58,7 +58,7 @@ def _section(one: Outcome, made: Reproduction) -> str:
 <p><strong>{asked}:</strong> {escape(experiment.claim)}</p>
 <p>{_badge(one)} {escape(one.verdict.sentence)}</p>
 <figure><img src="data:image/png;base64,{picture}" alt="{escape(_description(experiment, one), quote=True)}">
-<figcaption>{escape(experiment.note(one.table))}. Files: {links}</figcaption></figure>
+<figcaption>Files: {links}</figcaption></figure>
 {_choices(one)}<details><summary>The numbers ({len(one.table)} rows)</summary>{_data(one.table)}</details>
 </section>"""
 
