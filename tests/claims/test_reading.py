@@ -89,7 +89,7 @@ def test_labels_that_look_like_missing_values_are_labels(file):
         ('user,object,value\na,x,"3,5"\n', BadRow, "row 1: value '3,5'"),
         ("user,object,value\na,x,1\n,x,2\n", BadRow, "row 2: user is missing"),
         ("user,object,value\na,x,1\nb,x\nc,x,1\n", BadRow, "row 2: 'b,x': a row must have the fields"),
-        ("user,object,value\na,x,1\nb,x,1,1\nc,x,?\n", BadRow, r"row 2: .* \(1 more such rows\)"),
+        ("user,object,value\na,x,1\nb,x,1,1\nc,x,?\n", BadRow, r"row 2: .* \(1 more bad row\)"),
         ("user,object,value\na,x,1\nb,x,1\na,x,2\n", DuplicateClaim, r"row 3: user 'a' .*'x' .*first in row 1.*'mean'"),
         (b"user,object,value\na,\xff\xfe,1\n", UnreadableFile, "claims.csv"),
     ],
@@ -155,7 +155,7 @@ def test_bad_json_lines(file, lines, words):
         ("a.jsonl", '{"a": 1}', MissingColumn, "no column 'user' among 'a'"),
         ("a.jsonl", "\n \n", NoClaims, "the file is empty"),
         ("a.jsonl", '{"user":1,"object":1,"value":1}\nnull', BadRow, "row 2: 'null': a line must be a JSON object"),
-        ("a.arrow", "x", UnreadableFile, "it is not taken here"),
+        ("a.arrow", "x", UnreadableFile, "is not accepted here"),
     ],
 )
 def test_a_file_of_somebody_else_is_read_within_a_budget(name, content, error, words):
@@ -218,7 +218,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path, suffix):
     path.write_text("precious")
     ran = warm.run(["-c", FULL, path])
     assert ran.returncode == 0, ran.stderr
-    assert "make room" in ran.stdout
+    assert "free some space" in ran.stdout
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -251,7 +251,7 @@ def test_a_file_with_nothing_but_a_byte_order_mark_is_empty(tmp_path):
 
 
 def test_a_folder_is_not_told_to_be_missing(tmp_path):
-    with pytest.raises(UnreadableFile, match="it is a folder, and no pack"):
+    with pytest.raises(UnreadableFile, match="this folder is not a pack"):
         sv.Claims.read(tmp_path)
 
 

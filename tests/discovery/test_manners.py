@@ -200,7 +200,7 @@ def test_known_truths_are_used_or_refused(method, claims):
     if method.takes_known:
         assert method().fit(claims, known=known).truths_[0] == 3.0
     else:
-        with pytest.raises(BadParameter, match="no use for known truths"):
+        with pytest.raises(BadParameter, match="cannot use known truths"):
             method().fit(claims, known=known)
 
 

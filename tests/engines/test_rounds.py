@@ -110,7 +110,7 @@ def test_what_is_no_checkpoint_is_told(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(UnreadableFile, match="not a checkpoint"):
         Checkpoint(path).read()
-    with pytest.raises(UnreadableFile, match="no checkpoint to go on from"):
+    with pytest.raises(UnreadableFile, match="no checkpoint to resume from"):
         Checkpoint(tmp_path / "other.arrow").read()
 
 

@@ -111,7 +111,7 @@ def test_a_block_that_cannot_be_used_is_named(session, crowd, harm):
 def test_a_folder_that_workers_do_not_see(session, crowd):
     engine = SparkEngine(crowd, MASTER)
     crowd.folder.rename(crowd.folder.with_name("elsewhere"))
-    with pytest.raises(UnreadableFile, match=r"does not see this pack.*put it on storage that all machines have"):
+    with pytest.raises(UnreadableFile, match=r"does not see this pack.*put it on storage that all machines mount"):
         engine.means()
 
 
@@ -257,7 +257,7 @@ def test_a_cluster_without_workers(crowd, tmp_path):
             capture_output=True, text=True, env=os.environ | ENVIRONMENT, check=False,
         )  # fmt: skip
     assert "ClusterError" in ran.stderr
-    assert "the cluster has given no worker in 2 s; start workers" in " ".join(ran.stderr.split())
+    assert "the cluster has provided no worker within 2 s; start workers" in " ".join(ran.stderr.split())
 
 
 # Two fits on a cluster. During the second, whose tasks take their time, it says when a pass is half done, and goes on.

@@ -293,7 +293,7 @@ def test_time_and_size_have_limits(corner, monkeypatch):
     monkeypatch.setattr(analysis, "MOST_CLAIMS", 10)
     for name, content in (("a.csv", HALLWAY_CLAIMS), ("a.parquet", parquet(HALLWAY_CLAIMS))):
         answer = corner.ask(content, name)
-        assert (answer.status_code, "15 claims: at most 10 are taken here" in answer.text) == (422, True)
+        assert (answer.status_code, "15 claims: at most 10 are accepted here" in answer.text) == (422, True)
     monkeypatch.undo()
     monkeypatch.setattr(analysis, "_MOST_UNPACKED", 100)
     assert "bytes when unpacked: at most 100" in corner.ask(parquet(HALLWAY_CLAIMS), "a.parquet").text
