@@ -1,4 +1,4 @@
-"""Reading claims from files, and what is said about files that are wrong."""
+"""Reading claims from files, and the messages about files that are wrong."""
 
 import gzip
 import io
@@ -113,7 +113,7 @@ def test_errors_are_also_the_builtin_a_caller_would_catch(file):
 def test_skip_bad_drops_and_counts(file):
     bad = "c,hall,?\n,hall,1\nd,hall\ne,hall,inf\nf,,3\n"
     claims = sv.Claims.read(file(GOOD + bad), skip_bad=True)
-    assert list(claims) == TRIPLES  # and users c to f, of whom nothing is left, are gone
+    assert list(claims) == TRIPLES  # and users c to f, who have no claims left, are gone
     assert claims.skipped == 5
     assert "5 bad rows skipped" in repr(claims)
     with pytest.raises(NoClaims):
@@ -166,7 +166,7 @@ def test_a_file_of_somebody_else_is_read_within_a_budget(name, content, error, w
 
 
 def test_json_may_hold_what_no_array_does(file):
-    """Half a character, a number of any length, a law that is no text."""
+    """A lone surrogate, a number of any length, a law that is not text."""
     odd = ('"\\ud800"', "7" * 5000, '"z"')
     lines = [f'{{"user": {user}, "object": 1, "value": 1, "noise_law": 5}}\nnull\n' for user in odd]
     claims = sv.Claims.read(file("".join(lines), "claims.jsonl"), skip_bad=True)
@@ -258,7 +258,7 @@ def test_a_folder_is_not_told_to_be_missing(tmp_path):
 @pytest.mark.parametrize("levels", [600, 100_000])
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_a_deep_line_is_a_bad_row_and_no_crash(tmp_path, levels, opening):
-    """Arrow goes down into it until its stack overflows, which nobody could catch."""
+    """Arrow recurses into it until its stack overflows, which cannot be caught."""
     deep = opening * levels + "1" + {"[": "]", '{"a":': "}"}[opening] * levels
     path = tmp_path / "claims.jsonl"
     path.write_text(f'{{"user": "a", "object": "b", "value": 1}}\n{{"user": {deep}, "object": "b", "value": 2}}\n')

@@ -38,7 +38,7 @@ def claims(sparse):
 
 
 def clone(method):
-    """What scikit-learn's `clone` does and insists on."""
+    """What scikit-learn's `clone` does and requires."""
     given = {name: copy.deepcopy(entry) for name, entry in method.get_params(deep=False).items()}
     new = type(method)(**given)
     assert all(new.get_params(deep=False)[name] is entry for name, entry in given.items()), (

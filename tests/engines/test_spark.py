@@ -187,7 +187,7 @@ def test_the_command(crowd):
     found = run("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
     wanted = run("discover", crowd.folder, "--engine", "memory", *options)
     assert found.returncode == 0, found.stderr
-    assert found.stderr == ""  # nothing of what Spark and Java have to say
+    assert found.stderr == ""  # no log output of Spark and Java
     truths = [[entry["truth"] for entry in json.loads(ran.stdout)["truths"].values()] for ran in (found, wanted)]
     np.testing.assert_allclose(*truths, rtol=1e-9)
 
@@ -198,9 +198,9 @@ def test_an_interrupted_command_can_be_resumed(crowd):
     with warm.Process(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as started:
         until(lambda: (crowd.folder / "checkpoint-crh.arrow").exists(), "checkpoint")
         started.send_signal(signal.SIGINT)
-        told = started.stderr.read()
+        printed = started.stderr.read()
     assert started.returncode == 130
-    assert told.startswith("Stopped. Iteration ")
+    assert printed.startswith("Stopped. Iteration ")
     resumed = run("discover", crowd.folder, "--method", "crh", "--resume", "--json")
     assert resumed.returncode == 0, resumed.stderr
 

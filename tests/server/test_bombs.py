@@ -1,4 +1,4 @@
-"""Files that ask for far more memory than they take up: each is answered or refused, and none is unpacked.
+"""Files that unpack to far more memory than their size: each is answered or refused, and none is unpacked.
 
 Each is uploaded to the analyst's corner in a process of its own, whose memory is measured.
 """
@@ -15,7 +15,7 @@ import pytest
 MEGABYTE = 1 << 20
 ROWS = 100_000
 MOST_CLAIMS = 200_000
-# More than any of them needs that is within its budget, and far less than any of them asks for.
+# More than any file within its budget needs, and far less than any of these would take.
 CEILING = 300 * MEGABYTE
 DRIVER = """
 import json, resource, sys
