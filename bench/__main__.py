@@ -1,8 +1,8 @@
 """``make bench``: every ratio in one run.
 
-What needs only the package is `sottovoce bench`; here are added loading beside DuckDB, crowd-kit, which lives in an
-environment of its own because of what it pulls in, the noise-aware estimator, promises beside exact figures, the server
-and its pages beside their limits, and the engines for more claims than memory.
+What needs only the package is `sottovoce bench`. This adds loading compared with DuckDB; crowd-kit, which has an
+environment of its own because of its dependencies; the noise-aware estimator; promises compared with exact figures; the
+server and its pages compared with their limits; and the engines for more claims than fit in memory.
 """
 
 import json
@@ -25,7 +25,7 @@ console = Console()
 
 
 def compare_crowd_kit() -> None:
-    """crowd-kit's only method for numbers on 10⁶ claims, each run whole: it makes one pass, CRH iterates to the end."""
+    """crowd-kit's only method for numbers on 10⁶ claims, full runs: it makes one pass, CRH iterates to the end."""
     claims = Crowd(10**6, 1000, 1000).draw()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "claims.parquet"

@@ -44,7 +44,7 @@ def _manifest(name: str, tasks: int) -> Manifest:
 
 
 def _fill(connection: Connection, tasks: int, people: int) -> None:
-    """A draft, and an open campaign with a report of everybody, each about a few tasks."""
+    """A draft, and an open campaign with one report per participant, each about a few tasks."""
     add_operator(connection, "bench", _OPERATOR, administrator=True, now=0)
     create_campaign(connection, 1, _manifest("draft", tasks), {}, None, None, 0)
     manifest = _manifest("open", tasks)
@@ -76,8 +76,8 @@ def _fill(connection: Connection, tasks: int, people: int) -> None:
         connection, readings, ("campaign_key", "participant_key", "place", "value"),
         [
             (row.key, n, place, value)
-            for n, some, told in zip(everybody, places.tolist(), values.tolist(), strict=True)
-            for place, value in sorted(zip(some, told, strict=True))
+            for n, chosen, entries in zip(everybody, places.tolist(), values.tolist(), strict=True)
+            for place, value in sorted(zip(chosen, entries, strict=True))
         ],
     )  # fmt: skip
     connection.execute(
@@ -99,7 +99,7 @@ def _server(database: str) -> Iterator[str]:
 
 
 def _milliseconds(ask: Callable[[], httpx.Response]) -> tuple[float, float]:
-    """Median and longest time until the whole answer is there."""
+    """Median and longest time until the whole answer has arrived."""
     times = []
     for _ in range(_TIMES):
         started = time.perf_counter()
@@ -135,12 +135,12 @@ def _pages(client: httpx.Client, token: str, tasks: int) -> dict[str, Callable[[
     def form(address: str, **fields: str) -> Callable[[], httpx.Response]:
         return lambda: client.post(address, data={"form_token": token, **fields})
 
-    found = {name: page(address) for name, address in addresses.items()}
-    return {**found, "a sheet of 20 invitations": form("/campaigns/open/invitations", count="20")}
+    shown = {name: page(address) for name, address in addresses.items()}
+    return {**shown, "a sheet of 20 invitations": form("/campaigns/open/invitations", count="20")}
 
 
 def run(console: Console, quick: bool) -> None:
-    """Times at the client, over the loopback, so a little more than what the server needs."""
+    """Times at the client, over the loopback interface, so slightly more than what the server needs."""
     tasks, people = (1_000, 5_000) if quick else (10_000, 100_000)
     with tempfile.TemporaryDirectory() as name:
         database = f"sqlite:///{Path(name) / 'campaigns.db'}"
@@ -151,13 +151,13 @@ def run(console: Console, quick: bool) -> None:
         engine.dispose()
         with _server(database) as address, httpx.Client(base_url=address, timeout=60) as client:
             client.post("/sign-in", data={"token": _OPERATOR}, follow_redirects=True).raise_for_status()
-            found = re.search(r'name="form_token" value="(\w+)"', client.get("/").text)
-            assert found is not None
+            form_token = re.search(r'name="form_token" value="(\w+)"', client.get("/").text)
+            assert form_token is not None
             while client.get("/api/campaigns/open/results").json()["reports"] < people:
                 time.sleep(0.5)
-            figures = {name: _milliseconds(ask) for name, ask in _pages(client, found[1], tasks).items()}
+            figures = {name: _milliseconds(ask) for name, ask in _pages(client, form_token[1], tasks).items()}
     table = Table(
-        title=f"\nthe console with {tasks:,} tasks and {people:,} reports, ms a page: median and longest "
+        title=f"\nthe console with {tasks:,} tasks and {people:,} reports, ms per page: median and longest "
         f"(median below {LIMIT})",
         box=None,
         show_header=False,

@@ -1,4 +1,4 @@
-"""What each part of the server's fast path gains: the same load with the part and without it, in turns."""
+"""The gain of each part of the server's fast path: the same load with the part and without it, in turns."""
 
 import os
 import statistics
@@ -29,10 +29,10 @@ def _processor_seconds(server: CampaignServer) -> float:
 
 
 def _rows(connection: Connection, campaign_key: int, cohort: int) -> np.ndarray:
-    """What loading readings would be without `gathered`."""
+    """Loading readings without `gathered`."""
     columns = (readings.c.participant_key, readings.c.place, readings.c.value, readings.c.cohort)
-    found = select(*columns).where(readings.c.campaign_key == campaign_key, readings.c.cohort <= cohort)
-    ordered = found.order_by(readings.c.participant_key, readings.c.place)
+    query = select(*columns).where(readings.c.campaign_key == campaign_key, readings.c.cohort <= cohort)
+    ordered = query.order_by(readings.c.participant_key, readings.c.place)
     return np.array([tuple(row) for row in connection.execute(ordered)], np.int64).T
 
 
@@ -47,7 +47,7 @@ def _seconds(load: Callable[[Connection, int, int], object], connection: Connect
 
 
 def run(console: Console, quick: bool) -> None:
-    """A server with all parts and one without each, on databases of their own; the same reports to all of them."""
+    """A server with all parts, and one without each part, on separate databases; all get the same reports."""
     each = 300 if quick else 2_000
     people = each * (_TURNS + 1)
     with tempfile.TemporaryDirectory() as name, ExitStack() as running:

@@ -1,4 +1,4 @@
-"""Requests that no client would send, by the thousand and by chance: the server refuses them and never fails."""
+"""Thousands of random requests that no client would send: the server refuses them and never fails."""
 
 import random
 import socket
@@ -36,7 +36,7 @@ _KINDS = (
 
 
 def _mutated(rng: random.Random, text: str, chance: float = 1.0) -> str:
-    """Cut, doubled, exchanged or with something in it that has no place there."""
+    """Cut, doubled, reordered, or with something inserted that does not belong there."""
     if rng.random() >= chance:
         return text
     for _ in range(rng.choice((0, 0, 1, 1, 2, 5))):
@@ -79,7 +79,7 @@ def requests(rng: random.Random, count: int, campaign: str, manifest: str) -> It
         method, _, path = rng.choice(_ROUTES).replace("{c}", campaign).partition(" ")
         method = method if rng.random() < 0.9 else rng.choice(_METHODS)
         path = _mutated(rng, path, 0.3)
-        if rng.random() < 0.7:  # or most would end at the parser
+        if rng.random() < 0.7:  # otherwise most would fail in the parser
             path = "".join(
                 letter if letter.isascii() and letter.isprintable() and letter != " " else "%20" for letter in path
             )
@@ -101,7 +101,7 @@ def requests(rng: random.Random, count: int, campaign: str, manifest: str) -> It
 
 
 def _status(port: int, request: bytes) -> int:
-    """What a request is answered; 0 if nothing comes, which is right where the rest of a body is awaited."""
+    """The status of the answer; 0 if there is none, which is right where the server waits for the rest of a body."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(request)
         connection.settimeout(5)
@@ -123,4 +123,4 @@ def run(console: Console, quick: bool) -> None:
                 raise AssertionError(f"{status} for {request!r}")
         assert _status(server.port, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") == 200
     shown = ", ".join(f"{status or 'none'} {times:,}" for status, times in sorted(statuses.items()))
-    console.print(f"\n{count:,} requests made by chance, by the status of the answer (none above 499): {shown}")
+    console.print(f"\n{count:,} random requests, by the status of the answer (none above 499): {shown}")

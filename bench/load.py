@@ -1,6 +1,6 @@
-"""A lean HTTP client: so many connections, each sending its next request as soon as the last one is answered.
+"""A lean HTTP client: several connections, each sending its next request as soon as the last one is answered.
 
-A real client library would spend more time on a request than the server does, and one would measure the client.
+A real client library would spend more time per request than the server does, so the benchmark would measure the client.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ def post(path: str, content: bytes, token: str) -> bytes:
 
 @dataclass(frozen=True)
 class Load:
-    """What became of all requests."""
+    """The outcome of all requests."""
 
     seconds: float
     statuses: Counter[int]  # 0 for a connection that broke
     latencies: NDArray[np.float64]  # seconds
-    busy: float  # share of the time in which this client itself was at work
+    busy: float  # share of the time in which this client itself was busy
 
     @classmethod
     def of_all(cls, loads: Sequence["Load"]) -> "Load":
-        """Several, one after the other, as one."""
+        """Several loads, one after another, as one."""
         seconds = sum(load.seconds for load in loads)
         return cls(
             seconds,

@@ -1,4 +1,4 @@
-"""Loading a claims file, beside DuckDB's scan of the same."""
+"""Loading a claims file, compared with DuckDB's scan of the same file."""
 
 import tempfile
 from pathlib import Path
@@ -26,7 +26,7 @@ def write_csv(path: Path, rows: int) -> None:
 
 
 def duckdb_scan_and_factorise(path: Path) -> int:
-    """The same by DuckDB alone: scan the file, number the labels in their order, give ids and values as arrays."""
+    """The same with only DuckDB: scan the file, number the labels in sorted order, return ids and values as arrays."""
     with duckdb.connect() as database:
         database.sql(f"create table claims as select * from read_csv('{path}')")
         for column in ("user", "object"):
@@ -34,11 +34,11 @@ def duckdb_scan_and_factorise(path: Path) -> int:
                 f"create table {column}s as select {column}, row_number() over (order by {column}) - 1 as id "
                 f"from (select distinct {column} from claims)"
             )
-        found = database.sql(
+        columns = database.sql(
             "select users.id::int as user, objects.id::int as object, value "
             "from claims join users using (user) join objects using (object)"
         ).fetchnumpy()
-    return len(found["value"])
+    return len(columns["value"])
 
 
 def compare_loading(console: Console, rows: int) -> None:

@@ -1,4 +1,4 @@
-"""The noise-aware estimator beside its limits: an oracle, CRH's iteration, one load of the same claims."""
+"""The noise-aware estimator compared with its limits: an oracle, CRH's iteration, one load of the same claims."""
 
 import math
 import tempfile
@@ -50,7 +50,7 @@ def crowd(
 
 
 def oracle(matrix: Floats, law: NoiseLaw, variances: Floats) -> Floats:
-    """The most likely truths, every variance known."""
+    """The most likely truths if every variance is known."""
     present = ~np.isnan(matrix)
     claimed = np.where(present, matrix, 0)
     weights = np.where(present, 1 / variances[:, None], 0)
@@ -85,7 +85,7 @@ def oracle_ratio(
 
 
 def compare_with_oracle(console: Console, runs: int) -> None:
-    table = Table(title=f"Error over an oracle's that knows every variance, {USERS} users, {runs} runs", box=None)
+    table = Table(title=f"Error / error of an oracle that knows every variance, {USERS} users, {runs} runs", box=None)
     for heading in ("noise", "λ1", "objects", "fill", "noise-aware", "±", "at most", "CRH", "95 % intervals cover"):
         table.add_column(heading, justify="right")
     for law, rate, objects, fill, most in CASES:
@@ -97,7 +97,7 @@ def compare_with_oracle(console: Console, runs: int) -> None:
 
 
 def compare_at_equal_guarantee(console: Console, runs: int) -> None:
-    """The paper's law with CRH beside fresh noise with ours."""
+    """The paper's law with CRH, compared with fresh noise and our estimator."""
     errors: dict[str, list[float]] = {"paper": [], "ours": []}
     shared, fresh = (law_for(kind, epsilon=1.0, delta=1e-5, readings=30) for kind in (SharedVariance, FreshVariance))
     for run in range(runs):
@@ -113,14 +113,14 @@ def compare_at_equal_guarantee(console: Console, runs: int) -> None:
 
 
 def iteration_seconds(method: TruthDiscovery, claims: Claims) -> float:
-    """Seconds of one iteration after learning is over, the fastest of several."""
+    """Seconds of one iteration after the learning phase, the fastest of several."""
     ends: list[float] = []
     method.fit(claims, progress=lambda *_: ends.append(time.perf_counter()))
     return float(np.diff(ends)[15:].min())
 
 
 def compare_speed(console: Console, quick: bool) -> None:
-    table = Table(title="An iteration over CRH's on the same claims (at most 3 and 8)", box=None)
+    table = Table(title="One iteration / one of CRH on the same claims (at most 3 and 8)", box=None)
     for heading in ("claims", "no noise", "shared:0.5", "fresh:0.5"):
         table.add_column(heading, justify="right")
     crowds = (Crowd(10**6, 1000, 1000),) if quick else (Crowd(10**6, 1000, 1000), Crowd(10**7, 10**5, 10**5))
@@ -138,7 +138,7 @@ def compare_speed(console: Console, quick: bool) -> None:
 
 
 def compare_with_loading(console: Console, path: Path) -> None:
-    """A whole fit beside one load of the same claims."""
+    """A whole fit compared with one load of the same claims."""
     load = fastest(lambda: Claims.read(path), 2)
     claims = Claims.read(path)
     for noise in ("shared:0.5", "fresh:0.5"):

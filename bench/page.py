@@ -1,7 +1,7 @@
-"""``python -m bench.page``: how long the participant's page takes to noise 30 readings on a slow phone.
+"""``python -m bench.page``: how long the participant's page takes to add noise to 30 readings on a slow phone.
 
 The page's own sampler runs in the system's Chromium with the processor throttled six times; on the page's main thread,
-since throttling does not reach workers, where the page really draws. As there, the first draws are made for nothing.
+since throttling does not affect workers, where the page actually draws. As on the page, the first draws only warm up.
 """
 
 import json
@@ -52,7 +52,7 @@ def _server() -> Iterator[str]:
 
 
 def run(console: Console) -> None:
-    """Milliseconds of a page's first release, and of a usual one, beside the limit."""
+    """Milliseconds of a page's first release and of a typical one, compared with the limit."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         console.print("\nthe page: there is no Chromium; install the package chromium")

@@ -1,8 +1,8 @@
-"""``python -m bench.page_promises [CASES]``: the page's promises beside exact sums, over all that the protocol admits.
+"""``python -m bench.page_promises [CASES]``: the page's promises against exact sums, for any manifest of the protocol.
 
-`make test` does this for a few manifests of the quick laws. Here all laws are drawn; the exact figure of a drawn
-variance takes seconds, and some have none. Ends with exit code 1 if any figure is below the exact one, or more than 1 %
-above it.
+`make test` does this for a few manifests with the fast laws. Here manifests have any law; the exact figure of a drawn
+variance takes seconds, and for some there is none. The exit code is 1 if any figure is below the exact one, or more
+than 1 % above it.
 """
 
 import random
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 
 def run(console: Console, cases: int, seed: int = 1) -> bool:
-    """Print what was compared, and every fault; whether there was none."""
+    """Print what was compared, and every fault; return whether there was none."""
     from page_modules import modules_in, sent  # type: ignore[import-not-found]
     from page_promises import fault, random_delta, random_manifest  # type: ignore[import-not-found]
 

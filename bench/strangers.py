@@ -1,8 +1,8 @@
-"""How long one stranger's request keeps everybody else waiting: the worst that the server admits, route by route.
+"""How long one stranger's request keeps everybody else waiting: the worst that the server accepts, route by route.
 
-A process of its own asks for /healthz again and again, over one connection; its longest wait is what others notice.
-On a machine that does other work too, waits are longer than the server is to blame for: so its own processor time
-during a wait stands beside it.
+A separate process requests /healthz repeatedly over one connection; its longest wait is what others notice. On a
+machine that does other work too, waits are longer than the server causes, so its own processor time during a wait is
+shown as well.
 """
 
 import multiprocessing
@@ -27,7 +27,7 @@ _ID = "00000000-0000-4000-8000-000000000000"
 
 
 def _fill(size: int, before: str, each: str, after: str) -> bytes:
-    """A document of about this size: the same again and again, with a number in it."""
+    """A document of about this size: the same part repeated, with a number in it."""
     count = (size - len(before) - len(after)) // (len(each.format(n=10_000)) + 1)
     return (before + ",".join(each.format(n=n) for n in range(10_000, 10_000 + count)) + after).encode()
 
@@ -83,7 +83,7 @@ def attacks(small: str, large: str, bearer: str) -> Iterator[tuple[str, bytes]]:
     yield "many tags", _request("GET", f"/api/campaigns/{small}/manifest", head=f"If-None-Match: {'a,' * 7_000}\r\n")
     yield "a long address", _request("GET", f"/api/campaigns/{'%61/' * 3_500}")
     yield "a long query", _request("GET", f"/c/{small}?{'a=b&' * 3_500}")
-    yield "a method of no address", _request("BREW", f"/api/campaigns/{small}/{'a' * 10_000}")
+    yield "an unknown method", _request("BREW", f"/api/campaigns/{small}/{'a' * 10_000}")
     for path in ("results", "results.csv", "results.parquet", "results.jsonl", "manifest", "results/versions"):
         yield f"{path} of {_TASKS:,} tasks", _request("GET", f"/api/campaigns/{large}/{path}")
     yield f"public page of {_TASKS:,} tasks", _request("GET", f"/c/{large}?search=a&sort=task&order=down&page=3")
@@ -92,7 +92,7 @@ def attacks(small: str, large: str, bearer: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _send(port: int, request: bytes) -> int:
-    """The status of the answer, which is read whole; 0 where the server hung up first."""
+    """The status of the answer, which is read to the end; 0 if the server closed the connection first."""
     answer = b""
     with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
         connection.settimeout(120)
@@ -106,12 +106,12 @@ def _send(port: int, request: bytes) -> int:
 
 
 def _processor_time(pid: int) -> float:
-    """Seconds that another process has computed, by the clock that Linux keeps for it."""
+    """Processor seconds of another process, by the clock that Linux keeps for it."""
     return time.clock_gettime(~pid << 3 | 2)
 
 
 def _ping(port: int, pid: int, talk: Connection) -> None:
-    """Ask again and again until told to stop, then say what the longest wait was, and the most that was computed."""
+    """Send requests until asked to stop, then report the longest wait and the most processor time during one."""
     with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
         while talk.recv():  # once for each attack
             longest = most = 0.0
@@ -139,7 +139,7 @@ def watching(port: int, pid: int) -> Iterator[Connection]:
 
 
 def longest_wait(watch: Connection, port: int, request: bytes | None, times: int) -> tuple[float, float, int]:
-    """Milliseconds that others wait while this is sent, and that the server computes meanwhile; and the answer."""
+    """Milliseconds that others wait while this is sent, the server's processor time meanwhile, and the answer."""
     statuses: list[int] = []
     watch.send(True)
     time.sleep(0.1)
@@ -153,7 +153,7 @@ def longest_wait(watch: Connection, port: int, request: bytes | None, times: int
 
 
 def run(console: Console, quick: bool) -> None:
-    """Each request several times, beside what others wait while nothing is sent."""
+    """Each request several times, compared with the wait of others while nothing is sent."""
     times = 4 if quick else 20
     with tempfile.TemporaryDirectory() as name, campaign_server(f"sqlite:///{name}/campaigns.db", 1) as server:
         address = f"http://127.0.0.1:{server.port}"
@@ -165,23 +165,23 @@ def run(console: Console, quick: bool) -> None:
         bearer = f"Authorization: Bearer {token(0)}\r\n"
         with watching(server.port, server.pid) as watch:
             nothing = sorted(longest_wait(watch, server.port, None, 0)[1] for _ in range(5))
-            found = [
+            waits = [
                 (*longest_wait(watch, server.port, request, times), label, len(request))
                 for label, request in attacks(server.manifest.campaign, large, bearer)
             ]
-    found.sort(reverse=True)
+    waits.sort(reverse=True)
     table = Table(title=f"\nLongest wait of others while a stranger sends one request {times} times", box=None)
     for head in ("ms computed", "ms waited", "answer", "bytes", "request"):
         table.add_column(head, justify="left" if head == "request" else "right")
-    for most, wait, status, label, size in found[:10]:
+    for most, wait, status, label, size in waits[:10]:
         table.add_row(f"{most:,.0f}", f"{wait:,.0f}", str(status), f"{size:,}", label)
     console.print(table)
     console.print(
-        f"of {len(found)} requests the most computed during a wait, in ms (at most {_LIMIT}): {found[0][0]:,.0f}"
+        f"of {len(waits)} requests the most computed during a wait, in ms (at most {_LIMIT}): {waits[0][0]:,.0f}"
     )
     console.print(
-        f"and the longest wait, in ms (at most {_LIMIT} on an idle machine): {max(row[1] for row in found):,.0f}"
+        f"and the longest wait, in ms (at most {_LIMIT} on an idle machine): {max(row[1] for row in waits):,.0f}"
     )
     console.print(f"while nothing is sent, in ms: median of five {nothing[2]:,.1f}, longest {nothing[-1]:,.1f}")
-    if wrong := [(label, status) for _, _, status, label, _ in found if status >= 500]:
-        raise AssertionError(f"answered with a failure: {wrong}")
+    if wrong := [(label, status) for _, _, status, label, _ in waits if status >= 500]:
+        raise AssertionError(f"answered with a server error: {wrong}")

@@ -1,4 +1,4 @@
-"""A small real server that follows the protocol and can be made to misbehave; it forgets nothing that it was sent."""
+"""A small real server that follows the protocol and can be made to misbehave; it keeps everything that it was sent."""
 
 import json
 import ssl
@@ -22,7 +22,7 @@ class CampaignServer:
         self.requests = []  # method and path of every request
         self.withdrawn = []
         self.troubles = []  # (method, path ending, trouble)
-        self.offer = None  # bytes told in place of the manifest
+        self.offer = None  # bytes sent instead of the manifest
         self.lock = Lock()
         self.url = ""
 

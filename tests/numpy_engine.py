@@ -83,11 +83,11 @@ class NumpyEngine:
         kept *= (1 + step.tail) / (1 + step.tail * far)
         with np.errstate(divide="ignore", invalid="ignore"):
             slip = (4 + (1600 - 4) * np.maximum((40_000 - far) / (40_000 - 1600), 0)) / far
-        told = np.where(far > 1600, slip, 1.0)
+        counted = np.where(far > 1600, slip, 1.0)
         each = np.where(self.present, weights[:, None] * kept, 0.0)
         moved = np.where(step.known, truths, np.nansum(each * self.matrix, axis=0) / each.sum(axis=0))
         uncertain = np.where(step.known, 0.0, 1 / each.sum(axis=0))
-        losses = told * ((self.matrix - moved) * step.unit) ** 2 + uncertain
+        losses = counted * ((self.matrix - moved) * step.unit) ** 2 + uncertain
         misfit = np.nansum(weights[:, None] * losses, axis=0) / self.claims_per_object
         move = float(np.max(np.abs(moved - truths) / step.spread))
         return Sweep(moved, np.nansum(losses, axis=1), move, each.sum(axis=0) * step.unit**2, misfit=misfit)
@@ -108,10 +108,10 @@ class NumpyEngine:
             return np.where(self.present, (low * (1 - g) + high * g) * beyond, 0.0)
 
         weights, shares = look(step.lookup.table), look(step.lookup.inliers)
-        told = self.object_sums(information)
+        total_information = self.object_sums(information)
         pull = np.nansum(weights * (self.matrix - truths), axis=0)
-        moved = np.where(step.known, truths, truths + 2 * pull / (weights.sum(axis=0) + told))
-        uncertain = np.where(step.known, 0.0, 1 / told)
+        moved = np.where(step.known, truths, truths + 2 * pull / (weights.sum(axis=0) + total_information))
+        uncertain = np.where(step.known, 0.0, 1 / total_information)
         squares = np.nansum(shares * ((self.matrix - moved) ** 2 + uncertain), axis=1)
         move = float(np.max(np.abs(moved - truths) / step.spread))
-        return Sweep(moved, squares, move, told, shares.sum(axis=1))
+        return Sweep(moved, squares, move, total_information, shares.sum(axis=1))

@@ -1,7 +1,7 @@
 """The pages of the docs, run as a reader would run them.
 
 ``sh`` and ``bash``
-    A script. It must succeed; what it prints is not looked at.
+    A script. It must succeed; what it prints is not checked.
 ``console``
     Commands after ``$ ``, continued after ``> ``; the lines below a command are what it prints. A command without
     such lines must only succeed. One that is shown to print ``Error:`` must fail with exit code 2.
@@ -52,7 +52,7 @@ _NUMBER = r"[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 _PIECES = re.compile(rf"({_FIGURE}|\.\.\.)")
 _PORTS = ("8470", "8471")
 _PICTURE = re.compile(r"(?:!\[[^\]]*\]\(|\{(?:image|figure)\} )([^)\s]+)")
-_WIDTH = "88"  # characters a line, as wide as the site shows without scrolling
+_WIDTH = "88"  # characters per line, as wide as the site shows without scrolling
 _SECONDS = 300
 
 
@@ -80,7 +80,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a step."""
+    """The outcome of a step."""
 
     step: Step
     code: int

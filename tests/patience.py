@@ -1,4 +1,4 @@
-"""Waiting for what must come, however loaded the machine: never for a time, and giving up only after a long one."""
+"""Waiting for a condition, however loaded the machine: never for a fixed time, and giving up only after a long one."""
 
 import time
 
@@ -6,7 +6,7 @@ PATIENCE = 180  # seconds
 
 
 def until(condition, what):
-    """Wait until something is there, and give it."""
+    """Wait until something is there, and return it."""
     end = time.monotonic() + PATIENCE
     while not (found := condition()):
         assert time.monotonic() < end, f"no {what} within {PATIENCE} s"

@@ -73,7 +73,7 @@ def _laplace(scale: Fraction, steps: int, moved: int, epsilon: float) -> mpf:
 def _normal(variance: Fraction, steps: int, moved: int, epsilon: float) -> mpf:
     together, shift = variance * moved, steps * moved
     if together < Fraction(shift, 10**5) ** 2:
-        return mpf(1)  # to more digits than anybody asks for, unless ε is beyond all bounds
+        return mpf(1)  # to more digits than needed, unless ε is out of bounds
     if moved > 1 and variance < 8:
         return _rough(variance, steps, moved, epsilon)
     last = math.ceil(Fraction(shift, 2) - Fraction(epsilon) * together / shift) - 1  # its loss exceeds ε

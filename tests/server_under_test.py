@@ -58,7 +58,7 @@ def start_postgres():
 def _shared_postgres():
     server = start_postgres()
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        # It is not this one that must survive anything.
+        # This one need not survive a crash.
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
             connection.execute(f"ALTER SYSTEM SET {setting} = off")
         connection.execute("SELECT pg_reload_conf()")
@@ -83,7 +83,7 @@ def server_database(request, tmp_path):
 
 
 class SetClock:
-    """A clock that stands still until it is told otherwise."""
+    """A clock that stands still until it is moved."""
 
     def __init__(self):
         self.now = NOON
@@ -118,7 +118,7 @@ def campaign_body(halls=3, **changes):
 
 
 class Talk:
-    """What operators and participants say to a server, over any client of httpx's manner."""
+    """What operators and participants send to a server, over any client like httpx's."""
 
     def __init__(self, client, token=OPERATOR_TOKEN):
         self.client = client
@@ -154,7 +154,7 @@ class Talk:
         return self.client.post("/api/enrolments", json=body)
 
     def participants(self, campaign, count):
-        """Tokens of so many new participants."""
+        """Tokens of this many new participants."""
         answers = [self.enrol(invitation["token"]) for invitation in self.invite(campaign, count)]
         assert all(answer.status_code == 201 for answer in answers)
         return [answer.json()["participant_token"] for answer in answers]
@@ -189,7 +189,7 @@ class Talk:
         return users
 
     def crowd(self, campaign, count, steps=(100, 200, 300)):
-        """So many participants, each with a report a few steps off; their tokens."""
+        """This many participants, each with a report a few steps off; their tokens."""
         tokens = self.participants(campaign, count)
         self.report_all(campaign, tokens, [[step + n - count // 2 for step in steps] for n in range(count)])
         return tokens
@@ -283,7 +283,7 @@ class RunningServer(Talk):
         assert {verdict["status"] for verdict in answer.json()["verdicts"]} == {201}, answer.text
 
     def stop(self, kind=signal.SIGTERM, within=PATIENCE):
-        """Tell it to stop; its exit code, and the seconds it took."""
+        """Ask it to stop; its exit code, and the seconds it took."""
         self.client.close()
         started = time.monotonic()
         if self.process.poll() is None:
@@ -315,5 +315,5 @@ def running_server(server_database):
 
 @pytest.fixture
 def talk():
-    """The ways to speak to a server, for those who bring a client of their own."""
+    """The requests to a server, for tests that bring a client of their own."""
     return Talk

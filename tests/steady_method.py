@@ -1,4 +1,4 @@
-"""A method that the package knows nothing of."""
+"""A method from outside the package."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import sottovoce as sv
 
 
 class Steady(sv.TruthDiscovery):
-    """Weights fall with a user's typical error, so that nobody decides alone.
+    """Weights fall with a user's typical error, so that nobody decides single-handedly.
 
     Parameters
     ----------

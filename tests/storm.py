@@ -72,7 +72,7 @@ class Storm:
         manifest = talk.manifest_hash(campaign)
         reports = [
             (token, self._report(manifest)) for token in tokens for _ in range(4)
-        ]  # together more than anybody may give
+        ]  # together more than one participant may send
         sendings = [
             (token, body, server)
             for token, body in reports
@@ -89,7 +89,7 @@ class Storm:
         with ThreadPoolExecutor(SENDERS) as senders:
             under_way = [senders.submit(deliver, sending) for sending in sendings]
             for turn in range(kills):
-                under_way[(turn + 1) * len(under_way) // (kills + 2)].result()  # then, in the midst of it
+                under_way[(turn + 1) * len(under_way) // (kills + 2)].result()  # then, while it runs
                 self.kill_and_restart(self.chance.randrange(SERVERS))
             for sending in under_way:
                 sending.result()
@@ -177,7 +177,7 @@ class Storm:
             assert statuses.count(201) <= 1  # stored once
             if {200, 201} & set(statuses):
                 assert report_id in stored  # nothing that was acknowledged is lost
-        # Every reading is one that the report's sender gave, and none is there twice.
+        # Every reading is one that the report's sender sent, and none is stored twice.
         given = Counter()
         for report_id, participant in stored.items():
             for reading in bodies[report_id]["readings"]:

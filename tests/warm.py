@@ -197,7 +197,7 @@ def _fork_on_request(requests, alive):
 
 
 def _tell(status, number):
-    with suppress(BrokenPipeError):  # who asked is gone
+    with suppress(BrokenPipeError):  # the requester is gone
         os.write(status, b"%d\n" % number)
 
 
@@ -280,11 +280,11 @@ def _stand_in(arguments):
         "process_group": os.getpgrp(),
     }
     _send(forker, request, [status, os.dup(0), os.dup(1), os.dup(2)])
-    with os.fdopen(news) as told:
-        pid = int(told.readline())
+    with os.fdopen(news) as pipe:
+        pid = int(pipe.readline())
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda given, _: os.kill(pid, given))
-        code = int(told.readline())
+        code = int(pipe.readline())
     _die_of(code)
 
 

@@ -48,7 +48,7 @@ class Crowd:
                 self._done[number].add(int(line))
 
     def wait_for(self, count):
-        """Until so many participants are done."""
+        """Wait until this many participants are done."""
         end = time.monotonic() + PATIENCE
         while sum(map(len, self._done)) < count:
             assert time.monotonic() < end, f"{self._done} are done, and it should be {count}"
@@ -87,7 +87,7 @@ class Crowd:
 
 @pytest.fixture
 def crowd(tmp_path):
-    """Send a crowd off: one participant for each link, in so many processes."""
+    """Start a crowd: one participant per link, in this many processes."""
     started = []
 
     def start(links, processes=3):

@@ -1,6 +1,6 @@
 """Devices of many participants in one process, one after the other; to be killed and started again. Run by crowd.py.
 
-``device.py FOLDER LINK...``: each participant joins, releases and sends, and keeps his file in the folder. Whoever is
+``device.py FOLDER LINK...``: each participant joins, releases and sends, and keeps their file in the folder. Whoever is
 done is named on a line of output; who was done before the process died is named again.
 """
 

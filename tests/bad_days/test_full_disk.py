@@ -1,11 +1,11 @@
-"""No room left, by a limit on the size of the server's files: told clearly, nothing half stored, and then over."""
+"""No room left, by a limit on the size of the server's files: a clear message, nothing half stored, and recovery."""
 
 import resource
 import sqlite3
 
 import pytest
 
-LARGE = 400  # readings a report: a few kilobytes each in the database
+LARGE = 400  # readings per report: a few kilobytes each in the database
 
 
 def limit_files(pid, size):
@@ -28,7 +28,7 @@ def test_a_full_disk_is_told_and_stores_nothing_by_halves(running_server, tmp_pa
     refused = []
     for place in range(1, 12):
         answer = server.report(campaign, tokens[place], bodies[place])
-        if answer.status_code == 201:  # a little room may be left, or be made by tidying up
+        if answer.status_code == 201:  # a little room may be left, or be freed by a clean-up
             stored.append(place)
             continue
         refused.append(place)
@@ -36,7 +36,7 @@ def test_a_full_disk_is_told_and_stores_nothing_by_halves(running_server, tmp_pa
         assert answer.headers["retry-after"]
     assert len(refused) >= 5
     assert server.client.get("/healthz").status_code == 200
-    assert rows(tmp_path) == (len(stored), LARGE * len(stored))  # what can be read may be read
+    assert rows(tmp_path) == (len(stored), LARGE * len(stored))  # reading still works
     if again == "lifted":
         limit_files(server.process.pid, resource.RLIM_INFINITY)
     else:

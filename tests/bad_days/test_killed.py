@@ -1,4 +1,4 @@
-"""Server, devices and database are killed while readings stream in: nothing is lost, doubled or noised twice."""
+"""Server, devices and database are killed while readings stream in: nothing is lost, duplicated or perturbed twice."""
 
 import random
 import signal
@@ -37,7 +37,7 @@ def test_postgresql_is_restarted_under_load(own_postgres, running_server, crowd)
     server = running_server(database=own_postgres.get_uri())
     campaign = server.opened()
     senders = crowd([invitation["url"] for invitation in server.invite(campaign, PEOPLE)])
-    for turn, how in enumerate(("fast", "immediate")):  # sessions are cut off; as at a crash, nothing is tidied up
+    for turn, how in enumerate(("fast", "immediate")):  # sessions are cut off; as in a crash, nothing is cleaned up
         senders.wait_for((turn + 1) * PEOPLE // 4)
         stop = ("-w", "-m", how, "-D", str(own_postgres.pgdata), "stop")
         pgexec("pg_ctl", stop, bin_path=own_postgres.bin_path, user=own_postgres.system_user)

@@ -1,4 +1,4 @@
-"""Whoever is between device and server, and servers that do not keep their word."""
+"""Attackers between device and server, and servers that break the protocol."""
 
 import json
 import re
@@ -19,7 +19,7 @@ whatever_the_database = pytest.mark.parametrize("server_database", ["sqlite"], i
 
 
 class Proxy(ThreadingTCPServer):
-    """Passes requests on, one for each connection; ``meddle`` may change an answer, or return None to lose it."""
+    """Passes requests on, one per connection; ``meddle`` may change an answer, or return None to lose it."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -108,7 +108,7 @@ def test_answers_lost_after_the_commit_are_made_up_for(running_server, proxy, tm
 @pytest.mark.slow
 @whatever_the_database
 def test_who_is_offered_other_parameters_than_the_others_does_not_join(running_server, proxy, tmp_path):
-    """Less noise for every second participant, by a manifest that is in order but for its hash."""
+    """Less noise for every second participant, by a manifest that is valid except for its hash."""
     asked = []
 
     def single_out(method, path, content):
@@ -127,8 +127,8 @@ def test_who_is_offered_other_parameters_than_the_others_does_not_join(running_s
         ran = run("join", by_way_of(between, invitation), "--yes", "--json", "--file", tmp_path / f"{number}.db")
         outcomes.append(ran.returncode)
         if ran.returncode:
-            told = " ".join(ran.stderr.split())
-            assert re.search(r"manifest \w{12}…: the link promises \w{12}…", told), told
+            message = " ".join(ran.stderr.split())
+            assert re.search(r"manifest \w{12}…: the link promises \w{12}…", message), message
     assert outcomes == [0, 2, 0, 2]
     with closing(sqlite3.connect(tmp_path / "campaigns.db")) as connection:
         assert connection.execute("SELECT count(*) FROM participants").fetchone() == (2,)
@@ -137,7 +137,7 @@ def test_who_is_offered_other_parameters_than_the_others_does_not_join(running_s
 @pytest.mark.slow
 @whatever_the_database
 def test_a_manifest_changed_under_the_participant(running_server, tmp_path):
-    """By an operator with his hands in the database: readings made under other terms are not taken for these."""
+    """By an operator with access to the database: readings made under other terms do not count as made under these."""
     server = running_server()
     campaign = server.opened()
     link = InvitationLink.parse(server.invite(campaign)[0]["url"])

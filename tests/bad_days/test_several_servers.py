@@ -40,7 +40,7 @@ def test_servers_are_killed_while_reports_come_to_all_of_them(storm):
 
 
 def wait_for_results(servers, campaign):
-    """Until all servers show the same version, and one later than the first, which says that nothing is known."""
+    """Wait until all servers show the same version, later than the first, which is empty."""
     end = time.monotonic() + PATIENCE
     while len(versions := {server.results(campaign)["version"] for server in servers}) > 1 or versions == {1}:
         assert time.monotonic() < end

@@ -1,4 +1,4 @@
-"""Many clients that do not come to the point: others are served meanwhile, and the server stops when told to."""
+"""Many slow clients: others are served meanwhile, and the server stops when asked to."""
 
 import socket
 from contextlib import ExitStack
@@ -12,7 +12,7 @@ HALF_HEADER = b"POST /api/enrolments HTTP/1.1\r\nHost: x\r\nContent-Type: appl"
 HALF_BODY = (
     b"POST /api/enrolments HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
 )
-UNREAD = b"GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20  # answers that nobody fetches
+UNREAD = b"GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20  # answers that nobody reads
 
 
 @pytest.mark.slow

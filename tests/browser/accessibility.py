@@ -1,4 +1,4 @@
-"""axe on a page, in light and in dark. In the dark only colours differ, so that only they are looked at again."""
+"""axe on a page, in light and in dark mode. In dark mode only colours differ, so only they are checked again."""
 
 from pathlib import Path
 

@@ -10,7 +10,7 @@ from page_modules import modules_in
 from patience import PATIENCE
 from server_under_test import OPERATOR_TOKEN, RunningServer
 
-# As root there is no sandbox; nothing that calls home.
+# As root there is no sandbox; no requests to the vendor.
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -20,7 +20,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 
 
 def chromium():
-    """The system's own browser. Without it the tests fail: they are never left out in silence."""
+    """The system's own browser. Without it the tests fail: they are never skipped silently."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert found, "there is no Chromium: install it with 'apt-get install chromium' (make test does, where it may)"
     return found
@@ -37,7 +37,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def ask(tmp_path_factory):
-    """Ask the page's modules outside a browser."""
+    """Call the page's modules outside a browser."""
     return modules_in(tmp_path_factory.mktemp("modules"))
 
 
@@ -84,7 +84,7 @@ class Participant:
         return page
 
     def _note(self, message):
-        # What the browser says by itself: a request failed, which many tests are about; a header needs encryption.
+        # What the browser itself reports: a failed request, which many tests are about; a header that needs encryption.
         expected = ("Failed to load resource", "Cross-Origin-Opener-Policy header has been ignored")
         if message.type == "error" and not any(words in message.text for words in expected):
             self.faults.append(message.text)
@@ -115,13 +115,13 @@ class Participant:
         return [request.post_data_buffer for request in self.reports_sent()]
 
     def wait_for_service_worker(self):
-        """Until the page can be opened without a network."""
+        """Wait until the page can be opened without a network."""
         self.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
 
 
 @pytest.fixture
 def participant(browser, server):
-    """Make participants; nothing may go wrong unseen on their pages."""
+    """Make participants; no error on their pages goes unnoticed."""
     made = []
 
     def make(server=server, **options):

@@ -22,11 +22,11 @@ HALLS = {
     "Canteen to lecture hall A": 38.2,
     "Gate to car park": 12.4,
 }
-CROWD, FEW = 60, 4  # who speak at all, and of the last hall
+CROWD, FEW = 60, 4  # who report at all, and about the last hall
 
 
 def take(browser, server, folder, wanted=None):
-    """These pictures, all or those whose names are wanted, from a server that runs."""
+    """Take all pictures, or those with the given names, from a running server."""
     for look, options in LOOKS.items():
         if wanted is None or any(name.endswith(look) for name in wanted):
             context = browser.new_context(reduced_motion="reduce", locale="en-GB", timezone_id="UTC", **options)

@@ -38,7 +38,7 @@ def shown_in_docs():
 
 
 def take(browser, server, folder, wanted=None):
-    """These pictures, all or those whose names are wanted, from a server that runs."""
+    """Take all pictures, or those with the given names, from a running server."""
 
     def picture(page, name):
         if wanted is None or name in wanted:

@@ -100,7 +100,7 @@ def test_two_taps_on_join_spend_one_invitation(participant, invited):
 
 
 def test_two_tabs_make_one_release(participant, invited, claims):
-    campaign, url = invited(halls=4)  # so many readings are allowed that only the repeated tasks are wrong
+    campaign, url = invited(halls=4)  # enough readings are allowed that only the repeated tasks are wrong
     phone = participant()
     first = phone.join(url)
     second = phone.new_tab()
@@ -117,7 +117,7 @@ def test_two_tabs_make_one_release(participant, invited, claims):
     assert len(set(phone.bodies())) == 1
     assert len(claims(campaign)) == 2
     pairs = first.locator("#pairs").count() + second.locator("#pairs").count()
-    assert pairs == 1  # one of them was told that it came too late
+    assert pairs == 1  # one of them got the answer that it came too late
 
 
 def test_readings_are_not_released_on_terms_that_another_tab_has_replaced(participant, invited):
@@ -155,7 +155,7 @@ def test_two_tabs_send_a_queue_once(participant, invited, claims):
         first.wait_for_timeout(500)  # time enough for the other tab to send as well, if it would
         route.continue_()
 
-    # In place of the other route, not after it is gone: a retry in between would be seen by nobody.
+    # In place of the other route, not after its removal: a retry in between would go unnoticed.
     phone.context.route(REPORTS, slow)
     for page in (first, second):
         page.evaluate("setTimeout(() => window.dispatchEvent(new Event('online')), 50)")
@@ -275,7 +275,7 @@ def test_update_of_the_page_with_a_full_queue(participant, start_server, tmp_pat
     phone.fill("7.5")
     page.evaluate("navigator.serviceWorker.ready.then((registration) => registration.update())")
     expect(page.get_by_text("A new version of this page is ready.")).to_be_visible()
-    expect(page.locator("#reading-0")).to_have_value("7.5")  # nothing typed is lost unasked
+    expect(page.locator("#reading-0")).to_have_value("7.5")  # nothing typed is lost without a question
     expect(page.get_by_role("heading", name="Your readings")).to_be_visible()
     page.get_by_role("button", name="Use it now").click()
     expect(page.get_by_role("heading", name="Your newest readings")).to_be_visible()

@@ -63,7 +63,7 @@ def measured(server):
 
 
 def planned(page):
-    """Until the planner has drawn its chart and said the promise."""
+    """Wait until the planner has drawn its chart and shown the promise."""
     expect(page.locator("#plot canvas")).to_be_visible()
     expect(page.locator("#plot-waits")).to_be_hidden()
     expect(page.locator("#plan blockquote")).to_be_visible()
@@ -274,7 +274,7 @@ def test_no_page_is_wider_than_its_window(operator, server, measured):
         heights = desk.page.eval_on_selector_all(
             "main button", "(all) => all.filter((one) => one.checkVisibility()).map((one) => one.offsetHeight)"
         )
-        assert all(height >= 40 for height in heights), stage  # a finger must hit it
+        assert all(height >= 40 for height in heights), stage  # large enough for a finger
 
 
 def test_by_keyboard_alone(operator, server):

@@ -121,7 +121,7 @@ def test_nothing_is_cut_off_at_320_pixels(participant, invited, server):
         heights = phone.page.eval_on_selector_all(
             "main button", "(all) => all.filter((one) => one.checkVisibility()).map((one) => one.offsetHeight)"
         )
-        assert all(height >= 40 for height in heights), stage  # a finger must hit it
+        assert all(height >= 40 for height in heights), stage  # large enough for a finger
 
 
 def press_until(page, key, selector, most=40):

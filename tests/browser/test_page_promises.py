@@ -1,4 +1,4 @@
-"""What the page takes a promise to be: never less than the truth, close to it, and doubted where it cannot be true."""
+"""The page's figures for a promise: never below the exact one, close to it, and doubted where they cannot be true."""
 
 import math
 import random
@@ -109,7 +109,7 @@ def test_several_readings_with_noise_below_a_grid_step_are_no_reason_to_refuse(a
 
 @pytest.mark.parametrize(("floor", "tasks"), [(2.0, 1), (5.0, 3)])
 def test_a_variance_that_is_all_floor_promises_what_fixed_noise_does(ask, floor, tasks):
-    """What is drawn on top is so little that the floor divided by it is beyond all doubles."""
+    """The drawn part is too small: the floor divided by it is beyond all doubles."""
     laws = f"floored:{floor!r}:1.7e+308", f"gaussian:{math.sqrt(floor)!r}"
     described = [manifest(noise=law, tasks=tasks, grid="1", unit="participant") for law in laws]
     drawn, fixed = figures(ask, described, 1e-5)
@@ -199,7 +199,7 @@ def test_the_promise_is_in_the_words_of_the_installed_client(ask):
 
 
 def test_ten_thousand_grids_are_judged_by_the_worst(ask):
-    """Each has to be looked at, but not each as long as a single one."""
+    """Each has to be checked, but in less time than a single one."""
     tasks = [{"id": str(number), "low": "0", "high": "1000000", "grid": f"0.{number:05d}1"} for number in range(10_000)]
     described = Manifest.of({**manifest().model_dump(), "tasks": tasks, "noise": "gaussian:3.7", "readings": 10_000})
     (found,) = figures(ask, [described], 1e-5)

@@ -58,7 +58,7 @@ class Viewer:
         self.page.on("console", self._note)
 
     def _note(self, message):
-        # What the browser says by itself of an answer that is meant to be a mistake, or of a header without TLS.
+        # What the browser itself reports about an intended error, or about a header without TLS.
         expected = ("Failed to load resource", "Cross-Origin-Opener-Policy header has been ignored")
         if message.type == "error" and not any(words in message.text for words in expected):
             self.faults.append(message.text)
@@ -172,7 +172,7 @@ def test_both_schemes_have_colours_of_their_own(viewer, addresses):
 
 
 def test_a_page_that_has_not_changed_still_has_its_style(viewer, addresses, server):
-    """The second time the browser is only told that nothing changed, and goes by the headers of that answer."""
+    """The second time the answer is only that nothing changed, and the browser applies the headers of that answer."""
     one = viewer()
     answers = []
     one.page.on(

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from byte_streams import seeded_bytes
 from patience import until
-from sottovoce.privacy.conformity import SMALLEST_CHANCE, up_to
+from sottovoce.privacy.conformity import SMALLEST_P_VALUE, up_to
 from sottovoce.privacy.laws import parse_law
 from sottovoce.privacy.sampler import exact_number
 from sottovoce.protocol import Report
@@ -42,7 +42,7 @@ def test_from_the_link_to_the_result(participant, invited, claims, server):
     server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator)
     until(lambda: server.results(campaign)["reports"] >= 6, "results of all")  # computed in the background
     results = server.results(campaign)
-    assert results["reports"] in (6, 7)  # if a step was taken before, one alone does not make another
+    assert results["reports"] in (6, 7)  # if a step was taken before, a single one does not make another
     assert [result["claims"] for result in results["results"]] == [results["reports"]] * 2
     expect(page.get_by_role("link", name="What the crowd found")).to_have_attribute("href", f"../c/{campaign}")
 
@@ -89,7 +89,7 @@ _OLD_RECORD = """async () => {
 
 
 def test_no_raw_reading_leaves(participant, invited):
-    """Readings of many digits, which noise cannot hit by chance: a match in any request would be the reading."""
+    """Readings of many digits, which noise cannot produce by chance: a match in any request would be the reading."""
     task = {"title": "Hallway", "unit": "m", "low": 0, "high": 10_000_000, "grid": 0.1}
     tasks = [{**task, "id": f"hall-{n}"} for n in range(3)]
     readings = ["1234567.8", "7654321.9", "3141592.6"]
@@ -144,7 +144,7 @@ def test_the_sampler_as_served_gives_the_vectors_in_the_browser(participant, ser
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["fresh:0.5", "shared:0.5"])
 def test_what_is_sent_follows_the_law(participant, invited, noise):
-    """Through the page's own worker: 400 releases of 30 readings. The right noise lies so far from its law less often
+    """Through the page's own worker: 400 releases of 30 readings. The right noise deviates this far from its law less
     than once in a million times, by the bound of Dvoretzky, Kiefer, Wolfowitz and Massart. Under the shared law
     readings of one release share a variance, so only the first of each counts."""
     tasks = [{"id": f"t{n:02}", "low": "0", "high": "100", "grid": "0.1"} for n in range(30)]
@@ -174,7 +174,7 @@ def test_what_is_sent_follows_the_law(participant, invited, noise):
     seen = np.searchsorted(sample, points, side="right") / len(sample)
     assert len(points) > 20
     gap = np.abs(seen - up_to(law, points)).max()
-    assert 2 * np.exp(-2 * len(sample) * gap**2) >= SMALLEST_CHANCE
+    assert 2 * np.exp(-2 * len(sample) * gap**2) >= SMALLEST_P_VALUE
 
 
 def test_opening_a_link_spends_nothing(participant, invited, server):
@@ -378,7 +378,7 @@ def test_a_revoked_invitation_is_explained(participant, invited, server):
     page = phone.open(url)
     expect(page.get_by_role("button", name="Join")).to_be_visible()
     server.client.delete(f"/api/campaigns/{campaign}/invitations/{number}", headers=server.operator)
-    page.get_by_role("button", name="Join").click()  # revoked while it was looked at
+    page.get_by_role("button", name="Join").click()  # revoked while it was being viewed
     expect(heading(page, "This invitation was revoked")).to_be_visible()
     expect(heading(participant().open(url), "This invitation was revoked")).to_be_visible()
 
@@ -386,7 +386,7 @@ def test_a_revoked_invitation_is_explained(participant, invited, server):
 def test_an_invitation_serves_one_browser(participant, invited):
     _, url = invited()
     participant().join(url)
-    page = participant().open(url)  # whether it is used is not to be seen, or its operator could see who joins
+    page = participant().open(url)  # whether it is used is not shown, or its operator could see who joins
     page.get_by_role("button", name="Join").click()
     expect(heading(page, "This invitation has been used")).to_be_visible()
 

@@ -46,7 +46,7 @@ class Campaigns:
         return json.loads(ran.stdout)
 
     def refused(self, *arguments):
-        """Run ``sottovoce campaign …``, which must fail; what it says, in one line."""
+        """Run ``sottovoce campaign …``, which must fail; its message, in one line."""
         ran = self.run("campaign", *arguments)
         assert ran.returncode == 2, ran.stdout
         assert self.token not in ran.stdout + ran.stderr

@@ -57,7 +57,7 @@ def test_backup_under_writes_holds_all_that_was_acknowledged(serve, operator, tm
             copies.append((before, contents.reports))
         assert sending.result().reports == people
         assert all(before <= reports <= people for before, reports in copies)
-        # Some were made in the midst of it, or this test says nothing.
+        # Some were made while it ran, or this test proves nothing.
         assert any(0 < reports < people for _, reports in copies)
         with pytest.raises(BadParameter, match="a server is using it; stop the server first"):
             restore(tmp_path / "copy-0.db", database(live), replace=True)

@@ -150,7 +150,7 @@ def test_operators_see_their_own_campaigns_only(campaigns, operator, opened):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("title,unit\nHall,m\n", "there is no column 'id'"),
         ("id,low,high,grid,colour\na,0,1,0.1,red\n", "column 'colour' is not known"),
@@ -162,10 +162,10 @@ def test_operators_see_their_own_campaigns_only(campaigns, operator, opened):
     ],
     ids=["no id", "strange column", "long line", "bad quota", "bad number", "empty range", "no task"],
 )
-def test_tasks_that_make_no_sense_are_refused(campaigns, tmp_path, text, told):
+def test_tasks_that_make_no_sense_are_refused(campaigns, tmp_path, text, message):
     path = tmp_path / "tasks.csv"
     path.write_text(text)
-    assert told in campaigns.refused("create", path, "--title", "T", "--noise", "fresh:0.5", "--distance", 1)
+    assert message in campaigns.refused("create", path, "--title", "T", "--noise", "fresh:0.5", "--distance", 1)
 
 
 def test_what_is_missing_is_named(campaigns, tasks):
@@ -182,11 +182,11 @@ def test_token_is_needed_and_never_shown(campaigns, operator):
 
 
 def test_token_does_not_travel_unencrypted(operator):
-    told = operator("http://sense.example").refused("list")
-    assert "others on the network could read the token; use https, or take the risk with --insecure-http" in told
+    message = operator("http://sense.example").refused("list")
+    assert "others on the network could read the token; use https, or take the risk with --insecure-http" in message
 
 
-def test_what_is_not_a_campaign_server_is_told(operator):
+def test_what_is_not_a_campaign_server_is_reported(operator):
     class Other(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200 if self.path == "/api/campaigns" else 418)
@@ -202,5 +202,5 @@ def test_what_is_not_a_campaign_server_is_told(operator):
         assert "it does not answer like a campaign server" in operator(place).refused("list")
         assert "it answers with status 418" in operator(place).refused("status", "x")
         other.shutdown()
-    assert f"{place}: " in (told := operator(place).refused("list"))
-    assert "refused" in told
+    assert f"{place}: " in (message := operator(place).refused("list"))
+    assert "refused" in message

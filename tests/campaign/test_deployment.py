@@ -1,4 +1,4 @@
-"""The unit for systemd: in order by its own judgement, and naming commands and folders that exist."""
+"""The unit for systemd: valid according to systemd, and naming commands and folders that exist."""
 
 import re
 import shutil
@@ -22,9 +22,9 @@ def test_unit_starts_a_command_that_exists():
     program, *arguments = command.split()
     assert Path(program).name == "sottovoce"
     options = [word for word in arguments if word.startswith("--")]
-    told = run(arguments[0], "--help").stdout
+    help_text = run(arguments[0], "--help").stdout
     assert options
-    assert all(option in told for option in options)
+    assert all(option in help_text for option in options)
 
 
 def test_unit_is_one_instance_per_port_under_one_user():
@@ -43,7 +43,7 @@ def test_unit_may_write_where_it_keeps_its_database():
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
 def test_systemd_finds_no_mistake_in_the_unit(tmp_path):
     unit = tmp_path / UNIT.name.replace("@", "@8000")
-    # The program must be there to be approved of, so the unit is shown one that is.
+    # The program must exist for the unit to be valid, so the unit names one that does.
     unit.write_text(UNIT.read_text().replace("/opt/sottovoce/bin/sottovoce", sys.executable))
     judged = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
     assert (judged.returncode, judged.stderr) == (0, "")

@@ -17,16 +17,16 @@ def test_crowd_takes_part_and_results_are_near_the_truth(campaigns, tmp_path):
     options += ("--over", 0)
     ran = campaigns.run("simulate", tmp_path / "crowd", "--url", campaigns.url, *options, "--json")
     assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert (told["participants"], told["reports"], told["readings"], told["refused"]) == (40, 40, 240, {})
-    assert told["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)
+    summary = json.loads(ran.stdout)
+    assert (summary["participants"], summary["reports"], summary["readings"], summary["refused"]) == (40, 40, 240, {})
+    assert summary["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)
     claims = sv.Claims.read(tmp_path / "crowd/claims.csv")
     # On a slow machine a step may be taken before all have sent; up to four who come after it are then left out.
     assert 36 <= claims.n_users <= 40
     assert (len(claims), claims.n_objects, claims.noise) == (6 * claims.n_users, 6, "fresh:0.5")
     # The mean of 40 claims has a deviation of √(2.05/40) = 0.23; the mean of six such errors is below that, and has
     # itself a deviation below 0.23·0.61/√6 = 0.06.
-    errors = {row["method"]: row["after"] for row in told["errors"]}
+    errors = {row["method"]: row["after"] for row in summary["errors"]}
     assert set(errors) == {"NoiseAware", "CRH", "Mean", "Median"}
     assert errors["Mean"] < 0.23 + 5 * 0.06
     assert errors["NoiseAware"] < 0.23 + 5 * 0.06
@@ -78,10 +78,10 @@ def test_people_are_told_what_was_sent_promised_and_found(campaigns):
     options = ("--world", "synthetic", "--participants", 6, "--objects", 2, "--fill", 0.9, "--seed", 1, "--over", 0)
     ran = campaigns.run("simulate", "--url", campaigns.url, *options)
     assert ran.returncode == 0, ran.stderr
-    told = " ".join(ran.stdout.split())
-    assert "6 of 6 participants delivered" in told
-    assert "What was promised: Whoever sees everything that your device sends" in told
-    assert "NoiseAware, from the server" in told
+    printed = " ".join(ran.stdout.split())
+    assert "6 of 6 participants delivered" in printed
+    assert "What was promised: Whoever sees everything that your device sends" in printed
+    assert "NoiseAware, from the server" in printed
 
 
 def test_devices_refuse_a_promise_below_their_limits(campaigns):

@@ -32,11 +32,11 @@ def halves(crowd, folder):
         (folder / f"{name}.csv").write_text("\n".join([header, *mine]) + "\n")
 
 
-def test_what_is_in_a_pack_is_told(crowd):
-    told = run("claims", "info", crowd / "pack")
-    assert told.returncode == 0, told.stderr
+def test_what_is_in_a_pack_is_reported(crowd):
+    ran = run("claims", "info", crowd / "pack")
+    assert ran.returncode == 0, ran.stderr
     claims = sv.Claims.read(crowd / "claims.csv")
-    assert f"{len(claims)} claims by 40 users about 25 objects; 1 round, 1 block" in told.stdout
+    assert f"{len(claims)} claims by 40 users about 25 objects; 1 round, 1 block" in ran.stdout
     said = json.loads(run("claims", "info", crowd / "pack", "--json").stdout)
     assert (said["claims"], said["users"], said["objects"], said["rounds"]) == (len(claims), 40, 25, 1)
 
@@ -45,9 +45,9 @@ def test_info_finds_damage(crowd, tmp_path):
     packed = pack_claims(sv.Claims.read(crowd / "claims.csv"), tmp_path / "pack", claims_per_block=100)
     path = tmp_path / "pack" / packed.manifest.blocks[-1].file
     path.write_bytes(path.read_bytes()[:-9])
-    told = run("claims", "info", tmp_path / "pack")
-    assert told.returncode == 2
-    assert "damaged" in told.stderr
+    ran = run("claims", "info", tmp_path / "pack")
+    assert ran.returncode == 2
+    assert "damaged" in ran.stderr
 
 
 @pytest.mark.parametrize("engine", ["auto", "memory", "disk"])
@@ -97,7 +97,7 @@ def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_pa
     ("arguments", "words"),
     [
         (["claims", "pack", "none.csv", "new"], ["none.csv", "no such file"]),
-        (["claims", "pack", "claims.csv", "pack"], ["exists already"]),
+        (["claims", "pack", "claims.csv", "pack"], ["already exists"]),
         (["claims", "pack", "claims.csv", "new", "--append"], ["manifest.json"]),
         (["claims", "pack", "claims.csv", "pack", "--append"], ["a second time", "earlier round", "--duplicates"]),
         (["claims", "pack", "claims.csv", "new", "--campaign", "x"], ["only a database"]),
@@ -113,7 +113,7 @@ def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_pa
         (["discover", "pack", "--method", "gtm", "--resume", "--checkpoint", "crh.arrow"], ["is of crh"]),
     ],
 )
-def test_mistakes_are_told(crowd, tmp_path, arguments, words):
+def test_mistakes_are_reported(crowd, tmp_path, arguments, words):
     (tmp_path / "claims.csv").symlink_to(crowd / "claims.csv")
     (tmp_path / "pack").symlink_to(crowd / "pack")
     if "crh.arrow" in arguments:
@@ -188,7 +188,7 @@ def test_a_database_that_is_none_is_refused_and_left_alone(tmp_path):
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     for path, words in ((missing, "no such file"), (foreign, "no campaigns"), (broken, "cannot be read"),
                         (empty, "no campaigns"), (tmp_path, "is a folder")):  # fmt: skip
-        told = run("claims", "pack", f"sqlite:///{path}", tmp_path / "pack", "--campaign", "c")
-        assert (told.returncode, "Traceback" in told.stderr) == (2, False), told.stderr
-        assert words in " ".join(told.stderr.split())
+        ran = run("claims", "pack", f"sqlite:///{path}", tmp_path / "pack", "--campaign", "c")
+        assert (ran.returncode, "Traceback" in ran.stderr) == (2, False), ran.stderr
+        assert words in " ".join(ran.stderr.split())
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

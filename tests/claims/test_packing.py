@@ -1,4 +1,4 @@
-"""Packs hold the same claims as files do, whatever way they came in."""
+"""Packs hold the same claims as files do, however they were read."""
 
 import itertools
 import json
@@ -83,7 +83,7 @@ def test_several_files_and_patterns(crowd, tmp_path):
         pack(files([tmp_path / "part-*.parquet"]), tmp_path / "pack", claims_per_block=80),
         sv.Claims.read(tmp_path / "whole.csv"),
     )
-    with pytest.raises(UnreadableFile, match="no file has such a name"):
+    with pytest.raises(UnreadableFile, match="no file matches"):
         pack(files([tmp_path / "nothing-*.csv"]), tmp_path / "other")
 
 
@@ -91,9 +91,9 @@ def test_the_noise_law_comes_along_and_is_one(tmp_path):
     for name, law in (("a", "fresh:0.5"), ("b", "shared:0.5")):
         (tmp_path / f"{name}.csv").write_text(f"user,object,value,noise_law\n{name},x,1,{law}\n")
     assert pack(files([tmp_path / "a.csv"]), tmp_path / "pack").noise == "fresh:0.5"
-    with pytest.raises(BadRow, match="one law"):
+    with pytest.raises(BadRow, match="the same law"):
         pack(files([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / "other")
-    with pytest.raises(BadRow, match="one law"):
+    with pytest.raises(BadRow, match="the same law"):
         pack(files([tmp_path / "b.csv"]), tmp_path / "pack", append=True)
     assert not (tmp_path / "other").exists()
 
@@ -118,7 +118,7 @@ def test_bad_rows_are_told_or_skipped_as_by_claims(tmp_path, monkeypatch, kind, 
     with pytest.raises(BadRow) as by_pack:
         pack(files([path]), tmp_path / "pack")
     assert "row 10" in str(by_pack.value)
-    # JSON numbers are told as written where a line has to be read by itself.
+    # JSON numbers are quoted as written where a line has to be read by itself.
     assert str(by_pack.value).replace("'", "") == str(by_claims.value).replace("'", "")
     assert not (tmp_path / "pack").exists()
     packed = pack(files([path], skip_bad=True), tmp_path / "pack")
@@ -145,7 +145,7 @@ def test_rows_with_too_few_fields_are_told_and_skipped(tmp_path, monkeypatch):
     ("text", "kind"),
     [("who,what,much\na,x,1\n", MissingColumn), ("user,object,value\n", NoClaims), ("", NoClaims)],
 )
-def test_files_without_claims_are_told(tmp_path, text, kind):
+def test_files_without_claims_are_reported(tmp_path, text, kind):
     (tmp_path / "claims.csv").write_text(text)
     with pytest.raises(kind):
         pack(files([tmp_path / "claims.csv"]), tmp_path / "pack")
@@ -227,10 +227,10 @@ def test_an_object_larger_than_a_block_has_a_block_of_its_own(tmp_path):
     assert_same(packed, claims)
 
 
-def test_a_pack_is_not_overwritten_and_a_mistaken_folder_is_told(crowd, tmp_path):
+def test_a_pack_is_not_overwritten_and_a_mistaken_folder_is_reported(crowd, tmp_path):
     pack_claims(crowd, tmp_path / "pack")
     path = write(shuffled(crowd), tmp_path / "claims.csv")
-    with pytest.raises(UnreadableFile, match="exists already"):
+    with pytest.raises(UnreadableFile, match="already exists"):
         pack(files([path]), tmp_path / "pack")
     with pytest.raises(UnreadableFile, match=r"manifest\.json"):
         pack(files([path]), tmp_path, append=True)
@@ -245,7 +245,7 @@ def test_only_one_appends_at_a_time(crowd, tmp_path):
 
     pack_claims(crowd, tmp_path / "pack")
     path = write(shuffled(crowd), tmp_path / "claims.csv")
-    with exclusive_lock(tmp_path / "pack" / "manifest.json"), pytest.raises(UnreadableFile, match="somebody else"):
+    with exclusive_lock(tmp_path / "pack" / "manifest.json"), pytest.raises(UnreadableFile, match="another process"):
         pack(files([path]), tmp_path / "pack", append=True)
 
 
@@ -294,21 +294,23 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, mode, limit):
     before = sorted(entry.name for entry in tmp_path.rglob("*"))
     ran = warm.run(["-c", FULL, path, tmp_path / "pack", limit, mode])
     assert ran.returncode == 0, ran.stderr
-    assert "make room" in ran.stdout
+    assert "free some space" in ran.stdout
     assert sorted(entry.name for entry in tmp_path.rglob("*")) == before
 
 
-def test_progress_is_told(crowd, tmp_path):
-    told = []
+def test_progress_is_reported(crowd, tmp_path):
+    calls = []
     path = write(shuffled(crowd), tmp_path / "claims.csv")
     pack(
-        files([path], progress=lambda *now: told.append(now)), tmp_path / "pack", progress=lambda *now: told.append(now)
+        files([path], progress=lambda *now: calls.append(now)),
+        tmp_path / "pack",
+        progress=lambda *now: calls.append(now),
     )
-    assert [stage for stage, _ in told] == sorted(
-        (stage for stage, _ in told), key=["reading", "sorting", "writing"].index
+    assert [stage for stage, _ in calls] == sorted(
+        (stage for stage, _ in calls), key=["reading", "sorting", "writing"].index
     )
-    assert told[-1] == ("writing", 1.0)
-    assert all(0 <= share <= 1 for _, share in told)
+    assert calls[-1] == ("writing", 1.0)
+    assert all(0 <= share <= 1 for _, share in calls)
 
 
 def test_the_manifest_counts(crowd, tmp_path):

@@ -1,4 +1,4 @@
-"""Reading claims from files, and what is said about files that are wrong."""
+"""Reading claims from files, and the messages about files that are wrong."""
 
 import gzip
 import io
@@ -89,7 +89,7 @@ def test_labels_that_look_like_missing_values_are_labels(file):
         ('user,object,value\na,x,"3,5"\n', BadRow, "row 1: value '3,5'"),
         ("user,object,value\na,x,1\n,x,2\n", BadRow, "row 2: user is missing"),
         ("user,object,value\na,x,1\nb,x\nc,x,1\n", BadRow, "row 2: 'b,x': a row must have the fields"),
-        ("user,object,value\na,x,1\nb,x,1,1\nc,x,?\n", BadRow, r"row 2: .* \(1 more such rows\)"),
+        ("user,object,value\na,x,1\nb,x,1,1\nc,x,?\n", BadRow, r"row 2: .* \(1 more bad row\)"),
         ("user,object,value\na,x,1\nb,x,1\na,x,2\n", DuplicateClaim, r"row 3: user 'a' .*'x' .*first in row 1.*'mean'"),
         (b"user,object,value\na,\xff\xfe,1\n", UnreadableFile, "claims.csv"),
     ],
@@ -113,7 +113,7 @@ def test_errors_are_also_the_builtin_a_caller_would_catch(file):
 def test_skip_bad_drops_and_counts(file):
     bad = "c,hall,?\n,hall,1\nd,hall\ne,hall,inf\nf,,3\n"
     claims = sv.Claims.read(file(GOOD + bad), skip_bad=True)
-    assert list(claims) == TRIPLES  # and users c to f, of whom nothing is left, are gone
+    assert list(claims) == TRIPLES  # and users c to f, who have no claims left, are gone
     assert claims.skipped == 5
     assert "5 bad rows skipped" in repr(claims)
     with pytest.raises(NoClaims):
@@ -155,7 +155,7 @@ def test_bad_json_lines(file, lines, words):
         ("a.jsonl", '{"a": 1}', MissingColumn, "no column 'user' among 'a'"),
         ("a.jsonl", "\n \n", NoClaims, "the file is empty"),
         ("a.jsonl", '{"user":1,"object":1,"value":1}\nnull', BadRow, "row 2: 'null': a line must be a JSON object"),
-        ("a.arrow", "x", UnreadableFile, "it is not taken here"),
+        ("a.arrow", "x", UnreadableFile, "is not accepted here"),
     ],
 )
 def test_a_file_of_somebody_else_is_read_within_a_budget(name, content, error, words):
@@ -166,7 +166,7 @@ def test_a_file_of_somebody_else_is_read_within_a_budget(name, content, error, w
 
 
 def test_json_may_hold_what_no_array_does(file):
-    """Half a character, a number of any length, a law that is no text."""
+    """A lone surrogate, a number of any length, a law that is not text."""
     odd = ('"\\ud800"', "7" * 5000, '"z"')
     lines = [f'{{"user": {user}, "object": 1, "value": 1, "noise_law": 5}}\nnull\n' for user in odd]
     claims = sv.Claims.read(file("".join(lines), "claims.jsonl"), skip_bad=True)
@@ -218,7 +218,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path, suffix):
     path.write_text("precious")
     ran = warm.run(["-c", FULL, path])
     assert ran.returncode == 0, ran.stderr
-    assert "make room" in ran.stdout
+    assert "free some space" in ran.stdout
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -251,14 +251,14 @@ def test_a_file_with_nothing_but_a_byte_order_mark_is_empty(tmp_path):
 
 
 def test_a_folder_is_not_told_to_be_missing(tmp_path):
-    with pytest.raises(UnreadableFile, match="it is a folder, and no pack"):
+    with pytest.raises(UnreadableFile, match="this folder is not a pack"):
         sv.Claims.read(tmp_path)
 
 
 @pytest.mark.parametrize("levels", [600, 100_000])
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_a_deep_line_is_a_bad_row_and_no_crash(tmp_path, levels, opening):
-    """Arrow goes down into it until its stack overflows, which nobody could catch."""
+    """Arrow recurses into it until its stack overflows, which cannot be caught."""
     deep = opening * levels + "1" + {"[": "]", '{"a":': "}"}[opening] * levels
     path = tmp_path / "claims.jsonl"
     path.write_text(f'{{"user": "a", "object": "b", "value": 1}}\n{{"user": {deep}, "object": "b", "value": 2}}\n')

@@ -107,7 +107,7 @@ def test_where_results_go_is_looked_at_before_the_work(crowd, tmp_path, options)
 
 
 @pytest.mark.parametrize(("rows", "word"), [("elsewhere,1", "elsewhere"), ("1,1\n1,2", "two truths"), ("1,?", "row 1")])
-def test_bad_truths_are_told(crowd, tmp_path, rows, word):
+def test_bad_truths_are_reported(crowd, tmp_path, rows, word):
     (tmp_path / "truth.csv").write_text(f"object,value\n{rows}\n")
     ran = run("discover", crowd / "claims.csv", "--truth", tmp_path / "truth.csv")
     assert ran.returncode == 2
@@ -132,7 +132,7 @@ def test_version():
     assert run("--version").stdout == f"sottovoce {sv.__version__}\n"
 
 
-def test_the_reason_for_differing_from_the_mean_is_told(tmp_path):
+def test_the_reason_for_differing_from_the_mean_is_reported(tmp_path):
     rng = np.random.default_rng(1)
     claims = {f"u{u}": rng.normal(np.arange(8), 0.5) for u in range(20)}
     rows = [f"{user},x{n},{value}" for user, values in claims.items() for n, value in enumerate(values)]

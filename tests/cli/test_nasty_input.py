@@ -1,4 +1,4 @@
-"""Every option of every command, with values that nobody should give: one sentence and exit code 2, nothing left over.
+"""Every option of every command, with values that make no sense: one sentence and exit code 2, nothing left behind.
 
 The options are read from the commands themselves, so that a new one is tried as soon as it is there. Servers are out of
 reach here: what would be sent ends at a closed port of this machine.
@@ -148,15 +148,15 @@ def test_nasty_values_end_in_a_sentence(folder, monkeypatch, capsys, name, given
     for value in values:
         before = listing(folder)
         line = [*name.split(), *arguments(name, given, parameter, value), *on_server]
-        code, told = run(line, monkeypatch, capsys)
-        shown = f"{parameter.name} = {value[:60]!r}: exit code {code}, {told[-600:]}"
+        code, output = run(line, monkeypatch, capsys)
+        shown = f"{parameter.name} = {value[:60]!r}: exit code {code}, {output[-600:]}"
         assert code in ((0, 1, 2) if name == "audit" else (0, 2)), shown
-        assert "Traceback" not in told, shown
+        assert "Traceback" not in output, shown
         if code == 2:
             # A participant's file is made where there is none.
             left = {path for path in listing(folder) - before if "mine.db" not in path and parameter.name != "file"}
             assert not left, f"{shown}: left behind {sorted(left)}"
-            assert len(told) < 5000, shown
+            assert len(output) < 5000, shown
         for path in listing(folder) - before:
             made = folder / path
             if made.is_file():
@@ -179,9 +179,9 @@ def test_every_command_is_tried():
 @pytest.mark.parametrize("port", ["99999", "-1", "nan", "1e3"])
 def test_a_port_that_is_none_is_refused_before_anything_is_made(folder, monkeypatch, capsys, port):
     before = listing(folder)
-    code, told = run(["serve", "--port", port], monkeypatch, capsys)
+    code, output = run(["serve", "--port", port], monkeypatch, capsys)
     assert code == 2
-    assert "--port" in told
+    assert "--port" in output
     assert listing(folder) == before
 
 

@@ -57,7 +57,7 @@ def test_claims_of_two_laws_are_not_mixed(tmp_path):
     (tmp_path / "c.csv").write_text("user,object,value,noise_law\na,x,1,shared:0.5\nb,x,2,fresh:0.5\n")
     ran = run("discover", tmp_path / "c.csv")
     assert ran.returncode == 2
-    assert "one law" in " ".join(ran.stderr.split())
+    assert "the same law" in " ".join(ran.stderr.split())
 
 
 def test_guarantee_json_has_the_agreed_form():

@@ -1,4 +1,4 @@
-"""Real processes, killed and raced: each task is noised once all the same, and every attempt sends the same bytes."""
+"""Real processes, killed and raced: each task still gets noise once, and every attempt sends the same bytes."""
 
 import random
 import subprocess

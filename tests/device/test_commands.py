@@ -1,4 +1,4 @@
-"""The participant's commands, run as he does."""
+"""The participant's commands, run as a participant runs them."""
 
 import json
 import os
@@ -29,8 +29,8 @@ def ask(tmp_path):
 def test_from_the_link_to_the_ledger(server, tmp_path, ask):
     joined = ask("join", server.invite(), "--yes")
     assert joined.returncode == 0, joined.stderr
-    for told in ("How long are the hallways?", "Facility management", "2.72 times as likely", manifest().sha256):
-        assert told in joined.words
+    for words_shown in ("How long are the hallways?", "Facility management", "2.72 times as likely", manifest().sha256):
+        assert words_shown in joined.words
     readings = tmp_path / "readings.csv"
     readings.write_text("task,value\nhall-1,12.3\nhall-2,45.6\n")
     sent = ask("submit", readings, "--json")
@@ -41,8 +41,8 @@ def test_from_the_link_to_the_ledger(server, tmp_path, ask):
     assert "'hall-1'" in again.words
     assert "second noisy copy" in again.words
     shown = ask("ledger")
-    for told in ("hall-1, hall-2", "delivered", "left: ε 9", "basic composition"):
-        assert told in shown.words
+    for words_shown in ("hall-1, hall-2", "delivered", "left: ε 9", "basic composition"):
+        assert words_shown in shown.words
     ledger = json.loads(ask("ledger", "--json").stdout)
     assert ledger["spent"] == {"epsilon": 1.0, "delta": 0.0}
     (campaign,) = ledger["campaigns"]

@@ -1,4 +1,4 @@
-"""A participant's file that is damaged is refused, with what to do: the ledger is never forgotten in silence."""
+"""A participant's file that is damaged is refused, with what to do: the ledger is never lost silently."""
 
 import json
 import os
@@ -116,14 +116,14 @@ def test_a_damaged_file_is_refused_and_never_forgotten(sound, tmp_path, monkeypa
         path.write_bytes(sound)
         DAMAGES[name](path)
         before = path.read_bytes() if path.is_file() else None
-        code, told = run(monkeypatch, capsys, command.split()[0], *options, "--file", str(path))
-        assert code in (0, 2), told.err
-        assert "Traceback" not in told.err
+        code, output = run(monkeypatch, capsys, command.split()[0], *options, "--file", str(path))
+        assert code in (0, 2), output.err
+        assert "Traceback" not in output.err
         if code == 2 and command != "join":
-            assert "Error: " in told.err
+            assert "Error: " in output.err
         if command == "ledger" and code == 0:
             # Whatever was spoilt, the release is still counted.
-            assert json.loads(told.out)["spent"]["epsilon"] == 1.0
+            assert json.loads(output.out)["spent"]["epsilon"] == 1.0
         if command == "ledger" and before is not None and code == 2:
             assert path.read_bytes() == before
         assert not [entry for entry in os.listdir(place) if entry.startswith(".")]
@@ -143,7 +143,7 @@ def test_what_cannot_be_trusted_is_refused_with_what_to_do(sound, tmp_path, name
 
 
 def test_a_new_file_is_whole_when_it_has_its_name(tmp_path, monkeypatch):
-    """Whoever makes it is ended just before: there is no half of a ledger, and nothing that looks like an empty one."""
+    """The process that makes it ends just before: no half-written ledger, and nothing that looks like an empty one."""
     path = tmp_path / "mine.db"
 
     def ended(*_):

@@ -76,7 +76,7 @@ def test_a_lost_answer_locks_nobody_out(server, participant, trouble):
     pending = participant.file.membership("hallways")
     assert pending.participant_token is None
     assert pending.enrolment_key
-    joined = participant.join(link, agree=None)  # he agreed already, and is not asked again
+    joined = participant.join(link, agree=None)  # they agreed already, and are not asked again
     assert joined.participant_token
     assert len(server.enrolments) == 1
     assert len(participant.file.consents("hallways")) == 1
@@ -133,8 +133,8 @@ def test_answers_that_make_no_sense_are_told_as_such(server, participant, status
 
 
 def test_the_servers_words_cannot_take_over_the_terminal(server, participant):
-    told = b'{"code": "invitation_revoked", "detail": "\\u001b[2Jhello\\u0007"}'
-    server.trouble("/look-up", (410, {"content": told}))
+    body = b'{"code": "invitation_revoked", "detail": "\\u001b[2Jhello\\u0007"}'
+    server.trouble("/look-up", (410, {"content": body}))
     problem = refusal(participant.join, server.invite())
     assert problem.code == "invitation_revoked"
     assert "\x1b" not in str(problem)

@@ -1,4 +1,4 @@
-"""One release for each campaign and task, ever; what it costs is counted; raw readings are forgotten."""
+"""One release per campaign and task, ever; its cost is counted; raw readings are not kept."""
 
 import random
 import sqlite3
@@ -58,7 +58,7 @@ def test_a_changed_reading_is_refused_and_told_why(server, participant):
         assert problem.code == "already_released"
         assert "'hall-1'" in str(problem)
         assert "second noisy copy" in str(problem)
-    assert participant.submit({"hall-2": "7", "hall-3": "8"}) == ["delivered"]  # the refusal took nothing with it
+    assert participant.submit({"hall-2": "7", "hall-3": "8"}) == ["delivered"]  # the refusal changed nothing
     assert {task: len(values) for task, values in server.released().items()} == {"hall-1": 1, "hall-2": 1, "hall-3": 1}
 
 

@@ -105,7 +105,7 @@ def test_a_refusal_is_final_and_its_code_is_kept(server, joined, code):
 
 @pytest.mark.parametrize(("status", "content"), [(302, b""), (404, b"<html>no such page"), (403, b'{"code": 7}')])
 def test_a_stranger_on_the_way_cannot_make_a_report_fail_for_good(server, joined, status, content):
-    """The sign-in page of a wireless network, say: not a word of the protocol, so the report waits."""
+    """The sign-in page of a wireless network, for example: not an answer of the protocol, so the report waits."""
     server.trouble("/reports", (status, {"content": content, "Location": "/"}))
     joined.release({"hall-1": "12"})
     (sent,) = joined.flush()
@@ -156,7 +156,7 @@ def test_a_withdrawal_that_nobody_hears_is_told_later(server, joined):
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="making a certificate takes openssl")
 def test_certificates_are_verified(tmp_path, participant):
-    """A server with a certificate of its own making is taken only by who was told to trust it."""
+    """A server with a self-signed certificate is accepted only by devices that are configured to trust it."""
     pem = tmp_path / "server.pem"
     subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
     subprocess.run(
@@ -174,7 +174,7 @@ def test_certificates_are_verified(tmp_path, participant):
             assert client.look_up(link.token) == "hallways"
 
 
-def test_an_authority_that_is_none_is_told(tmp_path):
+def test_an_authority_that_is_none_is_reported(tmp_path):
     (tmp_path / "ca.pem").write_text("nonsense")
     with pytest.raises(OSError, match="PEM"):
         Client("https://127.0.0.1", ca=tmp_path / "ca.pem")
@@ -187,7 +187,7 @@ def test_an_endless_answer_is_cut_off(server, participant):
 
 
 def test_a_compressed_answer_is_not_expanded(server, participant):
-    """A few kilobytes of gzip can hold all the memory of a phone."""
+    """A few kilobytes of gzip can unpack to more than the memory of a phone."""
     bomb = gzip.compress(b" " * (64 << 20))
     server.trouble("/look-up", (200, {"content": bomb, "Content-Encoding": "gzip"}))
     with pytest.raises(Problem, match="compressed"):

@@ -54,7 +54,7 @@ def campaigns(draw):
 
 
 def fitted(method, claims):
-    """A fit that warns of nothing but that it has not converged."""
+    """A fit whose only warning is that it has not converged."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -38,7 +38,7 @@ def assert_same_intervals(fit, cold):
     law=st.sampled_from(LAWS),
     tasks=st.integers(1, 6),
     fill=st.sampled_from([0.4, 1.0]),
-    steps=st.lists(st.integers(-2, 4), min_size=1, max_size=8),  # so many come, or withdraw, at a time
+    steps=st.lists(st.integers(-2, 4), min_size=1, max_size=8),  # this many come, or withdraw, at a time
     seed=st.integers(0, 10_000),
 )
 def test_fits_that_start_from_each_other_end_where_one_from_scratch_does(law, tasks, fill, steps, seed):
@@ -76,7 +76,7 @@ def test_forty_people_one_after_the_other(law, tasks):
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("participants", [2, 3, 5])
 def test_few_people_get_wide_intervals_but_no_absurd_ones(law, participants):
-    """Student's 95 % quantile is 12.7 for two and 4.3 for three; knowing the noise, one need not go so far."""
+    """Student's 95 % quantile is 12.7 for two and 4.3 for three; with known noise, intervals can be narrower."""
     for seed in range(4):
         users, objects, values = crowd(law, participants, 1, 1.0, seed)
         fit = sv.NoiseAware(law).fit(sv.Claims.from_arrays(users, objects, values))
@@ -97,6 +97,6 @@ def test_information_of_those_who_err_much_is_that_of_their_errors(typical):
     whole = own + law.mean_variance
     much = own > 20 * law.scale**2
     assert information[much] * whole[much] == pytest.approx(1, abs=0.1)
-    # At most that of the noise alone, 1/scale²; at least that of a normal law, within what the lookup interpolates.
+    # At most that of the noise by itself, 1/scale²; at least that of a normal law, within what the lookup interpolates.
     assert np.all(information < 1.001 / law.scale**2)
     assert np.all(information * whole > 0.99)

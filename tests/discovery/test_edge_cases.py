@@ -1,4 +1,4 @@
-"""Small, flat and lonely data: defined, finite, silent (warnings are errors in these tests)."""
+"""Small, constant and isolated data: defined, finite, without warnings (which are errors in these tests)."""
 
 import numpy as np
 import pytest

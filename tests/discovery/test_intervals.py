@@ -17,9 +17,9 @@ def test_interval_of_the_mean_is_students(sparse):
 
 @pytest.mark.parametrize("method", [sv.CRH(), sv.CRH(loss="absolute"), sv.GTM(), sv.Mean(), sv.Median()], ids=repr)
 def test_intervals_cover_the_truth_about_as_often_as_they_say(method):
-    # 40 worlds × 30 objects; objects of a world share their weights, which hardly ties their errors.
+    # 40 worlds × 30 objects; objects of a world share their weights, so their errors are almost independent.
     # Standard error of the coverage is about sqrt(.95 · .05 / 1200) = 0.0063; plug-in variances are not exact,
-    # so 4 points beside 3.3 standard errors are allowed.
+    # so 4 points are allowed in addition to 3.3 standard errors.
     covered = []
     for seed in range(40):
         world = sv.worlds.synthetic(100, 30, seed=seed)

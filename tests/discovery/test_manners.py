@@ -38,7 +38,7 @@ def claims(sparse):
 
 
 def clone(method):
-    """What scikit-learn's `clone` does and insists on."""
+    """What scikit-learn's `clone` does and requires."""
     given = {name: copy.deepcopy(entry) for name, entry in method.get_params(deep=False).items()}
     new = type(method)(**given)
     assert all(new.get_params(deep=False)[name] is entry for name, entry in given.items()), (
@@ -200,7 +200,7 @@ def test_known_truths_are_used_or_refused(method, claims):
     if method.takes_known:
         assert method().fit(claims, known=known).truths_[0] == 3.0
     else:
-        with pytest.raises(BadParameter, match="no use for known truths"):
+        with pytest.raises(BadParameter, match="cannot use known truths"):
             method().fit(claims, known=known)
 
 

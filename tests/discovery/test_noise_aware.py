@@ -12,7 +12,7 @@ from sottovoce.privacy.normal_laplace import normal_laplace
 
 
 def crowd(rng, law, error_rate, objects, fill=1.0, users=150):
-    """Claims, truths, and the total variances that an oracle would know (of errors alone under fresh noise)."""
+    """Claims, truths, and the total variances that an oracle would know (of errors only under fresh noise)."""
     truths = rng.uniform(0, 10, objects)
     variances = rng.exponential(1 / error_rate, users)
     if isinstance(law, sv.SharedVariance):
@@ -73,7 +73,7 @@ def error_ratio(law, error_rate, objects=30, fill=1.0, runs=30):
 )
 def test_nearly_as_accurate_as_an_oracle_with_intervals_that_keep_their_level(law, error_rate, objects, fill, most):
     ratio, error, coverage = error_ratio(law, error_rate, objects, fill)
-    assert ratio - 2 * error < most  # the data do not speak against the bound
+    assert ratio - 2 * error < most  # the data do not contradict the bound
     # 30 runs × objects, somewhat dependent within a run: at most twice the independent standard error
     assert abs(coverage - 0.95) < 0.02 + 2 * math.sqrt(0.95 * 0.05 / (30 * objects))
 
@@ -175,8 +175,8 @@ def test_objects_of_different_scale_do_not_drown_each_other():
     deviations = np.sqrt(rng.exponential(1.0, 100)) + 0.05
     matrix = rng.standard_normal((100, 30)) * deviations[:, None] * scales
     errors = np.abs(sv.NoiseAware().fit(sv.Claims.from_matrix(matrix)).truths_) / scales
-    alone = np.abs(sv.NoiseAware().fit(sv.Claims.from_matrix(matrix[:, :15])).truths_)
-    assert errors[:15].mean() < 1.3 * alone.mean()
+    separate = np.abs(sv.NoiseAware().fit(sv.Claims.from_matrix(matrix[:, :15])).truths_)
+    assert errors[:15].mean() < 1.3 * separate.mean()
     assert errors.mean() < 0.8 * np.abs(matrix.mean(axis=0) / scales).mean()
 
 

@@ -42,7 +42,7 @@ def test_site_builds_without_a_warning(tmp_path):
 
 
 def commands(typed, path=()):
-    """Every command by the words that call it, from how typer was told of them."""
+    """Every command by the words that call it, as registered with typer."""
     for command in typed.registered_commands:
         yield (*path, command.name or command.callback.__name__.replace("_", "-"))
     for group in typed.registered_groups:

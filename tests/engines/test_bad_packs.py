@@ -74,7 +74,7 @@ def test_after_an_error_no_thread_goes_on_reading(packed):
     with pytest.raises(UnreadableFile, match="the first block"):
         sv.CRH().fit(DiskEngine(slow, threads=2))
     assert slow.reading == 0
-    assert slow.read < len(slow.manifest.blocks) - 1  # what had not begun was called off
+    assert slow.read < len(slow.manifest.blocks) - 1  # what had not begun was cancelled
 
 
 @pytest.mark.parametrize("size", [0, 100, -1])
@@ -100,7 +100,7 @@ def test_a_missing_file_is_found(packed):
 def test_a_block_of_another_pack_is_found(packed, tmp_path):
     other = pack_claims(sv.worlds.synthetic(50, 30, seed=2).claims, tmp_path / "other", claims_per_block=300)
     mine, theirs = packed.manifest.blocks[2], other.manifest.blocks[2]
-    assert mine.bytes == theirs.bytes  # only its content tells
+    assert mine.bytes == theirs.bytes  # only its content shows it
     (packed.folder / mine.file).write_bytes((other.folder / theirs.file).read_bytes())
     with pytest.raises(UnreadableFile, match=f"belongs to another pack .{other.manifest.pack}"):
         fit(packed.folder)
@@ -137,7 +137,7 @@ def test_a_block_that_is_cut_short_during_a_run_is_found(packed):
         (lambda said: said["blocks"][0].update(bytes="many"), "bytes, not many"),
     ],
 )
-def test_a_manifest_that_does_not_fit_is_told(packed, change, words):
+def test_a_manifest_that_does_not_fit_is_reported(packed, change, words):
     path = packed.folder / "manifest.json"
     said = json.loads(path.read_text())
     change(said)
@@ -147,13 +147,13 @@ def test_a_manifest_that_does_not_fit_is_told(packed, change, words):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 2}'])
-def test_a_manifest_that_is_none_is_told(packed, text):
+def test_a_manifest_that_is_none_is_reported(packed, text):
     (packed.folder / "manifest.json").write_text(text)
     with pytest.raises(UnreadableFile, match="not a manifest"):
         Pack(packed.folder)
 
 
-def test_a_folder_without_a_manifest_is_told(tmp_path):
+def test_a_folder_without_a_manifest_is_reported(tmp_path):
     with pytest.raises(UnreadableFile, match="sottovoce claims pack"):
         Pack(tmp_path)
 

@@ -58,10 +58,10 @@ def test_engine_stays_within_thrice_the_claims_memory(crowd, monkeypatch):
 def test_fits_in_several_python_threads_do_not_disturb_each_other(crowd):
     from concurrent.futures import ThreadPoolExecutor
 
-    alone = sv.CRH(max_iter=8, tol=0).fit(crowd).truths_.tobytes()
+    single = sv.CRH(max_iter=8, tol=0).fit(crowd).truths_.tobytes()
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda _: sv.CRH(max_iter=8, tol=0).fit(crowd).truths_.tobytes(), range(8)))
-    assert set(together) == {alone}
+    assert set(together) == {single}
 
 
 def test_a_forked_child_can_fit(crowd):

@@ -40,7 +40,7 @@ METHODS = {
 
 
 def assert_same_answer(truths, cold):
-    """Iterations stop at 1e-8 of the spread; what noise-aware learns of the crowd settles within a few steps only."""
+    """Iterations stop at 1e-8 of the spread; what noise-aware learns about the crowd settles within a few steps."""
     if isinstance(cold, sv.NoiseAware):
         half = cold.intervals()[1] - cold.truths_
         assert np.all(np.abs(truths - cold.truths_) < 0.02 * half)
@@ -102,7 +102,7 @@ def test_a_state_read_from_a_file_starts_like_the_fit_itself(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"ARROW1", None])
-def test_what_is_no_checkpoint_is_told(tmp_path, content):
+def test_what_is_no_checkpoint_is_reported(tmp_path, content):
     path = tmp_path / "state.arrow"
     if content is None:
         write_table(pa.table({"user": [1]}), path)
@@ -110,7 +110,7 @@ def test_what_is_no_checkpoint_is_told(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(UnreadableFile, match="not a checkpoint"):
         Checkpoint(path).read()
-    with pytest.raises(UnreadableFile, match="no checkpoint to go on from"):
+    with pytest.raises(UnreadableFile, match="no checkpoint to resume from"):
         Checkpoint(tmp_path / "other.arrow").read()
 
 
@@ -149,7 +149,7 @@ def test_losses_of_earlier_rounds_count_less(tmp_path, loss, decay):
 
 
 def test_a_user_who_grew_careless_is_noticed_sooner_with_decay(tmp_path):
-    """Careful for ten rounds, careless in the last: without decay his past speaks for him."""
+    """Careful for ten rounds, careless in the last: without decay, the earlier rounds outweigh it."""
     rng = np.random.default_rng(8)
     matrix = rng.normal(0, 1, (20, 220))
     rounds = np.arange(220) // 20
@@ -161,7 +161,7 @@ def test_a_user_who_grew_careless_is_noticed_sooner_with_decay(tmp_path):
 
 
 @pytest.mark.parametrize("decay", [0, -1, 1.5, float("nan")])
-def test_a_decay_outside_its_meaning_is_told(decay):
+def test_a_decay_outside_its_meaning_is_reported(decay):
     with pytest.raises(BadParameter, match="decay"):
         sv.CRH(decay=decay).fit(sv.Claims.from_matrix([[1.0]]))
 
@@ -173,7 +173,7 @@ def test_forgetting_for_very_many_rounds_still_gives_truths(tmp_path):
 
 
 def test_appending_does_not_disturb_a_pack_that_is_open(tmp_path):
-    """Blocks that were rewritten are gone, and that is told; the pack is simply opened again."""
+    """Blocks that were rewritten are gone, and that is reported; the pack only has to be opened again."""
     matrix = random_matrix(np.random.default_rng(9), 30, 20)
     stages = write_rounds(tmp_path, matrix, np.arange(20) // 10)
     before = next(stages)

@@ -111,7 +111,7 @@ def test_a_block_that_cannot_be_used_is_named(session, crowd, harm):
 def test_a_folder_that_workers_do_not_see(session, crowd):
     engine = SparkEngine(crowd, MASTER)
     crowd.folder.rename(crowd.folder.with_name("elsewhere"))
-    with pytest.raises(UnreadableFile, match=r"does not see this pack.*put it on storage that all machines have"):
+    with pytest.raises(UnreadableFile, match=r"does not see this pack.*put it on storage that all machines mount"):
         engine.means()
 
 
@@ -187,7 +187,7 @@ def test_the_command(crowd):
     found = run("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
     wanted = run("discover", crowd.folder, "--engine", "memory", *options)
     assert found.returncode == 0, found.stderr
-    assert found.stderr == ""  # nothing of what Spark and Java have to say
+    assert found.stderr == ""  # no log output of Spark and Java
     truths = [[entry["truth"] for entry in json.loads(ran.stdout)["truths"].values()] for ran in (found, wanted)]
     np.testing.assert_allclose(*truths, rtol=1e-9)
 
@@ -198,9 +198,9 @@ def test_an_interrupted_command_can_be_resumed(crowd):
     with warm.Process(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as started:
         until(lambda: (crowd.folder / "checkpoint-crh.arrow").exists(), "checkpoint")
         started.send_signal(signal.SIGINT)
-        told = started.stderr.read()
+        printed = started.stderr.read()
     assert started.returncode == 130
-    assert told.startswith("Stopped. Iteration ")
+    assert printed.startswith("Stopped. Iteration ")
     resumed = run("discover", crowd.folder, "--method", "crh", "--resume", "--json")
     assert resumed.returncode == 0, resumed.stderr
 
@@ -257,7 +257,7 @@ def test_a_cluster_without_workers(crowd, tmp_path):
             capture_output=True, text=True, env=os.environ | ENVIRONMENT, check=False,
         )  # fmt: skip
     assert "ClusterError" in ran.stderr
-    assert "the cluster has given no worker in 2 s; start workers" in " ".join(ran.stderr.split())
+    assert "the cluster has provided no worker within 2 s; start workers" in " ".join(ran.stderr.split())
 
 
 # Two fits on a cluster. During the second, whose tasks take their time, it says when a pass is half done, and goes on.

@@ -21,14 +21,14 @@ def test_demo_finds_the_hallways(tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path), "SOTTOVOCE_TLS_CERT": "nothing.pem"}
     ran = run("demo", "--out", tmp_path / "demo", "--json", env=environment)
     assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert (told["reports"], told["readings"], told["tasks"]) == (247, 740, 129)
+    summary = json.loads(ran.stdout)
+    assert (summary["reports"], summary["readings"], summary["tasks"]) == (247, 740, 129)
     # If the machine pauses for seconds, a step is taken before all have sent; the last three may then be left out, and
     # up to three readings of a hallway.
-    assert 120 <= told["shown"] <= 129
-    assert told["refused"] == {}
-    assert told["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)
-    assert "learns almost nothing about any one reading" in told["guarantee"]["sentence"]
+    assert 120 <= summary["shown"] <= 129
+    assert summary["refused"] == {}
+    assert summary["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)
+    assert "learns almost nothing about any one reading" in summary["guarantee"]["sentence"]
 
     claims = sv.Claims.read(tmp_path / "demo/claims.csv")
     assert 740 - 3 * 129 <= len(claims) <= 740
@@ -42,12 +42,12 @@ def test_demo_finds_the_hallways(tmp_path):
 
     # Noise moves the mean of a segment's n readings by √(2/n) and less on average; it may also happen to help.
     bound = 1.3 * np.sqrt(2 / claims.claims_per_object).mean()
-    errors = {row["method"]: row for row in told["errors"]}
+    errors = {row["method"]: row for row in summary["errors"]}
     assert list(errors) == ["NoiseAware", "CRH", "Mean", "Median"]
     assert all(row["after"] < row["before"] + bound for row in errors.values())
     assert errors["NoiseAware"]["after"] < errors["Mean"]["after"]  # by 0.5 m on average, one world in eight by less
     # A bias that nearly all readings share is in no interval: most truths are within, but not 95 of 100.
-    assert told["within_interval"] >= 0.6 * told["shown"]
+    assert summary["within_interval"] >= 0.6 * summary["shown"]
 
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["claims.csv", "demo.png", "truth.csv"]
     assert (tmp_path / "demo/demo.png").read_bytes().startswith(b"\x89PNG")

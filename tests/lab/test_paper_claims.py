@@ -64,7 +64,7 @@ def test_noise_is_what_theorem_48_asks_for():
         distance = 3 * math.sqrt(2 * math.log(20)) / 10  # b·√(2 ln(1/(1-η)))/λ1 with b = 3, η = 0.95
         rate = 2 * row["epsilon"] * math.log(1 / (1 - row["delta"])) / distance**2
         assert row["noise_rate"] == pytest.approx(rate, rel=1e-5)
-        # Laplace noise. A user's mean |noise| is √(2/π) times the deviation he drew, whose square is exponential: its
+        # Laplace noise. A user's mean |noise| is √(2/π) times the deviation they drew, whose square is exponential: its
         # relative deviation is √(4/π - 1) = 0.52, so 0.043 for a mean over 150 users, and four of 0.06/√6 are ample.
         assert row["noise"] == pytest.approx(1 / math.sqrt(2 * rate), rel=4 * 0.06 / math.sqrt(6))
 
@@ -84,7 +84,7 @@ def test_noise_is_flat_and_truths_move_less_in_a_larger_crowd():
     for delta in (0.1, 0.2, 0.4):
         line = where(table, delta=delta)
         noise = [row["noise"] for row in line]
-        assert max(noise) / min(noise) < 1.2  # 50 users, 6 runs: 0.76/√300 = 0.044 a point
+        assert max(noise) / min(noise) < 1.2  # 50 users, 6 runs: 0.76/√300 = 0.044 per point
         # Like 1/√S: from 50 to 400 users a factor of 2.8.
         assert line[0]["moved"] / line[-1]["moved"] == pytest.approx(math.sqrt(8), rel=0.35)
 

@@ -16,7 +16,7 @@ from sottovoce.protocol import Manifest, promise_of
 
 
 def judged(law, delta, distance, readings, unit, grids):
-    """What a device says to a campaign with this plan."""
+    """What a device says about a campaign with this plan."""
     tasks = [
         {"id": f"t{n}", "low": 0, "high": f"{1000 * max(grids):.6g}", "grid": grids[n % len(grids)]}
         for n in range(readings)

@@ -1,6 +1,6 @@
 """The founding paper's theorems: printed ones against values computed by hand, corrected ones against simulation.
 
-Simulated means are held to 4.5 standard errors, estimated from the same draws: a right formula fails one time in
+Simulated means are held to 4.5 standard errors, estimated from the same draws: a correct formula fails once in
 150,000, and the seeds are fixed.
 """
 
@@ -56,7 +56,7 @@ def test_the_printed_distance_holds_less_often_than_claimed():
 @pytest.mark.parametrize("error_rate", [0.2, 1, 25])
 def test_the_corrected_distance_holds_as_often_as_claimed(error_rate):
     rng = np.random.default_rng(2)
-    b, eta = 1.5, 0.6  # so loose that the chance is far from 1
+    b, eta = 1.5, 0.6  # loose enough that the probability is far from 1
     deviations = np.sqrt(rng.exponential(1 / error_rate, 100_000))
     first, second = rng.standard_normal((2, 100_000)) * deviations
     distance = paper.corrected_distance(error_rate, b, eta)
@@ -190,7 +190,7 @@ def test_mean_distance_at_the_check_values():
     assert paper.corrected_alpha(1, 2) == pytest.approx(3.05, abs=0.005)
     assert paper.corrected_alpha(10, 20) == pytest.approx(2.16, abs=0.005)
     assert paper.printed_alpha(1, 0.5) == pytest.approx(2 * math.sqrt(2 / math.pi) * 1.038, abs=0.001)
-    for level in (0.3, 0.999, 1.001, 6):  # the form in which the paper gives it, with its 2 put right
+    for level in (0.3, 0.999, 1.001, 6):  # as in the paper, with its 2 corrected
         root = math.sqrt(level)
         long = math.sqrt(math.pi / 2) / (1 - level) * (0.75 - level * (level + root + 1) / (2 * (1 + root)))
         assert paper.corrected_pair_distance(2, level) == pytest.approx(long, rel=1e-9)
@@ -260,7 +260,7 @@ def test_the_printed_theorem_is_false_just_below_equal_rates():
         noisy = world.with_simulated_noise(SharedVariance(error_rate / level), seed + 1000)
         return np.abs(sv.CRH().fit(world.claims).truths_ - sv.CRH().fit(noisy.claims).truths_).mean()
 
-    # Were the chance of an error of alpha at most 1 in 100, ten out of ten would happen once in 10^20.
+    # If the probability of an error of alpha were at most 1 in 100, ten out of ten would happen once in 10^20.
     assert min(error(seed) for seed in range(10)) > alpha
     assert paper.corrected_beta(alpha, 150, error_rate, level) == 1
 
@@ -396,7 +396,7 @@ def test_report_has_each_figure_as_printed_and_as_corrected():
     assert rows["α_{λ1,c}"] == (paper.printed_alpha(2, 4), paper.corrected_alpha(2, 4))
     assert rows["β"] == (paper.printed_beta(4, 150, 2, 4), paper.corrected_beta(4, 150, 2, 4))
     assert rows["C"] == (paper.printed_highest_level(4, 0.05, 150, 2), paper.useful_levels(4, 0.05, 150, 2).high)
-    assert report.corrected_levels is None  # so small an error leaves no room for so much noise
+    assert report.corrected_levels is None  # an error this small leaves no room for this much noise
     for word in ("not a bound", "N → ∞", "Lemma 4.4", "independent", "3.05"):
         assert any(word in sentence for sentence in report.assumed)
     assert json.loads(json.dumps(report.summary(), allow_nan=False))["rows"][0]["printed"] == rows["Δ_s"][0]
@@ -435,10 +435,10 @@ def test_report_at_equal_rates_has_no_printed_number_where_the_formula_has_none(
     ],
 )
 def test_a_mistake_is_told_with_value_rule_and_fix(change, rule, fix):
-    with pytest.raises(BadParameter) as told:
+    with pytest.raises(BadParameter) as refusal:
         paper.compare(**({"error_rate": 1.0, "noise_rate": 0.5, **CAMPAIGN} | change))
     ((name, value),) = change.items()
-    said = str(told.value)
+    said = str(refusal.value)
     assert said.startswith(f"{name}={value}: ")
     assert said.index(rule) < said.index(fix)
 

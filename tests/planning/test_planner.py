@@ -48,8 +48,8 @@ def test_information_of_laplace_noise_by_plain_integration():
 
 
 def test_information_at_the_ends():
-    assert laplace_information(1e-8, 2.0) == pytest.approx(1 / 4, rel=1e-3)  # Laplace alone
-    assert laplace_information(1e6, 2.0) == pytest.approx(1 / (1e6 + 8), rel=1e-4)  # as good as normal
+    assert laplace_information(1e-8, 2.0) == pytest.approx(1 / 4, rel=1e-3)  # Laplace only
+    assert laplace_information(1e6, 2.0) == pytest.approx(1 / (1e6 + 8), rel=1e-4)  # practically normal
 
 
 def test_predicted_error_is_what_known_qualities_give():
@@ -109,6 +109,6 @@ def test_without_exceptions_only_fresh_noise_remains():
         ({"error_rate": -1}, "error_rate -1"),
     ],
 )
-def test_bad_plans_are_told(options, words):
+def test_bad_plans_are_reported(options, words):
     with pytest.raises(ValueError, match=words):
         sv.plan(simulations=0, **options)

@@ -147,7 +147,7 @@ def test_noise_used_for_two_releases_is_caught():
 
 
 def test_one_variance_passed_off_as_fresh_is_caught():
-    """The noise of one reading is right; only the spread of the others gives the variance away."""
+    """The noise of one reading is right; only the spread of the others reveals the variance."""
     found = audit(device("shared:0.5", "passed off"), parse_law("fresh:0.5"), Setting(readings=10), samples=3000)
     assert found.leaks
     assert "spread of the others" in found.event
@@ -233,18 +233,18 @@ def test_probabilities_up_to_a_bound_are_sums_of_the_mass(law, mass):
         ({"delta": 0.0}, "delta 0"),
     ],
 )
-def test_options_outside_their_meaning_are_told(options, words):
+def test_options_outside_their_meaning_are_reported(options, words):
     with pytest.raises(BadParameter, match=words):
         audit(device("gaussian:1.0", "options"), parse_law("gaussian:1.0"), **options)
 
 
 @pytest.mark.parametrize(("part", "number"), [("distance", 0.0), ("distance", math.inf), ("grid", -1.0)])
-def test_settings_outside_their_meaning_are_told(part, number):
+def test_settings_outside_their_meaning_are_reported(part, number):
     with pytest.raises(BadParameter, match=part):
         Setting(**{part: number})
 
 
-def test_a_sampler_that_answers_wrongly_is_told():
+def test_a_sampler_that_answers_wrongly_is_reported():
     with pytest.raises(BadParameter, match="2 outputs for 1 readings"):
         audit(lambda readings: [1, 2], parse_law("fresh:0.5"), samples=1000)
     with pytest.raises(BadParameter, match="finite"):
@@ -286,12 +286,12 @@ def test_the_command_tells_good_draws_from_bad_ones(tmp_path):
     assert found["audits"][0]["promised_epsilon"] == pytest.approx(1.0)
     bad = run("--noise", "fresh:0.5", "--input", tmp_path / "bad.csv")
     assert bad.exit_code == 1
-    for words in ("fresh:0.5 fails:", "at most 1 is promised", "not so: noise has the law's probabilities"):
+    for words in ("fresh:0.5 fails:", "at most 1 is promised", "check failed: noise has the law's probabilities"):
         assert words in " ".join(bad.stdout.split())
 
 
 def test_the_command_audits_the_real_sampler():
-    """Drawn from the operating system; at this loose δ a right sampler fails about once in a million runs."""
+    """Drawn from the operating system; at this loose δ a correct sampler fails about once in a million runs."""
     ran = run("--noise", "floored:0.5:1.0", "--samples", 1000, "--delta", 0.3)
     assert ran.exit_code == 0, ran.stdout
     for words in ("ε promised", "No leak found", "never prove"):
@@ -311,13 +311,13 @@ def test_the_command_audits_the_real_sampler():
         ("side,release,reading,value\n", BadParameter, "draw more"),
     ],
 )
-def test_bad_draws_are_told(tmp_path, text, kind, words):
+def test_bad_draws_are_reported(tmp_path, text, kind, words):
     (tmp_path / "draws.csv").write_text(text)
     with pytest.raises(kind, match=words):
         Draws.read(tmp_path / "draws.csv")
 
 
-def test_bad_input_of_the_command_is_told(tmp_path):
+def test_bad_input_of_the_command_is_reported(tmp_path):
     assert isinstance(run("--noise", "fresh:0.5", "--input", tmp_path / "none.csv").exception, UnreadableFile)
     assert "--noise" in str(run("--input", tmp_path / "none.csv").exception)
     assert isinstance(run("--noise", "fresh").exception, BadParameter)

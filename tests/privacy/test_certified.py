@@ -67,7 +67,7 @@ def test_drawn_variances_by_sums_over_all_of_them(case):
     ids=str,
 )
 def test_many_readings_with_little_drawn_noise_are_promised_no_more_than_a_percent_too_much(case):
-    """Sums of their noises are no normals, and their losses of privacy in the hundreds and thousands."""
+    """Sums of their noises are not normal, and their privacy losses are in the hundreds and thousands."""
     epsilon = promise_of(case.manifest(), case.delta, enough=0).epsilon
     assert case.exact(epsilon) is not None
     assert not case.judge(epsilon)
@@ -146,6 +146,6 @@ def test_continuous_figures_of_anything_are_chances(noise, distance, unit):
 
 
 def test_no_figure_vanishes_where_the_loss_has_no_bound():
-    """Two readings under one variance: however large ε is, a variance near 0 gives them away."""
+    """Two readings under one variance: however large ε is, a variance near 0 reveals them."""
     found = parse_law("shared:0.5").guarantee(1.0, 2)
     assert 0 < found.delta(30.0) <= found.delta(8.0) < 1e-12

@@ -289,12 +289,12 @@ def test_delta_zero():
         ({"grid": -1}, "grid -1"),
     ],
 )
-def test_bad_questions_are_told(options, words):
+def test_bad_questions_are_reported(options, words):
     with pytest.raises(ValueError, match=words):
         sv.Gaussian(1.0).guarantee(**options)
 
 
-def test_bad_epsilon_and_delta_are_told():
+def test_bad_epsilon_and_delta_are_reported():
     promise = sv.Gaussian(1.0).guarantee()
     for epsilon in (-1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="epsilon"):

@@ -55,7 +55,7 @@ def noise(law):
 
 
 def passes(found, distribution):
-    # Kolmogorov and Smirnov at a chance of 1 in 1,000 to fail by accident; the seed is fixed.
+    # Kolmogorov and Smirnov, with a probability of 1 in 1,000 to fail by accident; the seed is fixed.
     assert stats.kstest(found, distribution.cdf).pvalue > 1e-3
 
 
@@ -70,7 +70,7 @@ def test_gaussian_noise_is_normal():
 def test_shared_noise_is_laplace_across_users_and_normal_within_one():
     drawn = noise(sv.SharedVariance(0.5))
     passes(drawn[:, 0], stats.laplace(scale=1.0))
-    # Within a user, a reading over the root mean square of the other 49 is Student's t whatever his variance.
+    # Within a user, a reading over the root mean square of the other 49 is Student's t whatever their variance.
     ratios = drawn[:, 0] / np.sqrt((drawn[:, 1:] ** 2).mean(axis=1))
     passes(ratios, stats.t(49))
 

@@ -1,4 +1,4 @@
-"""A law of one's own, in one file of one's own: registered, it works wherever the laws of the project do."""
+"""A law of your own, in a file of its own: once registered, it works wherever the laws of the project do."""
 
 import json
 import subprocess
@@ -57,7 +57,7 @@ def test_plan_finds_its_least_noise(grid):
     own = plans["twosided"]
     assert (own.law.scale, own.delta) == (pytest.approx(2.0, rel=2e-6), 0.0)
     assert own.guarantee.epsilon(0.0) <= 0.5
-    assert plans["fresh"].predicted_error < own.predicted_error  # whose law the analyst knows how to use
+    assert plans["fresh"].predicted_error < own.predicted_error  # with a law that the analyst can use
     assert own.simulated_error.mean == pytest.approx(own.predicted_error, rel=0.5)
 
 
@@ -121,7 +121,7 @@ def test_the_noise_aware_estimator_takes_it_for_normal_noise_of_its_variance():
 def test_a_name_is_given_once():
     register(TwoSided)  # the same again: nothing happens
     other = type("Other", (TwoSided,), {"name": "fresh"})
-    with pytest.raises(BadParameter, match="there is one of this name already"):
+    with pytest.raises(BadParameter, match="there is already one of this name"):
         register(other)
 
 

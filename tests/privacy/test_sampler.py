@@ -127,7 +127,7 @@ def test_a_variance_is_shared_by_the_readings_of_a_release_only():
 
 @pytest.mark.parametrize("scale", [2.5, 20.0])
 def test_laplace_noise_is_that_of_opendp(scale):
-    """OpenDP draws from the operating system; a right sampler fails here once in a million runs."""
+    """OpenDP draws from the operating system; a correct sampler fails here once in a million runs."""
     theirs = opendp_noise("laplace", "l1_distance", scale)
     ours = drawn("laplace", discrete_laplace, *exact_number(scale).as_integer_ratio())
     assert chance_of_two_samples(ours, theirs) > 1e-6
@@ -241,7 +241,7 @@ def test_outputs_depend_on_the_bytes_only(key, text, readings):
 
 def test_without_a_stream_every_release_is_new():
     device = Sampler(parse_law("gaussian:1.0"), Fraction("1e-6"))
-    assert device.perturb(["1"] * 5) != device.perturb(["1"] * 5)  # equal with a chance far below 1e-20
+    assert device.perturb(["1"] * 5) != device.perturb(["1"] * 5)  # equal with a probability far below 1e-20
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_a_method_without_words_or_with_a_name_that_is_taken_is_refused():
     class Mean(Steady):
         name = "mean"
 
-    for wrong, why in ((Nameless, "Nameless without name"), (Shouting, "small letters"), (Mean, "has it already")):
+    for wrong, why in ((Nameless, "Nameless without name"), (Shouting, "lower-case letters"), (Mean, "already has it")):
         with pytest.raises(BadParameter, match=why):
             register(wrong)
     assert METHODS["mean"] is sv.Mean

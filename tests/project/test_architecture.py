@@ -10,7 +10,7 @@ import pytest
 import sottovoce
 
 SOURCE = Path(sottovoce.__file__).parent
-# From DESIGN: who may know whom. What stands beside the rooms is open to all.
+# From DESIGN: which room may import which. Modules outside the rooms are open to all.
 OPEN = {"errors", "progress", "text_tables", "__version__"}
 MAY_IMPORT = {
     "claims": set(),

@@ -1,4 +1,4 @@
-"""Wheel and source distribution are whole, and the installed command works without the source tree."""
+"""Wheel and source distribution are complete, and the installed command works without the source tree."""
 
 import subprocess
 import sys

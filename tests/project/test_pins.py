@@ -55,7 +55,7 @@ def test_vendored_files_are_those_that_were_recorded(folder):
 
 
 def test_nothing_is_vendored_elsewhere():
-    """Minified or licensed by others: it belongs into a folder whose files are recorded."""
+    """Minified or licensed by others: it belongs in a folder whose files are recorded."""
     tracked = [path for place in ("src", "tests", "docs") for path in (ROOT / place).rglob("*")]
     foreign = [path for path in tracked if re.search(r"\.min\.(js|css|mjs)$|LICENSE", path.name)]
     assert {path.parent for path in foreign if "_build" not in path.parts} == set(VENDORED)

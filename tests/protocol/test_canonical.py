@@ -1,4 +1,4 @@
-"""One spelling for each document, and a parser that takes nothing doubtful."""
+"""One spelling per document, and a parser that accepts nothing ambiguous."""
 
 import json
 import math

@@ -13,7 +13,7 @@ from sottovoce.protocol.problems import Problem
 
 
 def processor_time(call, *arguments):
-    """Of this thread alone, the least of three: what else the machine does hardly counts."""
+    """Of this thread only, the least of three: other work on the machine has little effect."""
     times = []
     for _ in range(3):
         started = time.thread_time()
@@ -45,7 +45,7 @@ TASKS = [{"id": f"{n:04}", "low": "0", "high": "1", "grid": "1"} for n in range(
     ids=["last task twice", "empty readings", "numbers", "texts"],
 )
 def test_a_wrong_report_takes_hardly_longer_than_a_right_one(hostile):
-    """To compare each name with each, or to list all mistakes, takes 15 to 30 times as long; to stop at one, 1 to 3."""
+    """Comparing all pairs of names, or listing all mistakes, takes 15 to 30 times as long; stopping at one, 1 to 3."""
     with pytest.raises(Problem):
         Report.parse(hostile)
     assert processor_time(Report.parse, hostile) < 7 * processor_time(Report.parse, RIGHT)

@@ -1,4 +1,4 @@
-"""What a campaign asks and what a device answers: only documents that mean one thing are taken."""
+"""What a campaign asks and what a device answers: only unambiguous documents are accepted."""
 
 import json
 from datetime import datetime, timedelta, timezone

@@ -60,7 +60,7 @@ def test_at_most_as_many_readings_as_tasks():
 
 
 def test_many_grids_are_judged_by_the_weakest_alone(monkeypatch):
-    """The others are dismissed by one look each, so that a campaign with many grids holds nobody up."""
+    """The others are ruled out by one comparison each, so that a campaign with many grids delays nobody."""
     tasks = [TASK | {"id": f"t{n}", "high": 1000, "grid": f"{0.013 + n / 97:.4f}"} for n in range(100)]
     asked = manifest(tasks=tasks, noise="gaussian:3.7", distance=1)
     largest = max(quiet_guarantee(asked.law, 1.0, 3, "reading", float(task["grid"])).epsilon(1e-5) for task in tasks)

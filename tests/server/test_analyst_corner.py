@@ -95,10 +95,10 @@ def test_the_answer_is_the_commands(corner, tmp_path):
     (tmp_path / "halls.csv").write_text(HALLWAY_CLAIMS)
     (tmp_path / "measured.csv").write_text(TRUTHS)
     command = re.search(r"<pre[^>]*>(.*?)</pre>", answer.text, re.DOTALL)[1]
-    told = unescape(re.sub(r"<[^>]+>", "", command)).splitlines()
-    assert len(told) == 2
+    commands = unescape(re.sub(r"<[^>]+>", "", command)).splitlines()
+    assert len(commands) == 2
     scores = {}
-    for line in told:
+    for line in commands:
         words = shlex.split(line)
         assert words[0] == "sottovoce"
         ran = run(*words[1:], "--json", cwd=tmp_path)
@@ -150,7 +150,7 @@ def typed(text):
 
 
 def not_utf8():
-    """A file whose text is no text."""
+    """A file whose text is not text."""
     text = pa.array([b"\xff", b"b"]).view(pa.string())
     sink = io.BytesIO()
     pa.parquet.write_table(pa.table({"who": text, "where": ["hall", "hall"], "metres": [1.0, 2.0]}), sink)
@@ -176,7 +176,7 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"user": "user"}, "halls.csv: there is no column 'user' among 'who', 'where', 'metres'; add a header line"),
         (
@@ -218,11 +218,11 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         "truths",
     ],
 )
-def test_a_mistake_is_told_in_the_librarys_words_and_the_form_stays(corner, changes, told):
+def test_a_mistake_is_told_in_the_librarys_words_and_the_form_stays(corner, changes, message):
     answer = corner.ask(**{"skip_bad": "", **changes})
     assert answer.status_code == 422
     section = re.search(r'<section class="problem" role="alert">(.*?)</section>', answer.text, re.DOTALL)[1]
-    assert told in unescape(section)
+    assert message in unescape(section)
     assert f'id="object" name="object" value="{COLUMNS["object"]}"' in answer.text
 
 
@@ -267,7 +267,7 @@ def test_a_file_that_is_too_large_is_refused(corner):
     assert answer.status_code == 413
     assert "<form" in answer.text
     body, boundary = b"--x\r\n" + large.encode(), {"Content-Type": "multipart/form-data; boundary=x"}
-    # In pieces, without word of its length beforehand.
+    # In pieces, without its length in advance.
     answer = corner.client.post("/analyst", content=iter([body]), headers=boundary)
     assert answer.status_code == 413
     assert "at most 300,000 bytes are read" in answer.text
@@ -293,7 +293,7 @@ def test_time_and_size_have_limits(corner, monkeypatch):
     monkeypatch.setattr(analysis, "MOST_CLAIMS", 10)
     for name, content in (("a.csv", HALLWAY_CLAIMS), ("a.parquet", parquet(HALLWAY_CLAIMS))):
         answer = corner.ask(content, name)
-        assert (answer.status_code, "15 claims: at most 10 are taken here" in answer.text) == (422, True)
+        assert (answer.status_code, "15 claims: at most 10 are accepted here" in answer.text) == (422, True)
     monkeypatch.undo()
     monkeypatch.setattr(analysis, "_MOST_UNPACKED", 100)
     assert "bytes when unpacked: at most 100" in corner.ask(parquet(HALLWAY_CLAIMS), "a.parquet").text
@@ -318,7 +318,7 @@ def everything_in(folder):
 
 @pytest.mark.parametrize("outcome", ["answer", "mistake"])
 def test_nothing_stays_behind(corner, database, tmp_path, monkeypatch, caplog, outcome):
-    """No file, no row, no word in the logs: labels that appear nowhere else are looked for everywhere."""
+    """No file, no row, no line in the logs: labels that appear nowhere else are searched for everywhere."""
     marker = f"zanzibar-{outcome}"
     claims = HALLWAY_CLAIMS.replace("library", f"{marker}-object").replace("ann", f"{marker}-user")
     if outcome == "mistake":

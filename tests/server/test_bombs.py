@@ -1,4 +1,4 @@
-"""Files that ask for far more memory than they take up: each is answered or refused, and none is unpacked.
+"""Files that unpack to far more memory than their size: each is answered or refused, and none is unpacked.
 
 Each is uploaded to the analyst's corner in a process of its own, whose memory is measured.
 """
@@ -15,7 +15,7 @@ import pytest
 MEGABYTE = 1 << 20
 ROWS = 100_000
 MOST_CLAIMS = 200_000
-# More than any of them needs that is within its budget, and far less than any of them asks for.
+# More than any file within its budget needs, and far less than any of these would take.
 CEILING = 300 * MEGABYTE
 DRIVER = """
 import json, resource, sys
@@ -111,12 +111,12 @@ BOMBS = {
     "long names that are all alike": (
         "a.parquet",
         lambda: parquet(columns(rows=70, who=pa.array([f"{n:03}" + "x" * MEGABYTE for n in range(70)]))),
-        "bytes when unpacked: at most 67,108,864 are taken here"),
+        "bytes when unpacked: at most 67,108,864 are accepted here"),
     "a footer with a false size": ("a.parquet", with_a_false_size, "bytes when unpacked: at most 67,108,864"),
-    "a dictionary with a false size": ("a.parquet", with_a_false_dictionary, "a dictionary is shorter than it says"),
+    "a dictionary with a false size": ("a.parquet", with_a_false_dictionary, "shorter than its header says"),
     "2^40 rows": (
         "a.parquet", lambda: lying(parquet(columns()), ROWS, 2**40), "1,099,511,627,776 claims: at most 200,000"),
-    "fewer than no rows": ("a.parquet", lambda: lying(parquet(columns()), ROWS, -1), "fewer than no rows"),
+"negative number of rows": ("a.parquet", lambda: lying(parquet(columns()), ROWS, -1), "number of rows is negative"),
     "names that grow": ("a.parquet", with_growing_names, "an encoding that may unpack to any size"),
     "a column that nobody asked for": (
         "a.parquet",
@@ -124,11 +124,11 @@ BOMBS = {
         "1 claims"),
     "names in lists": (
         "a.parquet", lambda: parquet(columns(rows=2, who=pa.array([["a"], ["b"]]))), "it must hold text or numbers"),
-    "millions of empty lines": ("a.jsonl", lambda: b"{}\n" * 2_700_000, "at most 200,000 are taken here"),
+    "millions of empty lines": ("a.jsonl", lambda: b"{}\n" * 2_700_000, "at most 200,000 are accepted here"),
     "millions of columns": ("a.csv", lambda: b"who,where,metres" + b",x" * 4_000_000 + b"\na,b,1",
                            "the first line is over 65,536 bytes"),
     "many short rows": ("a.csv", lambda: b"who,where,metres\n" + b"a\n" * 300_000,
-                               "a row must have the fields who, where, metres (299,999 more such rows)"),
+                               "a row must have the fields who, where, metres (299,999 more bad rows)"),
 }  # fmt: skip
 
 

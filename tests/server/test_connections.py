@@ -1,4 +1,4 @@
-"""Connections: how many get in, and what becomes of those that do not come to the point."""
+"""Connections: how many are accepted, and what happens to those that send too slowly."""
 
 import os
 import resource
@@ -24,7 +24,7 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 @pytest.fixture
 def door():
-    """A door for so many, from one address or from all, with the settings given."""
+    """A door for this many, from one address or from all, with these settings."""
     with ExitStack() as open_ones:
 
         def make(most, **settings):
@@ -141,7 +141,7 @@ class Timer:
 
 
 class Wire:
-    """A transport whose other end fetches only what it is told to."""
+    """A transport whose other end reads only as much as it is asked to."""
 
     def __init__(self):
         self.unsent, self.open = 0, True

@@ -1,4 +1,4 @@
-"""The console without a browser: who gets in, who sees what, what a form can do, and that text stays text."""
+"""The console without a browser: who can sign in, who sees what, what a form can do, and that text stays text."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def console(server):
 
 @pytest.fixture
 def second(server):
-    """Another operator's console, and his token."""
+    """Another operator's console, and their token."""
     made = server.client.post("/api/operators", json={"name": "Second"}, headers=server.operator).json()
     return Console(server, made["token"])
 
@@ -191,7 +191,7 @@ def test_signing_out_ends_the_session(server, console, second):
     answer = console.post("/sign-out")
     assert answer.headers["location"] == "/sign-in"
     assert 'session=""' in answer.headers["set-cookie"]
-    assert console.get("/").status_code == 303  # the old cookie is worth nothing
+    assert console.get("/").status_code == 303  # the old cookie is no longer valid
     assert server.rows("sessions") == 1
     assert second.get("/").status_code == 200
 
@@ -216,7 +216,7 @@ def test_a_new_token_ends_the_sessions_of_the_old_one(server, second, way):
 
 
 def test_two_operators_neither_see_nor_touch_the_others_campaigns(server, console, second):
-    opened, draft = server.opened(title="Mine alone"), server.create(title="My own draft")
+    opened, draft = server.opened(title="Only mine"), server.create(title="My own draft")
     server.crowd(opened, 5)
     server.recompute()
     invitation = server.invite(opened)[0]["id"]
@@ -225,15 +225,15 @@ def test_two_operators_neither_see_nor_touch_the_others_campaigns(server, consol
         for path in addresses("GET", campaign, invitation):
             if campaign in path:
                 assert second.get(path).status_code == 404, path
-                for words in ("Mine alone", "My own draft"):
+                for words in ("Only mine", "My own draft"):
                     assert words not in second.get(path).text
         for path in addresses("POST", campaign, invitation):
             if campaign in path:
                 answer = second.post(path, count="1", method="crh", title="x", table="id,low,high,grid\na,0,1,0.1")
                 assert answer.status_code == 404, path
     assert everything(server) == before
-    assert "Mine alone" not in second.get("/").text
-    assert "Mine alone" in console.get("/").text
+    assert "Only mine" not in second.get("/").text
+    assert "Only mine" in console.get("/").text
     for path in (f"/api/campaigns/{opened}", f"/api/campaigns/{opened}/claims.csv"):
         # A session of the console is no key to the API, one's own or another's.
         assert second.get(path).status_code == 401
@@ -347,7 +347,7 @@ def test_many_tasks_are_changed_as_a_table(server, console):
 
 @SQLITE
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"high-0": "-1"}, "range 0 to -1"),
         ({"high-0": ""}, "highest value is missing"),
@@ -367,13 +367,13 @@ def test_many_tasks_are_changed_as_a_table(server, console):
         ({"table": "id,low,high,grid\na,0,1,0.1\na,0,1,0.1"}, "must appear once"),
     ],
 )
-def test_a_mistake_is_told_and_nothing_typed_is_lost(server, console, fields, told):
+def test_a_mistake_is_told_and_nothing_typed_is_lost(server, console, fields, message):
     row = {"title-0": "Hallway", "unit-0": "furlong", "low-0": "0", "high-0": "100", "grid-0": "0.1"}
     before = everything(server)
     answer = console.post("/campaigns/new", **{"title": "How long?", "asked_by": "Facility", **row, **fields})
     assert answer.status_code == 422
     alert = re.search(r'role="alert">(.*?)</p>', answer.text)[1]
-    assert told in alert
+    assert message in alert
     assert 'value="furlong"' in answer.text
     assert everything(server) == before
 

@@ -1,4 +1,4 @@
-"""What results warn of, and of what they do not."""
+"""What results warn about, and what they do not warn about."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def codes(claims, law):
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_honest_crowds_are_not_suspected(law):
     """Mean less median, in standard errors of the mean, has a standard deviation below 1, so 4.5 of them come by chance
-    with less than 1e-5 a task: in 10 worlds of 200 tasks hardly ever, and with these seeds never."""
+    with less than 1e-5 per task: in 10 worlds of 200 tasks almost never, and with these seeds never."""
     for seed in range(10):
         world = sv.worlds.synthetic(100, 200, seed=seed)
         assert "suspicious_crowd" not in codes(world.with_simulated_noise(law, seed).claims, law)
@@ -41,7 +41,7 @@ def test_a_fifth_that_agrees_on_a_far_lie_is_suspected(law):
         assert "suspicious_crowd" in codes(world.claims, law)
 
 
-def told(claims, effective, *, tasks=None, skew=None, converged=True):
+def doubt_texts(claims, effective, *, tasks=None, skew=None, converged=True):
     claims, effective = np.array(claims), np.array(effective, float)
     skew = skew or (np.zeros(len(claims)), np.ones(len(claims)))
     given = {"claims": claims, "effective_users": effective, "skew": skew, "converged": converged}
@@ -49,27 +49,27 @@ def told(claims, effective, *, tasks=None, skew=None, converged=True):
 
 
 def test_too_few_claims():
-    assert told([5, 9], [5, 9]) == {}
-    assert told([4, 9], [4, 9])["few_claims"].startswith("1 of 2 tasks has fewer than 5 claims")
-    assert told([9], [9], tasks=3)["few_claims"].startswith("2 of 3 tasks have")  # nobody spoke of the others
-    assert told([1, 2], [1, 2])["few_claims"].startswith("All tasks have")
+    assert doubt_texts([5, 9], [5, 9]) == {}
+    assert doubt_texts([4, 9], [4, 9])["few_claims"].startswith("1 of 2 tasks has fewer than 5 claims")
+    assert doubt_texts([9], [9], tasks=3)["few_claims"].startswith("2 of 3 tasks have")  # nobody reported on the others
+    assert doubt_texts([1, 2], [1, 2])["few_claims"].startswith("All tasks have")
 
 
 def test_a_few_decide():
-    assert "few_decide" not in told([40], [4.1])
-    text = told([40, 40, 100], [3.9, 40, 2.5])["few_decide"]
+    assert "few_decide" not in doubt_texts([40], [4.1])
+    text = doubt_texts([40, 40, 100], [3.9, 40, 2.5])["few_decide"]
     assert "2 tasks" in text
     assert "2.5 of 100" in text
-    assert "few_decide" not in told([4], [1])  # where no truth is shown nobody decides
+    assert "few_decide" not in doubt_texts([4], [1])  # where no truth is shown nobody decides
 
 
 def test_one_lopsided_task_is_enough():
     def lopsided(by):
-        return told([100] * 50, [100] * 50, skew=(np.array([by] + [0.0] * 49), np.ones(50)))
+        return doubt_texts([100] * 50, [100] * 50, skew=(np.array([by] + [0.0] * 49), np.ones(50)))
 
     assert "suspicious_crowd" not in lopsided(0.4)
     assert lopsided(0.5)["suspicious_crowd"].startswith("In one task")
 
 
 def test_what_has_not_settled_says_so():
-    assert "not_converged" in told([9], [9], converged=False)
+    assert "not_converged" in doubt_texts([9], [9], converged=False)

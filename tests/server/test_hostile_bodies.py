@@ -68,7 +68,7 @@ def test_large_bodies_are_not_read(send):
     for content in (b"x" * 30_000_000, (b"x" * 100_000 for _ in range(300))):  # with a length, and without
         answer = send(content)
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-        assert "262,144" in answer.json()["detail"]  # by the limit on reading, before any parser had a say
+        assert "262,144" in answer.json()["detail"]  # by the limit on reading, before any parser runs
     answer = send.server.client.post(
         "/api/campaigns", content=b"x" * 30_000_000, headers=send.server.operator | {"Content-Type": "application/json"}
     )
@@ -114,7 +114,7 @@ def test_only_small_bodies_are_read_where_everybody_waits(send, monkeypatch):
 
 @pytest.mark.slow
 def test_many_tasks_are_opened_and_reported(send):
-    """The largest report that the protocol knows, by whoever may send it."""
+    """The largest report that the protocol allows, from everybody who may send it."""
     campaign = send.server.opened(halls=5_000)
     (token,) = send.server.participants(campaign, 1)
     body = send.server.body(campaign, list(range(5_000)))

@@ -1,4 +1,4 @@
-"""What the server tells about itself, and what it never tells."""
+"""What the server reports about itself, and what it never reports."""
 
 import functools
 import importlib
@@ -32,7 +32,7 @@ def test_figures_are_counted_by_route_and_not_by_address(server):
 
 @whatever_the_database
 def test_what_strangers_invent_is_not_kept(server, caplog):
-    """Neither figures nor logs nor caches grow with names and methods that nobody knows."""
+    """Neither figures nor logs nor caches grow with unknown names and methods."""
     known = len(list(server.state.metrics.registry.collect()))
     with caplog.at_level(logging.DEBUG, logger="sottovoce"):
         for n in range(40):
@@ -97,7 +97,7 @@ def test_addresses_are_shortened():
 
 
 def test_nothing_secret_is_logged(running_server):
-    """A whole campaign at the most talkative level, with mistakes of all kinds; then a search in all that was said."""
+    """A whole campaign at the most verbose level, with mistakes of all kinds; then a search through all the logs."""
     server = running_server("--log-level", "debug")
     campaign = server.opened()
     invitations = server.invite(campaign, 3, qr=True)

@@ -56,7 +56,7 @@ def test_the_last_good_results_stay_and_the_operator_sees_why(server, broken):
     for page in (f"/campaigns/{campaign}", f"/campaigns/{campaign}/progress"):
         assert broken.reason in server.client.get(page).text
     assert broken.reason not in server.client.get(f"/c/{campaign}").text
-    # It is tried again when there is more to go by, and the trouble has lasted since it began.
+    # It is tried again when there are more claims, and the trouble has lasted since it began.
     server.clock.pass_time(days=1)
     server.crowd(campaign, 5)
     server.recompute()
@@ -86,8 +86,8 @@ def test_the_command_line_says_why_too(monkeypatch):
     monkeypatch.setattr(OperatorClient, "campaign", lambda self, campaign: status)
     ran = CliRunner().invoke(app, ["campaign", "status", "c", "--token", "operator-token-0123456789"])
     assert ran.exit_code == 0, ran.output
-    told = " ".join(ran.output.split())
-    assert "not the newest: the newest computation has not converged, since 2030-03-17T17:46:40.000Z" in told
+    printed = " ".join(ran.output.split())
+    assert "not the newest: the newest computation has not converged, since 2030-03-17T17:46:40.000Z" in printed
 
 
 @ANY_DATABASE

@@ -1,4 +1,4 @@
-"""The description of the interface is true, and nothing that it allows or forbids makes the server fail."""
+"""The description of the API is true, and nothing that it allows or forbids makes the server fail."""
 
 import json
 import re

@@ -34,7 +34,7 @@ def test_the_first_start_draws_a_token_and_shows_it_once(running_server):
     assert again.status_code == 200
     second.stop()
 
-    # A token from the environment is added to the one that is there; so a lost one can be replaced.
+    # A token from the environment is added to the existing one, so that a lost one can be replaced.
     third = running_server()
     assert third.client.get("/api/operators/me", headers=third.operator).json()["administrator"]
 
@@ -105,7 +105,7 @@ def check_all_present_once(server, campaign, senders):
 
 @pytest.mark.slow
 def test_what_is_under_way_is_stored_before_the_end(running_server):
-    """Told to stop in mid-stream; how it fares when it is killed is among the bad days."""
+    """Asked to stop in mid-stream; what happens when it is killed is among the bad days."""
     server = running_server()
     campaign = server.opened()
     senders = Senders(server, campaign, 80)
@@ -155,10 +155,10 @@ def test_https_by_options(running_server, tmp_path):
 @whatever_the_database
 def test_a_proxy_is_believed_only_when_told_to(running_server):
     headers = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
-    alone = running_server("--log-level", "debug")
-    alone.client.get("/nowhere", headers=headers)
-    alone.stop()
-    assert "203.0.113.0/24" not in alone.log
+    direct = running_server("--log-level", "debug")
+    direct.client.get("/nowhere", headers=headers)
+    direct.stop()
+    assert "203.0.113.0/24" not in direct.log
     behind = running_server("--log-level", "debug", "--behind-proxy")
     answer = behind.client.get("/nowhere", headers=headers)
     assert "strict-transport-security" in answer.headers

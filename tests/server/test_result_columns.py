@@ -1,4 +1,4 @@
-"""A column of a result is described once; whoever adds one finds it in frames, files, the interface and pages."""
+"""A column of a result is described once; a new one appears in frames, files, the API and pages."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Results: computed beside, kept as versions, stated with what was promised."""
+"""Results: computed in the background, kept as versions, shown with what was promised."""
 
 import io
 import json
@@ -228,7 +228,7 @@ def test_readings_of_closed_campaigns_are_erased_in_time(start_local):
     assert server.results(campaign) == before
     answer = server.client.get(f"/api/campaigns/{campaign}/claims.csv", headers=server.operator)
     assert (answer.status_code, answer.json()["code"]) == (410, "erased")
-    # The id still tells that the report came in, once; what it said can no longer be compared.
+    # The id still shows that the report came in, once; its content can no longer be compared.
     assert server.report(campaign, token, body).json()["code"] == "erased"
     assert server.rows("reports") == 7
     answer = server.client.patch(f"/api/campaigns/{campaign}", json={"method": "mean"}, headers=server.operator)

@@ -85,7 +85,7 @@ def test_results_and_claims_of_a_campaign_are_harmless(server):
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         ("id,low,high,grid,quota\na,0,1,0.1," + "9" * 5000, "quota '99999"),
         ("id,low,high,grid,quota\na,0,1,0.1,²", "quota '²'"),
@@ -94,7 +94,7 @@ def test_results_and_claims_of_a_campaign_are_harmless(server):
     ],
     ids=["digits", "superscript", "giant cell", "giant header"],
 )
-def test_a_table_that_is_none_is_refused_in_few_words(table, told):
-    with pytest.raises(sv.errors.SottovoceError, match=told) as refusal:
+def test_a_table_that_is_none_is_refused_in_few_words(table, message):
+    with pytest.raises(sv.errors.SottovoceError, match=message) as refusal:
         read_tasks("the table", table)
     assert len(str(refusal.value)) < 400

@@ -43,8 +43,8 @@ def test_a_file_that_others_could_read_is_made_private(usual_umask, start_local,
         (tmp_path / f"campaigns.db{kind}").touch(0o644)
     start_local().opened()
     assert set(modes(tmp_path).values()) == {0o600}
-    told = [record for record in caplog.records if record.message.startswith("other users could open the database")]
-    assert {(os.path.basename(record.file), record.mode) for record in told} == {
+    records = [record for record in caplog.records if record.message.startswith("other users could open the database")]
+    assert {(os.path.basename(record.file), record.mode) for record in records} == {
         ("campaigns.db", "0644"),
         ("campaigns.db-wal", "0644"),
     }

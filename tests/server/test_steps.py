@@ -189,15 +189,15 @@ def test_nothing_that_anybody_can_ask_for_changes_between_steps(server):
         assert bool(routes) == (number % 5 == 0), (number, routes)
     rows = server.results(campaign)["results"]
     assert [row["claims"] for row in rows] == [10, 5]
-    # At the end two are left over, and stay so: nothing but the state of the campaign is told anew.
+    # At the end two are left over, and stay so: only the state of the campaign is updated.
     assert server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator).status_code == 200
     round_of(server)
     after, status = watcher.look(), json.loads(seen[f"/api/campaigns/{campaign}"][1])
     assert server.status(campaign) == status | {
         name: server.status(campaign)[name] for name in ("state", "closed_at", "final")
     }
-    told = ("/results", "/claims", f"/api/campaigns/{campaign}/invitations", "look-up")
-    assert not [route for route in changed(seen, after) if any(part in route for part in told)]
+    watched = ("/results", "/claims", f"/api/campaigns/{campaign}/invitations", "look-up")
+    assert not [route for route in changed(seen, after) if any(part in route for part in watched)]
 
 
 def differences(snapshots, claims):
@@ -339,8 +339,8 @@ def test_what_is_said_of_all_participants_does_not_tell_that_one_has_left(server
     others = [{"hall-1": 200 + n} for n in range(3)] + [{"hall-2": 300 + n} for n in range(2)]
     trickle(server, campaign, tokens[7:], others, lambda: None)
     after = server.results(campaign)
-    told = {name for name in after if before[name] != after[name]}
-    assert told == {"version", "reports"}
+    different = {name for name in after if before[name] != after[name]}
+    assert different == {"version", "reports"}
 
 
 @ANY_DATABASE
@@ -406,7 +406,7 @@ def test_whether_a_link_is_used_cannot_be_tried_out(server):
 
 
 def test_figures_for_machines_count_requests_and_name_nobody(server):
-    """They do grow with every report: when one arrives is not hidden, and tells nothing of what it says."""
+    """They do grow with every report: when one arrives is not hidden, and reveals nothing about its content."""
     campaign = server.opened()
     server.crowd(campaign, 6)
     round_of(server)

@@ -1,4 +1,4 @@
-"""Colluders send what they agreed on; everybody else is left alone."""
+"""Colluders send what they agreed on; everybody else is unchanged."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_nothing_but_the_claims_of_colluders_depends_on_the_fraction():
 
 
 def test_a_plain_mean_is_moved_by_the_share_of_the_lie():
-    # 40 % of a lie of 3 deviations: 0.4 · 3√2 = 1.70; the mean's own error is √((0.5·0.6 + 2)/200) ≈ 0.11 an object.
+    # 40 % of a lie of 3 deviations: 0.4 · 3√2 = 1.70; the mean's own error is √((0.5·0.6 + 2)/200) ≈ 0.11 per object.
     attacked = with_colluders(WORLD, 0.4, 3.0, LAW, seed=6)
     moved = (sv.Mean().fit(attacked.claims).truths_ - WORLD.truths).mean()
     assert moved == pytest.approx(1.2 * np.sqrt(2), abs=5 * 0.11 / np.sqrt(30))

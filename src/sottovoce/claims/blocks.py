@@ -3,18 +3,18 @@
 A pack is a folder:
 
 ``manifest.json``
-    what is in it: counts, the noise law, and for every file its size and SHA-256; it is replaced last, in one move
+    what the pack holds: counts, the noise law, and the size and SHA-256 of every file; it is replaced last, atomically
 ``users-*.arrow``, ``objects-*.arrow``
-    one row per label, in the order of their numbers, with the number of claims and, for objects, the last round
+    one row per label, ordered by its number, with the number of claims and, for objects, the last round
 ``block-*.arrow``
-    all claims of some objects in a row, one row per claim: the user's number, the object's within the block, the value
+    all claims about consecutive objects, one row per claim: user number, object number within the block, value
 
-Claims of a block are in the order of users, and of objects where users are the same. So a pass over them walks through
-all that is known of users from one end to the other, and the few objects of the block stay in the core's own cache. In
-the order of objects each claim would fetch its user from somewhere in memory, which takes longer than all the rest.
+Claims of a block are sorted by user, then by object. So a pass reads the per-user arrays from one end to the other,
+and the few objects of the block stay in the core's own cache. Sorted by object, each claim would fetch its user from a
+random place in memory, which takes longer than everything else.
 
-All are Arrow files without compression, so a block is mapped into memory and used as it lies there.
-Every file carries the pack's id, so that a block of another pack is not taken for one of this.
+All are uncompressed Arrow files, so a block is mapped into memory and used in place.
+Every file carries the pack's id, so that a block of another pack is not mistaken for one of this pack.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ from sottovoce.errors import UnreadableFile
 
 FORMAT = 2
 MANIFEST = "manifest.json"
-# Large enough that opening a file costs nothing beside reading it, small enough that a few of them fit everywhere.
+# Large enough that opening a file is cheap compared with reading it, small enough that a few of them fit in any memory.
 CLAIMS_PER_BLOCK = 1 << 21
 _PACK_ID = b"sottovoce.pack"
 # How Arrow writes a pack's id: its length, its digits, a zero.
@@ -50,7 +50,7 @@ _WRITTEN_ID = re.compile(rb"\x10\0\0\0([0-9a-f]{16})\0")
 
 @dataclass(frozen=True)
 class FileEntry:
-    """A file of a pack, as the manifest knows it."""
+    """A file of a pack, as the manifest lists it."""
 
     file: str
     bytes: int
@@ -69,10 +69,10 @@ class BlockEntry(FileEntry):
 
 @dataclass(frozen=True)
 class PackManifest:
-    """What a pack says of itself."""
+    """What a pack says about itself."""
 
     pack: str
-    round: int  # 1 for a new pack, one more with each appending
+    round: int  # 1 for a new pack; each append adds 1
     claims: int
     users: int
     objects: int
@@ -100,19 +100,19 @@ class PackManifest:
             if version == FORMAT:
                 content |= {name: FileEntry(**content[name]) for name in ("user_table", "object_table")}
                 content["blocks"] = tuple(BlockEntry(**entry) for entry in content["blocks"])
-                found = cls(**content)
-                found._check(path)
-                return found
+                manifest = cls(**content)
+                manifest._check(path)
+                return manifest
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableFile(
-                f"{path}: it is not a manifest ({error}); the file is damaged: pack the claims again"
+                f"{path}: this is not a manifest ({error}): the file is damaged; pack the claims again"
             ) from error
         raise UnreadableFile(
             f"{path}: format {version!r}: this version reads format {FORMAT}; pack the claims again, or update"
         )
 
     def _check(self, path: Path) -> None:
-        """Blocks follow one another without a gap: or a block that is left out would go unnoticed."""
+        """Blocks must follow one another without a gap, or a missing block would go unnoticed."""
         objects = claims = 0
         for block in self.blocks:
             if (block.first_object, block.first_claim) != (objects, claims):
@@ -128,7 +128,7 @@ Listed = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]  # use
 
 @dataclass(frozen=True, eq=False)
 class Block(ABC):
-    """Claims of some objects in a row. They lie in one of two orders; the other is made when it is first needed."""
+    """Claims about consecutive objects. They are stored in one of two orders; the other is made when first needed."""
 
     first_object: int
     n_objects: int
@@ -194,7 +194,7 @@ class ObjectBlock(Block):
 class Pack:
     """A pack of claims, opened for reading. It can be pickled: another process opens the same folder.
 
-    Every file is checked against its SHA-256 when it is first read; then only its size is, for that costs nothing.
+    Every file is checked against its SHA-256 when it is first read; after that only its size is, which is cheap.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -216,7 +216,7 @@ class Pack:
 
     @cached_property
     def object_table(self) -> pa.Table:
-        """Columns ``label``, ``claims`` and ``round``, the last one in which the object was claimed."""
+        """Columns ``label``, ``claims`` and ``round``, the last round in which the object was claimed."""
         return self._table(self.manifest.object_table)
 
     @cached_property
@@ -241,7 +241,7 @@ class Pack:
         return np.asarray(self.manifest.round - self.object_table["round"].to_numpy())
 
     def block(self, number: int) -> UserBlock:
-        """Map a block into memory; it is let go with the last of its arrays."""
+        """Map a block into memory; it is released with the last of its arrays."""
         entry = self.manifest.blocks[number]
         batch, content = self._open(entry)
         if batch.num_rows != entry.claims:
@@ -263,7 +263,7 @@ class Pack:
         try:
             descriptor = os.open(self.folder / self.manifest.blocks[number].file, os.O_RDONLY)
         except FileNotFoundError:
-            return  # reported when the block is wanted
+            return  # reported when the block is needed
         try:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_WILLNEED)
         finally:
@@ -289,7 +289,7 @@ class Pack:
         try:
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                if size != entry.bytes:  # looked at each time: reading a mapping beyond its file's end would be fatal
+                if size != entry.bytes:  # checked each time: reading a mapping beyond the end of its file is fatal
                     raise self._damaged(entry, f"it has {size} bytes, not {entry.bytes}")
                 content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         except FileNotFoundError as error:
@@ -305,9 +305,9 @@ class Pack:
 
     def _damaged(self, entry: FileEntry, what: str) -> UnreadableFile:
         path = self.folder / entry.file
-        # Arrow writes the id at the beginning and at the end of a file. It is looked for as it is written there: to
-        # have a damaged file taken apart by Arrow is not safe.
-        owners = {found.decode() for found in _WRITTEN_ID.findall(path.read_bytes())}
+        # Arrow writes the id at the beginning and at the end of a file. It is searched for in the raw bytes: parsing a
+        # damaged file with Arrow is not safe.
+        owners = {pack_id.decode() for pack_id in _WRITTEN_ID.findall(path.read_bytes())}
         if len(owners) == 1 and self.manifest.pack not in owners:
             return UnreadableFile(
                 f"{path}: it belongs to another pack ({owners.pop()}, this one is {self.manifest.pack}): blocks cannot "
@@ -330,7 +330,7 @@ def new_pack_id() -> str:
 
 
 class PackWriter:
-    """Writes the files of a pack, object after object, and gives their entries for the manifest."""
+    """Writes the files of a pack, object by object, and returns their entries for the manifest."""
 
     def __init__(self, folder: Path, pack: str, round: int, claims_per_block: int = CLAIMS_PER_BLOCK) -> None:
         self.folder, self.pack, self.round = folder, pack, round
@@ -341,7 +341,7 @@ class PackWriter:
         self._rows = 0
 
     def add(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[np.float64]) -> None:
-        """More claims, sorted by object and user; the last object may go on in the next call."""
+        """Add claims, sorted by object and user; the last object may continue in the next call."""
         if len(objects):
             self._waiting.append((objects, users, values))
             self._rows += len(objects)
@@ -349,7 +349,7 @@ class PackWriter:
             self._cut(last=False)
 
     def keep(self, entry: BlockEntry) -> None:
-        """Take over a block that lies in the folder already."""
+        """Keep a block that is already in the folder."""
         self.flush()
         self.blocks.append(
             BlockEntry(entry.file, entry.bytes, entry.sha256, self._objects, entry.objects, self._claims, entry.claims)
@@ -357,7 +357,7 @@ class PackWriter:
         self._objects, self._claims = self._objects + entry.objects, self._claims + entry.claims
 
     def flush(self) -> None:
-        """Write what waits; the next object begins a new block."""
+        """Write the pending claims; the next object begins a new block."""
         if self._rows:
             self._cut(last=True)
 
@@ -371,7 +371,7 @@ class PackWriter:
         begins = np.concatenate(([0], np.flatnonzero(np.diff(objects)) + 1, [len(objects)]))
         done = 0  # object by object
         while True:
-            # As many whole objects as a block takes, but at least one; the last may not be complete yet.
+            # As many whole objects as fit in a block, but at least one; the last may not be complete yet.
             size = int(np.searchsorted(begins, begins[done] + self.claims_per_block, "right")) - 1
             until = max(size, done + 1)
             if until >= len(begins) - 1 and not last:
@@ -388,7 +388,7 @@ class PackWriter:
             self._waiting = [(objects[rest], users[rest], values[rest])]
 
     def _block(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[np.float64]) -> None:
-        # User and place in one number: NumPy sorts numbers five times as fast as it finds their order.
+        # User and place in one number: NumPy sorts numbers five times as fast as it computes their order.
         order = np.sort(users.astype(np.int64) << 32 | np.arange(len(users))) & 0xFFFFFFFF
         columns = {"user": users[order], "object": objects[order], "value": values[order]}
         entry = self._write(f"block-{self.round:03d}-{self._written:05d}.arrow", pa.record_batch(columns))

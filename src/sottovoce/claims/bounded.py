@@ -1,9 +1,9 @@
 """Parquet from somebody else, read within a budget: what a file unpacks to is added up before any of it is unpacked.
 
-Parquet can hold much in little. A name of a megabyte that a million rows repeat is stored once and compressed, and
-what the footer says about sizes need not be true. So the headers of the pages themselves are read, which Arrow holds to
-what they say; text stays a dictionary, in which a repeated name takes four bytes; and pages in encodings that grow
-while they are decoded are refused. Only the columns asked for are looked at.
+A small Parquet file can unpack to a huge table. A name of a megabyte that a million rows repeat is stored once and
+compressed, and the sizes in the footer need not be true. So the headers of the pages themselves are read, whose sizes
+Arrow enforces; text stays a dictionary, in which a repeated name takes four bytes; and pages in encodings that grow
+while they are decoded are refused. Only the requested columns are read.
 """
 
 import io
@@ -24,23 +24,25 @@ _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)  # kinds of pages
 _ENCODING_FIELD = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_V2: (8, 4)}
 # Plain, dictionaries and run lengths of numbers; not the DELTA encodings, of which a page can decode to any size.
 _ENCODINGS = {0, 2, 3, 8, 9}
-_WIDEST_VALUE = 256  # bits; text apart
-_LONGEST_TEXT = 10_000  # bytes of a name, which stands on a page more than once
+_WIDEST_VALUE = 256  # bits, except for text
+_LONGEST_TEXT = 10_000  # bytes of a name, which appears on a page more than once
 
 
-def read_parquet(content: bytes, name: str, wanted: Sequence[str], optional: Sequence[str], budget: Budget) -> pa.Table:
-    """The columns of a file that are wanted, and the optional ones that it has."""
+def read_parquet(
+    content: bytes, name: str, required: Sequence[str], optional: Sequence[str], budget: Budget
+) -> pa.Table:
+    """The required columns of a file, and those of the optional ones that it has."""
     try:
         file = _open(content)
         about, present = file.metadata, file.schema_arrow.names
         groups = [about.row_group(place) for place in range(about.num_row_groups)]
         if min([about.num_rows, *(group.num_rows for group in groups)]) < 0:
-            raise pa.ArrowInvalid("it says that it has fewer than no rows")
+            raise pa.ArrowInvalid("its number of rows is negative")
         budget.check_rows(name, max(about.num_rows, sum(group.num_rows for group in groups)))
-        require(wanted, present, name)
-        taken = [column for column in present if column in (*wanted, *optional)]
+        require(required, present, name)
+        taken = [column for column in present if column in (*required, *optional)]
         leaves = [about.schema.column(place) for place in range(about.num_columns)]
-        # Arrow takes a name with a point in it for the way to a part of a column, too.
+        # Arrow also reads a name with a dot as the path to a part of a column.
         places = [
             place
             for place, leaf in enumerate(leaves)
@@ -54,7 +56,7 @@ def read_parquet(content: bytes, name: str, wanted: Sequence[str], optional: Seq
         unpacked = sum(_unpacked(content, chunk, name) for chunk in chunks)
         if unpacked > budget.unpacked:
             raise TooMuch(
-                f"{name}: {unpacked:,} bytes when unpacked: at most {budget.unpacked:,} are taken here; "
+                f"{name}: {unpacked:,} bytes when unpacked: at most {budget.unpacked:,} are accepted here; "
                 "run the command instead"
             )
         table = file.read(columns=taken, use_threads=False)
@@ -66,8 +68,8 @@ def read_parquet(content: bytes, name: str, wanted: Sequence[str], optional: Seq
         if isinstance(error, SottovoceError):
             raise
         raise UnreadableFile(
-            f"{name}: it could not be read as Parquet ({error}); check that its name ends as its content "
-            "does and that the file is whole"
+            f"{name}: it could not be read as Parquet ({error}); check that the suffix fits the content "
+            "and that the file is complete"
         ) from None
 
 
@@ -86,7 +88,7 @@ def _check_kind(name: str, column: pa.Field) -> None:
         return
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return
-    raise UnreadableFile(f"{name}: column {column.name!r} holds {kind}: it must hold text or numbers; write it as such")
+    raise UnreadableFile(f"{name}: column {column.name!r} holds {kind}: it must hold text or numbers; convert it")
 
 
 def _check_texts(name: str, table: pa.Table) -> None:
@@ -95,13 +97,13 @@ def _check_texts(name: str, table: pa.Table) -> None:
             longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
             if longest > _LONGEST_TEXT:
                 raise TooMuch(
-                    f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are taken "
-                    "here; run the command instead"
+                    f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are "
+                    "accepted here; run the command instead"
                 )
 
 
 def _unpacked(content: bytes, chunk: Any, name: str) -> int:
-    """What the pages of a column say that they unpack to."""
+    """The unpacked size of a column, by the headers of its pages."""
     total = 0
     for page, size in _pages(content, chunk):
         kind, unpacked = page.get(1), page.get(2)
@@ -113,17 +115,17 @@ def _unpacked(content: bytes, chunk: Any, name: str) -> int:
         where, field = _ENCODING_FIELD.get(kind, (0, 0)) if isinstance(kind, int) else (0, 0)
         head = page.get(where)
         if not isinstance(head, dict):
-            raise pa.ArrowInvalid("a page is of no known kind")
+            raise pa.ArrowInvalid("a page is of an unknown kind")
         if head.get(field, 0) not in _ENCODINGS:
             raise TooMuch(
                 f"{name}: column {chunk.path_in_schema!r} is in an encoding that may unpack to any size: it must be "
                 "plain or a dictionary; write the file again with those, or run the command instead"
             )
-        # Room for a dictionary is made before it is read, and each of its values takes four bytes at least.
+        # Memory for a dictionary is allocated before it is read, and each of its values takes at least four bytes.
         if kind == _DICTIONARY and not 0 <= 4 * head.get(1, 0) <= unpacked:
-            raise pa.ArrowInvalid("a dictionary is shorter than it says")
+            raise pa.ArrowInvalid("a dictionary is shorter than its header says")
         if size > len(content):
-            raise pa.ArrowInvalid("a page ends after the file does")
+            raise pa.ArrowInvalid("a page extends beyond the end of the file")
     return total
 
 
@@ -146,7 +148,7 @@ def _pages(content: bytes, chunk: Any) -> Iterator[tuple[dict[int, Any], int]]:
 
 
 class _Header:
-    """A header in Thrift's compact protocol, as far as those of pages use it: numbers, truth values, bytes, structs."""
+    """A page header in Thrift's compact protocol, which uses numbers, booleans, bytes and structs only."""
 
     def __init__(self, content: bytes, at: int) -> None:
         self._content = content
@@ -154,12 +156,12 @@ class _Header:
 
     def struct(self, levels: int = 4) -> dict[int, Any]:
         """The values of the fields by their number."""
-        found: dict[int, Any] = {}
+        fields: dict[int, Any] = {}
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._number()
-            found[number] = self._value(head & 15, levels)
-        return found
+            fields[number] = self._value(head & 15, levels)
+        return fields
 
     def _value(self, kind: int, levels: int) -> Any:
         if kind in (1, 2):
@@ -186,14 +188,14 @@ class _Header:
         return self._content[self.at - 1]
 
     def _unsigned(self) -> int:
-        found = 0
+        number = 0
         for shift in range(0, 70, 7):
             byte = self._byte()
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found
+                return number
         raise pa.ArrowInvalid("the header of a page is broken")
 
     def _number(self) -> int:
-        found = self._unsigned()
-        return (found >> 1) ^ -(found & 1)
+        number = self._unsigned()
+        return (number >> 1) ^ -(number & 1)

@@ -1,4 +1,4 @@
-"""How much of somebody else's file may be taken in."""
+"""How much of an uploaded file may be read."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ from sottovoce.errors import SottovoceError
 
 
 class TooMuch(SottovoceError):
-    """A file that a server should not be kept busy with."""
+    """A file that is too large for a server to read."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be taken in."""
+    """The most that may be read."""
 
     rows: int
     unpacked: int  # bytes
@@ -19,6 +19,6 @@ class Budget:
     def check_rows(self, name: str, rows: int) -> None:
         if rows > self.rows:
             raise TooMuch(
-                f"{name}: {rows:,} claims: at most {self.rows:,} are taken here; "
-                "run the command instead, which takes any number"
+                f"{name}: {rows:,} claims: at most {self.rows:,} are accepted here; "
+                "run the command instead, which accepts any number"
             )

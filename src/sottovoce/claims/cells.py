@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from sottovoce.text_tables import as_written, harmless
 
-_PERHAPS = r"^'*[=+\-@\t\r]"  # what a look at a whole column finds; Arrow's expressions look nowhere ahead
+_PERHAPS = r"^'*[=+\-@\t\r]"  # a quick test for a whole column; Arrow's regular expressions have no lookahead
 
 
 def harmless_table(table: pa.Table) -> pa.Table:
@@ -19,12 +19,12 @@ def harmless_table(table: pa.Table) -> pa.Table:
 
 
 def as_written_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of texts, perhaps encoded by a dictionary, as its cells were meant."""
+    """A column of texts, possibly dictionary-encoded, without the mark that makes cells harmless."""
     return _each(column, as_written)
 
 
 def _each(column: pa.ChunkedArray, change: Callable[[str], str]) -> pa.ChunkedArray:
-    if not any(_looks_odd(chunk) for chunk in column.chunks):  # as nearly always
+    if not any(_looks_odd(chunk) for chunk in column.chunks):  # as is nearly always the case
         return column
     return pa.chunked_array([pa.array([text and change(text) for text in column.to_pylist()], pa.string())])
 

@@ -48,7 +48,7 @@ def scatter_groups(group_offsets, keys, values, offsets, sorted_groups, sorted_v
 
 @njit(nogil=True, cache=True)
 def by_user(offsets, users, values, n_users):  # type: ignore[no-untyped-def]
-    """Users, objects and values in the order of users and, where they are the same, of objects."""
+    """Users, objects and values, sorted by user and then by object."""
     begins = np.zeros(n_users + 1, np.int32)
     for row in range(len(users)):
         begins[np.uint64(users[row]) + np.uint64(1)] += 1

@@ -4,17 +4,17 @@ from collections.abc import Iterable, Sequence
 
 from sottovoce.errors import MissingColumn
 
-# Claims that went through a device's noise say so in a column of this name, the same law in every row.
+# Claims to which a device added noise name the law in this column, the same in every row.
 NOISE_COLUMN = "noise_law"
-_LONGEST_SHOWN = 300  # of a column's name or a row, in the words of an error
+_LONGEST_SHOWN = 300  # characters of a column's name or of a row, in an error message
 
 
-def require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
+def require(required: Iterable[str], present: Sequence[str], name: str) -> None:
     """Refuse a table that lacks a column, or has it twice; ``name`` says which table."""
-    for column in wanted:
+    for column in required:
         if list(present).count(column) > 1:
             raise MissingColumn(
-                f"{name}: there are two columns {column!r}: each name has one column; rename one of them"
+                f"{name}: there are two columns {column!r}: names of columns must be unique; rename one of them"
             )
         if column not in present:
             raise MissingColumn(
@@ -24,5 +24,5 @@ def require(wanted: Iterable[str], present: Sequence[str], name: str) -> None:
 
 
 def shown(text: str) -> str:
-    """Somebody's text in the words of an error: quoted, and not too much of it."""
+    """A text from a file as an error message shows it: quoted, and cut if it is long."""
     return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")

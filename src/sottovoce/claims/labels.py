@@ -1,6 +1,6 @@
-"""Labels: from what users call their users and objects to small sorted numbers, and back.
+"""Labels: from names of users and objects to small sorted numbers, and back.
 
-Labels are sorted, so that the same claims give the same arrays in whatever order the rows came.
+Labels are sorted, so that the same claims give the same arrays whatever the order of the rows.
 """
 
 from typing import Any, TypeAlias
@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-# An integer as people write it: "7" is one, "007" and "+7" stay text, or two labels could fall together.
+# An integer as people write it: "7" is one; "007" and "+7" stay text, or two labels could become the same.
 _PLAIN_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
 Labels: TypeAlias = (
     pa.Array | NDArray[np.object_]
-)  # Arrow wherever it has a type for them, else the Python objects themselves
+)  # Arrow where it has a type for them, else the Python objects themselves
 
 
 def encode(column: Any, numerals: bool = False) -> tuple[NDArray[np.int32], Labels]:
@@ -51,13 +51,13 @@ def compact(ids: NDArray[np.int32], labels: Labels) -> tuple[NDArray[np.int32], 
 
 
 def missing(labels: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Which labels say nothing: null, empty text, not a finite number."""
-    found = labels.is_null().to_numpy(zero_copy_only=False) if labels.null_count else np.zeros(len(labels), bool)
+    """Which labels are missing: null, empty text, not a finite number."""
+    blank = labels.is_null().to_numpy(zero_copy_only=False) if labels.null_count else np.zeros(len(labels), bool)
     if pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
-        found = found | pc.equal(labels, "").fill_null(True).to_numpy(zero_copy_only=False)
+        blank = blank | pc.equal(labels, "").fill_null(True).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(labels.type):
-        found = found | ~np.isfinite(labels.fill_null(np.nan).to_numpy(zero_copy_only=False))
-    return np.asarray(found)
+        blank = blank | ~np.isfinite(labels.fill_null(np.nan).to_numpy(zero_copy_only=False))
+    return np.asarray(blank)
 
 
 def to_numpy(labels: Labels) -> NDArray[Any]:
@@ -76,30 +76,30 @@ def label_column(labels: NDArray[Any]) -> pa.Array:
 
 
 def texts(labels: Labels) -> list[str]:
-    """Labels as text, the common ground of a claims file and a truth file."""
+    """Labels as text, so that those of a claims file and a truth file can be compared."""
     return [str(label) for label in to_numpy(labels).tolist()]
 
 
 def _arrow(column: Any) -> pa.Array | pa.ChunkedArray | None:
     """The column in Arrow, or None where Arrow has no type that can be grouped (tuples, mixed types)."""
     if isinstance(column, pa.Array | pa.ChunkedArray):
-        found = column
+        array = column
     else:
         try:
-            found = pa.array(column, from_pandas=True)
+            array = pa.array(column, from_pandas=True)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
             return None
-    if pa.types.is_dictionary(found.type) and not pa.types.is_string(found.type.value_type):
-        found = found.cast(found.type.value_type)
-    if found.type == pa.string_view():
-        found = found.cast(pa.string())
-    if pa.types.is_nested(found.type):
+    if pa.types.is_dictionary(array.type) and not pa.types.is_string(array.type.value_type):
+        array = array.cast(array.type.value_type)
+    if array.type == pa.string_view():
+        array = array.cast(pa.string())
+    if pa.types.is_nested(array.type):
         return None
-    if pa.types.is_null(found.type):
-        return found.cast(pa.string())
-    if pa.types.is_dictionary(found.type):
-        return found.cast(pa.dictionary(pa.int32(), pa.string()))
-    return found
+    if pa.types.is_null(array.type):
+        return array.cast(pa.string())
+    if pa.types.is_dictionary(array.type):
+        return array.cast(pa.dictionary(pa.int32(), pa.string()))
+    return array
 
 
 def plain_integers(labels: pa.Array) -> pa.Array:
@@ -112,7 +112,7 @@ def plain_integers(labels: pa.Array) -> pa.Array:
 
 
 def _encode_objects(column: list[Any]) -> tuple[NDArray[np.int32], Labels]:
-    """Any hashable labels, by a plain dictionary."""
+    """Any hashable labels, numbered by a plain dictionary."""
     id_of: dict[Any, int] = {}
     ids = np.array([-1 if label is None else id_of.setdefault(label, len(id_of)) for label in column], np.int32)
     labels = np.fromiter(id_of, object, len(id_of))
@@ -128,9 +128,9 @@ def _object_order(labels: NDArray[np.object_]) -> NDArray[np.intp]:
 
 
 def common_labels(some: NDArray[Any], others: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Places of the labels that occur in both arrays, in the one and in the other."""
+    """Positions of the labels that occur in both arrays, in the first and in the second."""
     least = min(len(some), len(others))
-    if np.array_equal(some[:least], others[:least]):  # the same, or a round of claims has been added to the one
+    if np.array_equal(some[:least], others[:least]):  # equal, or one has another round of claims
         return np.arange(least), np.arange(least)
     place_of = {label: place for place, label in enumerate(others.tolist())}
     pairs = [(here, place_of[label]) for here, label in enumerate(some.tolist()) if label in place_of]

@@ -1,9 +1,8 @@
-"""Packing: any amount of claims, sorted into the blocks of a pack in bounded memory.
+"""Packing: any number of claims, sorted into the blocks of a pack in bounded memory.
 
-DuckDB numbers the labels and sorts the claims, on disk where memory does not suffice; a NumPy pass cuts what comes out
-into blocks. Adding a round to a pack merges the new claims into the blocks of the objects that they are about, which
-are written anew, and puts new objects into blocks of their own at the end: so every object stays in one block, and
-labels keep their numbers.
+DuckDB numbers the labels and sorts the claims, on disk where memory is too small; a NumPy pass cuts the sorted claims
+into blocks. Adding a round to a pack merges the new claims into the blocks of their objects, which are rewritten, and
+puts new objects into blocks of their own at the end. So every object stays in one block, and labels keep their numbers.
 """
 
 import glob
@@ -35,10 +34,10 @@ def files(
     """The claims of files, by names or patterns such as ``claims-*.csv``."""
     paths: list[str] = []
     for pattern in map(str, patterns):
-        found = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
-        if not found:
-            raise UnreadableFile(f"{pattern}: no file has such a name; check the pattern and the folder")
-        paths += found
+        matches = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
+        if not matches:
+            raise UnreadableFile(f"{pattern}: no file matches; check the pattern and the folder")
+        paths += matches
     sizes = [Path(path).stat().st_size if Path(path).is_file() else 0 for path in paths]
     for number, path in enumerate(paths):
 
@@ -59,21 +58,21 @@ def pack(
     claims_per_block: int = CLAIMS_PER_BLOCK,
     progress: Progress[str, float] | None = None,
 ) -> Pack:
-    """Sort claims into a new pack, or add them as one more round to a pack that is there.
+    """Sort claims into a new pack, or add them to an existing pack as one more round.
 
     Parameters
     ----------
     sources
-        The claims: `files`, or any chunks of them.
+        The claims: those of `files`, or of any other source that yields chunks.
     out
         Folder of the pack.
     duplicates
-        What happens when a user claims an object twice, in whatever round: "error", "mean" or "last". A claim of an
-        earlier round counts as one, however many it was made of.
+        What happens when a user claims an object twice, in any round: "error", "mean" or "last". A claim of an earlier
+        round counts as one, even if several were merged into it.
     memory
-        How much memory sorting may take, such as "500MB"; more goes to the disk, beside the pack.
+        How much memory sorting may use, such as "500MB"; beyond that it uses the disk, next to the pack.
     progress
-        Called with what is being done and how much of it is.
+        Called with what is being done and which share of it is finished.
     """
     out = Path(out)
     if duplicates not in ("error", "mean", "last"):
@@ -147,15 +146,15 @@ def _sweep_out(folder: Path, manifest: PackManifest) -> None:
                 path.unlink()
 
 
-class _Taken:
-    """A stream of sorted claims that is taken object range by object range."""
+class _SortedStream:
+    """A stream of sorted claims that is read one range of objects at a time."""
 
     def __init__(self, stream: Iterator[Rows]) -> None:
         self._stream = stream
         self._waiting = next(stream)
 
     def before(self, object: int) -> Rows:
-        """All claims that are left about objects with smaller numbers."""
+        """All remaining claims about objects with smaller numbers."""
         taken, self._waiting = self._waiting.cut(object << 32)
         while not len(self._waiting):
             more = next(self._stream, None)
@@ -193,14 +192,14 @@ def _write(
         if progress:
             progress("writing", done / sorter.loaded)
 
-    taken = _Taken(sorter.sorted())
+    stream = _SortedStream(sorter.sorted())
     if earlier:
         per_user[: earlier.manifest.users] = earlier.claims_per_user
         rounds[: earlier.manifest.objects] = earlier.object_table["round"].to_numpy()
         for number, entry in enumerate(earlier.manifest.blocks):
             after = entry.first_object + entry.objects
-            new = taken.before(after)
-            # The last block, if small, takes up new objects: or many rounds would leave many small blocks.
+            new = stream.before(after)
+            # New objects go into the last block if it is small, or many rounds would leave many small blocks.
             growing = number == len(earlier.manifest.blocks) - 1 and entry.claims < writer.claims_per_block // 2
             if len(new) or growing:
                 block = earlier.block(number)
@@ -209,7 +208,7 @@ def _write(
             else:
                 per_object[entry.first_object : after] = earlier.claims_per_object[entry.first_object : after]
                 writer.keep(entry)
-    for rows in taken.rest():
+    for rows in stream.rest():
         add(rows, rows)
     writer.flush()
     skipped = sorter.skipped + (earlier.manifest.skipped if earlier else 0)

@@ -1,6 +1,6 @@
 """Reading tables of labels and one value column from files and frames.
 
-Arrow does the reading, in parallel. Only when it stumbles is the file read again as text, to say which row is wrong.
+Arrow does the reading, in parallel. Only when it fails is the file read again as text, to say which row is wrong.
 """
 
 import csv
@@ -41,12 +41,12 @@ _SUFFIXES = {
 # Large blocks keep the number of label dictionaries that have to be merged small.
 BLOCK_BYTES = 1 << 24
 _BARE_NULL = re.compile(rb"\n\s*null")
-_LONGEST_NULL = 64  # with blanks before it, this much of a part is looked at again with the next
-_LONGEST_INTEGER = 19  # signs
-_MOST_BRACKETS = 500  # in a line that Arrow gets: it goes down into a deep one until its stack overflows
+_LONGEST_NULL = 64  # bytes, with blanks before it: the end of a part that is searched again with the next part
+_LONGEST_INTEGER = 19  # characters
+_MOST_BRACKETS = 500  # in a line that Arrow reads: it recurses into a deeply nested one until its stack overflows
 # Squares of larger values would not be finite.
 LARGEST_VALUE = 1e150
-# What Arrow's own cast from text takes, once blanks and a leading plus are gone.
+# What Arrow's own cast from text accepts, once blanks and a leading plus are removed.
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
@@ -83,11 +83,11 @@ def read_file(
     progress: Progress[int, int] | None = None,
     budget: Budget | None = None,
 ) -> Table:
-    """Read a file, whose suffix says the format; a stream is taken for CSV.
+    """Read a file, whose format follows from its suffix; a stream is read as CSV.
 
-    ``progress`` gets the bytes read and the bytes in all. With a ``budget``, for files that somebody else has sent, the
-    name of a stream says its format. No more is read than the budget allows, and by no reader that a broken file could
-    crash.
+    ``progress`` gets the number of bytes read and the total. With a ``budget``, for uploaded files, the format of a
+    stream follows from its name, no more is read than the budget allows, and only readers are used that a broken file
+    cannot crash.
     """
     source = TableFile.of(path, by_name=budget is not None)
     try:
@@ -100,7 +100,7 @@ def read_file(
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
-            "check that the suffix fits the content and that the file is whole"
+            "check that the suffix fits the content and that the file is complete"
         ) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
@@ -116,20 +116,20 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) ->
             f"{type(frame).__name__}: a frame must come from pandas, polars, pyarrow or duckdb; "
             "for lists and arrays use Claims.from_arrays(users, objects, values)"
         ) from error
-    wanted = [*labels, value]
+    required = [*labels, value]
     present = native.collect_schema().names()
-    require(wanted, present, "the frame")
-    native = native.select([name for name in present if name in (*wanted, NOISE_COLUMN)])
+    require(required, present, "the frame")
+    native = native.select([name for name in present if name in (*required, NOISE_COLUMN)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
-    return _check(pick(table, labels, value, "the frame"), wanted, "the frame", skip_bad)
+    return _check(pick(table, labels, value, "the frame"), required, "the frame", skip_bad)
 
 
 def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
-    """A table as a frame of the kind of another one."""
-    given = nw.from_native(frame)
-    if isinstance(given, nw.LazyFrame):
-        return nw.from_native(table, eager_only=True).lazy(given.implementation).to_native()
-    return nw.from_arrow(table, backend=given.implementation).to_native()
+    """A table as a frame of the same kind as another frame."""
+    original = nw.from_native(frame)
+    if isinstance(original, nw.LazyFrame):
+        return nw.from_native(table, eager_only=True).lazy(original.implementation).to_native()
+    return nw.from_arrow(table, backend=original.implementation).to_native()
 
 
 def check_arrays(labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool) -> Table:
@@ -156,25 +156,25 @@ class TableFile:
 
     @classmethod
     def of(cls, path: str | Path | IO[bytes], *, by_name: bool = False) -> "TableFile":
-        """A file, with its format by its suffix; a stream, which is CSV unless its format is told by its name."""
+        """A file, whose format follows from its suffix; or a stream, which is CSV unless ``by_name`` says otherwise."""
         if not isinstance(path, str | Path):
             name = str(getattr(path, "name", "the stream"))
-            told_by = Path(name).suffix.lower() if by_name else ""
-            return cls(name, _SUFFIXES.get(told_by, "csv"), content=path.read())
+            suffix = Path(name).suffix.lower() if by_name else ""
+            return cls(name, _SUFFIXES.get(suffix, "csv"), content=path.read())
         path = Path(path)
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4"):
             suffixes.pop()
-        found = _SUFFIXES.get(suffixes[-1] if suffixes else "")
+        file_format = _SUFFIXES.get(suffixes[-1] if suffixes else "")
         if path.is_dir():
-            raise UnreadableFile(f"{path}: it is a folder, and no pack; name a file of claims, or a pack's folder")
+            raise UnreadableFile(f"{path}: this folder is not a pack; name a file of claims, or the folder of a pack")
         if not path.is_file():
             raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
-        if found is None:
+        if file_format is None:
             raise UnreadableFile(
-                f"{path}: the format is told by the suffix, one of {', '.join(_SUFFIXES)}; rename the file"
+                f"{path}: the suffix gives the format and must be one of {', '.join(_SUFFIXES)}; rename the file"
             )
-        return cls(str(path), found, path=path)
+        return cls(str(path), file_format, path=path)
 
     def stream(self, progress: Progress[int, int] | None = None) -> Any:
         if self.path is None:
@@ -187,7 +187,7 @@ class TableFile:
 
 
 class _Counted(io.RawIOBase):
-    """A file that tells how far it has been read."""
+    """A file that reports how much of it has been read."""
 
     def __init__(self, path: Path, progress: Progress[int, int]) -> None:
         self._file = path.open("rb")
@@ -208,25 +208,25 @@ class _Counted(io.RawIOBase):
 
 
 def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
-    """How a CSV file is to be parsed, and which of its columns are taken; its header must have those asked for."""
+    """How to parse a CSV file, and which of its columns to read; its header must name the required ones."""
     with source.stream() as stream:
         start = stream.read(1 << 16)
     text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
     if not text.strip():
         raise NoClaims(f"{source.name}: the file is empty; it needs a header line and at least one row")
     header = text.splitlines()[0]
-    if len(header) == len(text) and len(start) == 1 << 16:  # Arrow makes room for hundreds of rows of as many columns
+    if len(header) == len(text) and len(start) == 1 << 16:  # Arrow would allocate hundreds of rows of this width
         raise UnreadableFile(
             f"{source.name}: the first line is over {1 << 16:,} bytes: it must name the columns; "
-            "check that the file is a table, or leave out columns that nobody needs"
+            "check that the file is a table, or leave out columns that are not needed"
         )
-    wanted = [*labels, value]
+    required = [*labels, value]
     delimiter = max(
-        ",;\t|", key=lambda mark: sum(name in wanted for name in next(csv.reader([header], delimiter=mark)))
+        ",;\t|", key=lambda mark: sum(name in required for name in next(csv.reader([header], delimiter=mark)))
     )
     present = next(csv.reader([header], delimiter=delimiter))
-    require(wanted, present, source.name)
-    taken = [name for name in present if name in (*wanted, NOISE_COLUMN)]
+    require(required, present, source.name)
+    taken = [name for name in present if name in (*required, NOISE_COLUMN)]
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
 
@@ -283,7 +283,7 @@ def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Bu
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
             return pick(table, labels, value, source.name)
-        except pa.ArrowInvalid:  # a line that Arrow cannot take: read line by line to say which
+        except pa.ArrowInvalid:  # a line that Arrow cannot read: go line by line to say which
             pass
     at_once = sys.maxsize if budget is None else budget.rows + 1
     for columns in jsonl_by_lines(source, labels, value, at_once):
@@ -295,22 +295,22 @@ def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Bu
     raise NoClaims(f"{source.name}: the file is empty; it needs at least one line")
 
 
-def _require_somewhere(columns: Columns, wanted: Sequence[str], source: TableFile) -> None:
-    """A column that no line has is missing as a whole."""
+def _require_somewhere(columns: Columns, required: Sequence[str], source: TableFile) -> None:
+    """A column that no line has is missing altogether."""
     texts = columns.texts.to_pylist() if columns.texts is not None else []
     missing = [
         name
-        for name, entries in zip(wanted, (*columns.labels, texts), strict=True)
+        for name, entries in zip(required, (*columns.labels, texts), strict=True)
         if all(entry is None for entry in entries)
     ]
     if missing:
         with source.stream() as stream:
             first = next(filter(str.strip, io.TextIOWrapper(stream, encoding="utf-8", errors="replace")))
-        require(missing, [*dict.fromkeys((*json.loads(first), *(set(wanted) - set(missing))))], source.name)
+        require(missing, [*dict.fromkeys((*json.loads(first), *(set(required) - set(missing))))], source.name)
 
 
 def hurts_arrow(source: TableFile) -> bool:
-    """Whether Arrow might not survive the file: a line is just null, where a block begins with it, or nested deeply."""
+    """Whether the file could crash Arrow: a line is only null, at the beginning of a block, or deeply nested."""
     end, open_brackets = b"\n", 0
     with source.stream() as stream:
         while part := stream.read(BLOCK_BYTES):
@@ -336,8 +336,8 @@ def _brackets(line: bytes) -> int:
 def jsonl_by_lines(
     source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
 ) -> Iterator[Columns]:
-    """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are no records are noted."""
-    wanted = [*labels, value, NOISE_COLUMN]
+    """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are not records are noted."""
+    required = [*labels, value, NOISE_COLUMN]
     with source.stream() as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
         later = itertools.islice(enumerate(filter(str.strip, lines), start=1), skip, None)
@@ -347,13 +347,13 @@ def jsonl_by_lines(
             for number, line in part:
                 try:
                     record = json.loads(line, parse_int=_integer)
-                    row = [_encodable(record.get(name)) for name in wanted]
+                    row = [_encodable(record.get(name)) for name in required]
                     if any(isinstance(entry, dict | list) for entry in row):
-                        raise ValueError("labels and values are not nested")
+                        raise ValueError("labels and values must not be nested")
                     rows.append(row)
                 except (ValueError, RecursionError, AttributeError):
                     ragged[number] = line.strip()
-            *columns, values, laws = zip(*rows, strict=True) if rows else [[] for _ in wanted]
+            *columns, values, laws = zip(*rows, strict=True) if rows else [[] for _ in required]
             texts = _as_text(values)
             noise = _noise_law(pa.table({NOISE_COLUMN: _as_text(laws)}), source.name)
             yield Columns(
@@ -367,28 +367,30 @@ def _as_text(entries: Iterable[Any]) -> pa.Array:
 
 
 def _integer(text: str) -> int | str:
-    """A whole number, or its text where no array could hold it."""
+    """A whole number, or its text where it is too large for an array."""
     return int(text) if len(text) < _LONGEST_INTEGER else text
 
 
 def _encodable(entry: Any) -> Any:
-    """Half a character, which only JSON can name, becomes a question mark."""
+    """A lone surrogate, which only JSON can express, becomes a question mark."""
     return entry.encode(errors="replace").decode() if isinstance(entry, str) and not entry.isascii() else entry
 
 
-def _read_typed(source: TableFile, wanted: Sequence[str], budget: Budget | None) -> pa.Table:
-    """The columns asked for, and no other: a file may have any number of them."""
+def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | None) -> pa.Table:
+    """The required columns only: a file may have any number of others."""
     if budget is not None:
         if source.format == "parquet":
-            return read_parquet(source.content or b"", source.name, wanted, [NOISE_COLUMN], budget)
+            return read_parquet(source.content or b"", source.name, required, [NOISE_COLUMN], budget)
         raise UnreadableFile(
-            f"{source.name}: an Arrow file may unpack to any size: it is not taken here; "
+            f"{source.name}: an Arrow file may unpack to any size and is not accepted here; "
             "write it as Parquet, or run the command instead"
         )
     if source.format == "parquet":
         present = pa.parquet.read_schema(source.path).names
-        require(wanted, present, source.name)
-        return pa.parquet.read_table(source.path, columns=[name for name in (*wanted, NOISE_COLUMN) if name in present])
+        require(required, present, source.name)
+        return pa.parquet.read_table(
+            source.path, columns=[name for name in (*required, NOISE_COLUMN) if name in present]
+        )
     return pa.feather.read_table(source.path)
 
 
@@ -397,14 +399,14 @@ def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Colum
     for column in (*labels, value):
         if pa.types.is_nested(table[column].type):
             raise BadRow(
-                f"{name}: column {column!r} holds lists or records: a label or value is one text or number; "
+                f"{name}: column {column!r} holds lists or records: a label or value must be a single text or number; "
                 "write each claim as a row of its own"
             )
     return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name))
 
 
 def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
-    """What a CSV file holds: labels may be numbers, or carry the mark that keeps spreadsheets from running them."""
+    """The columns of a CSV file: labels may be numbers, or carry the mark that keeps spreadsheets from running them."""
     columns = pick(table, labels, value, name)
     return replace(columns, labels=[as_written_column(column) for column in columns.labels], numerals=True)
 
@@ -415,8 +417,8 @@ def _noise_law(table: pa.Table, name: str) -> str | None:
     laws = [law for law in pc.unique(pc.unique(table[NOISE_COLUMN]).cast(pa.string())).to_pylist() if law]
     if len(laws) > 1:
         raise BadRow(
-            f"{name}: {NOISE_COLUMN} {laws[0]!r} and {laws[1]!r}: claims of one table went through one law; "
-            "read tables of different laws apart"
+            f"{name}: {NOISE_COLUMN} {laws[0]!r} and {laws[1]!r}: all claims of a table must have the same law; "
+            "read tables with different laws separately"
         )
     return laws[0] if laws else None
 
@@ -426,7 +428,7 @@ def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
 
 
 def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) -> Table:
-    """Every row is a claim, or is reported, or is dropped and counted."""
+    """Every row is a claim, or raises an error, or is dropped and counted."""
     lengths = [len(column) for column in (*columns.labels, columns.values)]
     if len(set(lengths)) > 1:
         described = ", ".join(f"{length} {name}s" for name, length in zip(names, lengths, strict=True))
@@ -461,7 +463,7 @@ def check_rows(
     columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
     before: int = 0,
 ) -> CheckedRows:  # fmt: skip
-    """Tell the first row that is not a claim, or say which rows are; ``before`` rows of the source came earlier."""
+    """Which rows are claims; raises an error at the first that is not. ``before`` rows of the source came earlier."""
     values = _numbers(columns.values)
     bad = ~(np.abs(values) <= LARGEST_VALUE)
     for mask in missing:
@@ -475,7 +477,7 @@ def check_rows(
 
 def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
     """Values as floats; what is not a number becomes NaN."""
-    if pa.types.is_dictionary(values.type):  # each of its entries once: written out, they may be any size
+    if pa.types.is_dictionary(values.type):  # convert each entry once: unpacked, they may have any size
         return np.concatenate([np.empty(0), *map(_numbers_by_entry, _chunks(values))])
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(values), r"^\+", "")
@@ -499,7 +501,7 @@ def _numbers_by_entry(values: pa.DictionaryArray) -> NDArray[np.float64]:
 
 
 def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.int64]:
-    """Numbers of the rows that could be split, counting those that could not."""
+    """Numbers of the rows that could be split, where those that could not are counted too."""
     everything = before + np.arange(1, good + len(ragged) + 1)
     return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
 
@@ -513,7 +515,7 @@ def _first_bad(
     source: str,
     n_bad: int,
 ) -> str:
-    more = f" ({n_bad - 1:,} more such rows)" if n_bad > 1 else ""
+    more = f" ({n_bad - 1:,} more bad row{'s' * (n_bad > 2)})" if n_bad > 1 else ""
     skip = "correct it, or drop such rows with skip_bad=True (--skip-bad)"
     place = int(bad.argmax()) if bad.any() else -1
     number = int(rows[place] if rows is not None else place + 1) if place >= 0 else None
@@ -528,5 +530,5 @@ def _first_bad(
             return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
     written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
     quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
-    rule = f"a {names[-1]} must be a finite number, of at most {LARGEST_VALUE:g} in size"
+    rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
     return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}"

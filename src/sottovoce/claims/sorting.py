@@ -1,4 +1,4 @@
-"""Sorting more claims than memory holds: DuckDB numbers the labels and sorts, on disk where memory does not suffice."""
+"""Sorting more claims than fit in memory: DuckDB numbers the labels and sorts, on disk where memory is too small."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ class ClaimSource:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Claims, sorted: object and user in one number, value, and number of the row, 0 for claims of earlier rounds."""
+    """Sorted claims: object and user in one number, value, and row number, which is 0 for claims of earlier rounds."""
 
     keys: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Rows:
         return Rows(self.keys[places], self.values[places], self.numbers[places])
 
     def merged_with(self, others: "Rows") -> "Rows":
-        """Both, sorted; of the same user and object, these come first."""
+        """Both, sorted; for the same user and object, those of ``self`` come first."""
         both = self.and_then(others)
         return both.at(np.argsort(both.keys, kind="stable"))
 
@@ -77,12 +77,12 @@ def sorting(scratch: Path, memory: str) -> Iterator["Sorter"]:
         yield Sorter(database)
     except duckdb.OutOfMemoryException as error:
         raise BadParameter(
-            f"memory {memory}: it is not enough to sort these claims; give more with --memory ({error})"
+            f"memory {memory}: this is not enough to sort these claims ({error}); give more with --memory"
         ) from error
     except (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException) as error:
         raise UnreadableFile(
-            f"{scratch.parent}: sorting needs two or three times the room of the pack itself on this disk ({error}); "
-            "make room, or pack to another disk"
+            f"{scratch.parent}: sorting needs two or three times the size of the pack on this disk ({error}); "
+            "free some space, or pack to another disk"
         ) from error
     finally:
         database.close()
@@ -90,7 +90,7 @@ def sorting(scratch: Path, memory: str) -> Iterator["Sorter"]:
 
 @dataclass
 class Sorter:
-    """Claims in a database on disk: they come in any order and leave sorted by the numbers of object and user."""
+    """Claims in a database on disk: loaded in any order, read sorted by the numbers of object and user."""
 
     database: Any
     loaded: int = 0  # claims
@@ -119,20 +119,20 @@ class Sorter:
     def _take_noise(self, name: str, law: str | None) -> None:
         if law and self.noise and law != self.noise:
             raise BadRow(
-                f"{name}: noise law {law!r} beside {self.noise!r}: the claims of a pack went through one law; "
-                "pack claims of different laws apart"
+                f"{name}: noise law {law!r} beside {self.noise!r}: all claims of a pack must have the same law; "
+                "pack claims with different laws separately"
             )
         self.noise = self.noise or law
 
     def _fitting(self, place: int, labels: pa.Array) -> pa.Array:
-        """Labels in the column's type: numbers as long as all labels are numbers, else text."""
-        found = "bigint" if pa.types.is_integer(labels.type) else "varchar"
+        """Labels in the column's type: numbers if all labels are numbers, else text."""
+        label_type = "bigint" if pa.types.is_integer(labels.type) else "varchar"
         if not self._types[place]:
-            self._types[place] = found
+            self._types[place] = label_type
             if all(self._types):
                 user, thing = self._types
                 self.database.execute(f"create table claims (user {user}, object {thing}, value double, row bigint)")
-        elif (self._types[place], found) == ("bigint", "varchar"):
+        elif (self._types[place], label_type) == ("bigint", "varchar"):
             self._become_text(place)
         return labels.cast(pa.int64() if self._types[place] == "bigint" else pa.string())
 
@@ -142,9 +142,9 @@ class Sorter:
         self._types[place] = "varchar"
 
     def number_labels(self, earlier: Pack | None) -> None:
-        """Number the labels in their order, after those that an earlier round has numbered."""
+        """Number the labels in sorted order, after those numbered in an earlier round."""
         if not self.loaded:
-            raise NoClaims("there is no claim in what was given: at least one is needed; check the files")
+            raise NoClaims("the files contain no claim: at least one is needed; check the files")
         if earlier:
             self._take_noise("the new claims", earlier.noise)
         for place, column in enumerate(("user", "object")):
@@ -171,7 +171,7 @@ class Sorter:
         return table["label"].combine_chunks()
 
     def sorted(self) -> Iterator[Rows]:
-        """All claims, sorted; those of one user about one object are never in two pieces."""
+        """All claims, sorted; claims of one user about one object are never split between two pieces."""
         reader = self.database.sql(
             "select (objects.number << 32) | users.number as key, value, row from claims "
             "join users on claims.user = users.label join objects on claims.object = objects.label order by key, row"
@@ -186,7 +186,7 @@ class Sorter:
         yield waiting
 
     def repeat(self, two: Rows) -> str:
-        """A user who claims an object twice, in words."""
+        """The message about a user who claims an object twice."""
         thing, user = divmod(int(two.keys[0]), 1 << 32)
         database = self.database.cursor()  # the other one is busy with the sorted claims
         labels = [

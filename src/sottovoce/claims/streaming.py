@@ -34,7 +34,7 @@ _ROWS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some claims in a row: labels are whole numbers or text, values finite."""
+    """Consecutive claims: labels are whole numbers or text, values are finite."""
 
     users: pa.Array
     objects: pa.Array
@@ -71,12 +71,12 @@ def read_chunks(
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
-            "check that the suffix fits the content and that the file is whole"
+            "check that the suffix fits the content and that the file is complete"
         ) from error
 
 
 def _labels(column: Any, numerals: bool) -> pa.Array:
-    """Whole numbers as such; all else as text, which every source has in common."""
+    """Whole numbers as they are; everything else as text, which every source can provide."""
     array = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(map(_text, column), pa.string())
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
@@ -110,7 +110,7 @@ def _csv(
             return
     except pa.ArrowInvalid:
         pass
-    # Something is not a number, or not a row: from here on everything as text, to say what is written where.
+    # Something is not a number, or not a row: from here on everything is read as text, to report the row as written.
     ragged: dict[int, str] = {}
 
     def note(row: Any) -> str:
@@ -120,8 +120,8 @@ def _csv(
     parse.invalid_row_handler = note
     skip = before = done
     for table in _csv_tables(source, parse, dict.fromkeys(taken, pa.string()), progress):
-        given = min(skip, table.num_rows)  # already, the fast way
-        skip, table = skip - given, table.slice(given)
+        read_already = min(skip, table.num_rows)
+        skip, table = skip - read_already, table.slice(read_already)
         mine: dict[int, str] = {}
         last = before + table.num_rows
         for number in sorted(ragged):  # Arrow may have parsed ahead of this chunk
@@ -142,7 +142,7 @@ def _csv_tables(
     with source.stream(report) as stream:
         reader = pa.csv.open_csv(
             stream,
-            # Only a single thread knows the numbers of rows that cannot be split.
+            # Only with a single thread does Arrow give the numbers of rows that cannot be split.
             read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=parse.invalid_row_handler is None),
             parse_options=parse,
             convert_options=pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),
@@ -167,11 +167,11 @@ def _jsonl(source: TableFile, labels: Sequence[str], value: str, progress: Progr
 
 
 def _typed(source: TableFile, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
-    wanted = (*labels, value, NOISE_COLUMN)
+    columns = (*labels, value, NOISE_COLUMN)
     if source.format == "parquet":
         with pa.parquet.ParquetFile(source.path) as file:
             require((*labels, value), file.schema_arrow.names, source.name)
-            taken = [name for name in file.schema_arrow.names if name in wanted]
+            taken = [name for name in file.schema_arrow.names if name in columns]
             total, batches = file.metadata.num_rows, file.iter_batches(_ROWS_AT_ONCE, columns=taken)
             yield from _picked(batches, total, labels, value, source.name, progress)
     else:

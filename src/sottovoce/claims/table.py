@@ -69,9 +69,9 @@ class Claims:
         """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; CSV may be compressed) or a CSV stream.
 
         ``user``, ``object`` and ``value`` name the columns. ``duplicates`` says what happens when a user claims an
-        object twice, ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress`` is called
-        with the bytes read and the bytes in all. ``budget`` limits what is read of a file that somebody else has sent;
-        the name of a stream then says its format.
+        object twice; ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress`` is called
+        with the number of bytes read and the total. ``budget`` limits what is read of an uploaded file; the format of a
+        stream then follows from its name.
         """
         table = reading.read_file(path, (user, object), value, skip_bad, progress, budget)
         return cls._from_table(table, duplicates, (user, object))
@@ -125,7 +125,7 @@ class Claims:
         by_object = table.T
         object_ids, user_ids = np.nonzero(~np.isnan(by_object))
         if not len(object_ids):
-            raise NoClaims(f"a matrix of shape {table.shape} without a number: at least one claim is needed; fill it")
+            raise NoClaims(f"a matrix of shape {table.shape} with only NaN: at least one claim is needed; fill it in")
         row_labels = np.arange(table.shape[0]) if users is None else np.asarray(users)
         column_labels = np.arange(table.shape[1]) if objects is None else np.asarray(objects)
         for name, labels, size in (("users", row_labels, 0), ("objects", column_labels, 1)):
@@ -171,7 +171,7 @@ class Claims:
 
     @property
     def objects(self) -> NDArray[np.int32]:
-        """Object of each claim; made anew on every call, as it is not stored."""
+        """Object of each claim; computed on every call, as it is not stored."""
         return np.repeat(np.arange(self.n_objects, dtype=np.int32), self.claims_per_object)
 
     @property
@@ -211,7 +211,7 @@ class Claims:
         writing.write_table(self.to_arrow(), path)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
-        """User, object, value of each claim: for small data and for looking."""
+        """User, object and value of each claim: for small data and for inspection."""
         users, objects = self.user_labels[self.users], self.object_labels[self.objects]
         return zip(users.tolist(), objects.tolist(), self.values.tolist(), strict=True)
 

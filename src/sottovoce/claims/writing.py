@@ -17,44 +17,44 @@ import pyarrow.parquet
 
 from sottovoce.errors import UnreadableFile
 
-_LONGEST_STEM = 100  # of a temporary name, so that it is no longer than one may be
+_LONGEST_STEM = 100  # characters of a temporary name, so that it stays within what file systems allow
 TABLES = (".csv", ".parquet", ".arrow", ".jsonl")
 
 
 def check_place(path: str | Path, suffixes: Sequence[str] = TABLES) -> None:
-    """Whether a file of one of these kinds can be written there: better told before the work for it than after."""
+    """Check that a file of one of these kinds can be written there: better reported before the work than after."""
     if Path(path).suffix.lower() not in suffixes:
         raise UnreadableFile(
-            f"{path}: the format is told by the suffix, one of {', '.join(suffixes)}; choose one of them"
+            f"{path}: the suffix gives the format and must be one of {', '.join(suffixes)}; choose one of them"
         )
     check_file(path)
 
 
 def check_file(path: str | Path) -> None:
-    """Whether a file can have this name."""
+    """Check that a file can have this name."""
     check_folder(path)
     if Path(path).is_dir():
-        raise UnreadableFile(f"{path}: it is a folder, and a file is written; choose another name")
-    if Path(path).exists() and not Path(path).is_file():  # /dev/null would become a file, for everybody
-        raise UnreadableFile(f"{path}: it is not a file, and would be replaced by one; choose another name")
+        raise UnreadableFile(f"{path}: this is a folder, and the output is a file; choose another name")
+    if Path(path).exists() and not Path(path).is_file():  # /dev/null would become a file for everybody
+        raise UnreadableFile(f"{path}: this is not a regular file and would be replaced by one; choose another name")
 
 
 def check_folder(path: str | Path) -> None:
-    """Whether there is a folder for this file or folder."""
+    """Check that the folder for this file or folder exists."""
     folder = Path(path).parent
     if not folder.is_dir():
-        raise UnreadableFile(f"{path}: there is no folder {folder}; make it first, or choose another place")
+        raise UnreadableFile(f"{path}: there is no folder {folder}; create it first, or choose another place")
     try:
         os.lstat(path)
     except FileNotFoundError:
         pass
-    except (OSError, ValueError) as error:  # too long, or with signs that no name has
-        raise UnreadableFile(f"{path}: nothing can have this name ({error}); choose another one") from None
+    except (OSError, ValueError) as error:  # too long, or with characters that no name may have
+        raise UnreadableFile(f"{path}: the system does not allow this name ({error}); choose another one") from None
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its name when the block ends well, and vanishes otherwise."""
+    """A temporary path beside ``path``, renamed to ``path`` if the block succeeds and removed if it fails."""
     path = Path(path)
     check_file(path)
     temporary = path.with_name(f".{path.stem[:_LONGEST_STEM]}-{secrets.token_hex(4)}{path.suffix}")
@@ -67,10 +67,10 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: str | Path) -> Iterator[Path]:
-    """A temporary folder beside ``path``, a new one, that takes its name when the block ends well."""
+    """A new temporary folder beside ``path``, renamed to ``path`` if the block succeeds and removed if it fails."""
     path = Path(path)
     if path.exists():
-        raise UnreadableFile(f"{path}: it exists already: a new folder is written; choose another name, or remove it")
+        raise UnreadableFile(f"{path}: it already exists: a new folder is written; choose another name, or remove it")
     check_folder(path)
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     temporary.mkdir()
@@ -83,21 +83,21 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def room_on_disk(path: str | Path) -> Iterator[None]:
-    """A full disk is told as such."""
+    """Reports a full disk as such."""
     try:
         yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         raise UnreadableFile(
-            f"{path}: it could not be written ({os.strerror(error.errno)}): the disk, or the share of it that you may "
-            "use, is full; make room, or choose another place. Nothing half written is left"
+            f"{path}: it could not be written ({os.strerror(error.errno)}): the disk is full, or your quota on it is "
+            "used up; free some space, or choose another place. No partly written file is left"
         ) from error
 
 
 @contextmanager
 def exclusive_lock(path: Path) -> Iterator[None]:
-    """Nobody else who asks for the same may change what this file stands for meanwhile."""
+    """While held, no other process that asks for this lock may change what the file stands for."""
     with path.open("rb") as file:
         try:
             import fcntl
@@ -108,7 +108,7 @@ def exclusive_lock(path: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UnreadableFile(
-                f"{path.parent}: somebody else is changing it: one at a time; wait until that is done"
+                f"{path.parent}: another process is changing it: changes are made one at a time; wait until it is done"
             ) from error
         yield
 
@@ -127,7 +127,7 @@ def write_table(table: pa.Table, path: str | Path) -> None:
 
 
 def write_tables(tables: Iterator[pa.Table], path: str | Path) -> None:
-    """Write a table that comes in parts, at least one; only one of them has to be in memory."""
+    """Write a table that comes in one or more parts, only one of which has to be in memory."""
     check_place(path)
     suffix = Path(path).suffix.lower()
     with room_on_disk(path), whole_file(path) as temporary, _writer(suffix, next(tables), temporary) as write:
@@ -137,7 +137,7 @@ def write_tables(tables: Iterator[pa.Table], path: str | Path) -> None:
 
 @contextmanager
 def _writer(suffix: str, first: pa.Table, path: Path) -> Iterator[Callable[[pa.Table], Any]]:
-    """A function that writes one table after the other; the first is written at once."""
+    """A function that writes one table after another; the first is written immediately."""
     if suffix == ".jsonl":
         with path.open("w", encoding="utf-8") as file:
             write = partial(_write_lines, file)

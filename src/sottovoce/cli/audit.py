@@ -108,7 +108,7 @@ def _print_audits(audits: "list[Audit]") -> None:
     for found in audits:
         checks.add_column(str(found.law), justify="right")
     for row in zip(*(found.checks for found in audits), strict=True):
-        cells = (f"[{'green' if check.passed else 'red'}]{check.chance:.2g}[/]" for check in row)
+        cells = (f"[{'green' if check.passed else 'red'}]{check.p_value:.2g}[/]" for check in row)
         checks.add_row(row[0].name, *cells)
     console.print(checks)
     console.print()

@@ -1,4 +1,4 @@
-"""The plain averages that stand beside every result."""
+"""The plain averages that are shown beside every result."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class _Average(TruthDiscovery):
     """Every user counts the same."""
 
     plain = True
-    # Variance of the average over that of a mean of normal errors.
+    # Variance of the average, divided by that of a mean of normal errors.
     _excess_variance = 1.0
 
     def weigh(self, losses: UserLosses) -> Floats:
@@ -61,7 +61,7 @@ class Mean(_Average):
 class Median(_Average):
     """Median of each object's claims.
 
-    Its intervals take the errors for normal, where a median has π/2 times the variance of a mean.
+    Its intervals assume normal errors, for which a median has π/2 times the variance of a mean.
 
     >>> import sottovoce as sv
     >>> sv.Median().fit(sv.Claims.from_matrix([[1.0], [2.0], [6.0]])).truths_.tolist()

@@ -24,9 +24,9 @@ from sottovoce.progress import Progress
 
 
 def check_level(level: float) -> None:
-    """Whether intervals can have this level."""
+    """Check that intervals can have this level."""
     if not 0 < level < 1:
-        raise BadParameter(f"level={level}: a level lies between 0 and 1; 0.95 is usual")
+        raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is usual")
 
 
 class TruthDiscovery(ABC):
@@ -45,15 +45,15 @@ class TruthDiscovery(ABC):
     truths_, objects_ : array
         The truth of each object, and the objects' labels.
     weights_, users_ : array
-        The weight of each user with which ``truths_`` were made, and the users' labels.
+        The weight of each user from which ``truths_`` were computed, and the users' labels.
     effective_users_ : array
         For each object (Σw)²/Σw² over those who claim it: how many users decide, as if they had equal weights.
     n_iter_, converged_, history_ : int, bool, array
         Iterations done, whether the truths had stopped moving, and the largest move of each iteration.
     """
 
-    name: ClassVar[str]  # by which the command line, servers and files know the method
-    title: ClassVar[str]  # as it is called in a sentence
+    name: ClassVar[str]  # on the command line, in the API and in files
+    title: ClassVar[str]  # its name within a sentence
     words: ClassVar[str]  # how it works, for people, as the rest of a sentence that begins with its title
     kinds: ClassVar[tuple[str, ...]] = ("number",)  # of claims that it takes
     plain: ClassVar[bool] = False  # an average, shown beside every other method
@@ -78,10 +78,10 @@ class TruthDiscovery(ABC):
 
     @abstractmethod
     def weigh(self, losses: UserLosses) -> Floats:
-        """Weights from losses: what makes the method."""
+        """Weights from losses: what defines the method."""
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
-        """Units in which claims are compared. Here: those of the claims, seen from the median."""
+        """Units in which claims are compared. Here: those of the claims, relative to the median."""
         return Step(center=engine.medians(), unit=np.ones(engine.n_objects), spread=spreads)
 
     def start(self, engine: Engine) -> Floats:
@@ -93,7 +93,7 @@ class TruthDiscovery(ABC):
         return engine.claims_per_user
 
     def weigher(self, engine: Engine) -> Weigh:
-        """What weighs users in one fit: `weigh`, or a function with what that needs worked out once."""
+        """The function that weighs users in one fit: `weigh`, or one that precomputes what it needs."""
         return self.weigh
 
     def begin(self, given: FitInput) -> Iteration:
@@ -118,20 +118,20 @@ class TruthDiscovery(ABC):
         claims
             The claims, a pack of them (held in memory if it fits), or an engine that holds them.
         start
-            An earlier fit, or the state of one, to begin with: where few claims have been added since, the same answer
-            takes fewer iterations.
+            An earlier fit, or its state, to begin with: if few claims have been added since, the same answer takes
+            fewer iterations.
         known
-            Truths that are known beforehand, by the label of their object. They are kept, and show how good the users
-            are. Not every method can use them.
+            Truths that are known beforehand, by the label of their object. They are kept, and show how accurate the
+            users are. Not every method can use them.
         progress
             Called after each iteration with its number and the largest move of a truth.
         checkpoint
-            Takes the state of the run, also when it is interrupted.
+            Saves the state of the run, even if it is interrupted.
         """
         self._check_parameters()
         if known and not self.takes_known:
             raise BadParameter(
-                f"known={dict(known)!r}: {type(self).__name__} has no use for known truths; leave them out, or take "
+                f"known={dict(known)!r}: {type(self).__name__} cannot use known truths; leave them out, or use "
                 "NoiseAware"
             )
         engine = engine_of(claims)
@@ -157,7 +157,7 @@ class TruthDiscovery(ABC):
         if not self.converged_ and self.tol > 0:
             warn(
                 f"{type(self).__name__}: after {self.n_iter_} iterations a truth still moves by {history[-1]:.2g} "
-                f"of its object's spread, more than tol={self.tol:g}; raise max_iter, or tol if that is near enough",
+                f"of its object's spread, more than tol={self.tol:g}; raise max_iter, or tol if that is close enough",
                 ConvergenceWarning,
             )
         return self
@@ -176,8 +176,8 @@ class TruthDiscovery(ABC):
         """From a data frame of claims to one of truths, of the same kind: pandas, polars, pyarrow or duckdb.
 
         ``user``, ``object`` and ``value`` name the columns; ``duplicates`` and ``skip_bad`` are those of
-        `Claims.from_frame`. The truths come as `to_frame` gives them, with intervals of this level; the method keeps
-        them too, with all else that was found.
+        `Claims.from_frame`. The columns are those of `to_frame`, with intervals of this level; the fitted attributes
+        are set as by `fit`.
 
         >>> import pyarrow as pa, sottovoce as sv
         >>> heights = pa.table({"user": ["ann", "bob", "eve"], "object": ["hall"] * 3, "value": [3.0, 3.0, 9.0]})
@@ -194,9 +194,10 @@ class TruthDiscovery(ABC):
         return self._state
 
     def _state_after(self, iteration: int, fit: Iteration, engine: Engine) -> State:
-        found = fit.knowledge()
+        knowledge = fit.knowledge()
         return State(
-            self.name, engine.object_labels, engine.user_labels, found.by_object, found.by_user, found.learnt, iteration
+            self.name, engine.object_labels, engine.user_labels,
+            knowledge.by_object, knowledge.by_user, knowledge.learnt, iteration,
         )  # fmt: skip
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -206,7 +207,7 @@ class TruthDiscovery(ABC):
         with m effective users, and Student's t with m - 1 degrees of freedom. Where fewer than two users decide,
         residuals say little: there the spread of the object's claims stands for the variance of one claim, and the
         typical spread of the other objects where there is only one claim. Without any of these the interval is
-        infinite. Users who err together are not seen by any such interval.
+        infinite. No such interval accounts for users who err together.
         """
         check_level(level)
         tail = (1 + level) / 2
@@ -216,8 +217,8 @@ class TruthDiscovery(ABC):
             several = users >= 2
             half = stdtrit(users - 1, tail) * np.sqrt(self._variance * users / (users - 1))
         half = np.where(several, half, np.inf)
-        alone = ~several & (claims > 1)
-        half[alone] = stdtrit(claims[alone] - 1, tail) * np.sqrt(own_variance[alone] / users[alone])
+        dominated = ~several & (claims > 1)
+        half[dominated] = stdtrit(claims[dominated] - 1, tail) * np.sqrt(own_variance[dominated] / users[dominated])
         if (claims == 1).any() and (claims > 1).any():
             half[claims == 1] = ndtri(tail) * np.sqrt(np.median(own_variance[claims > 1]))
         return self.truths_ - half, self.truths_ + half
@@ -237,16 +238,16 @@ class TruthDiscovery(ABC):
             raise BadParameter(f"tol={self.tol!r}: it must be 0 or a positive number; 1e-6 is usual")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name, as scikit-learn asks for them; ``deep`` changes nothing, as none has its own."""
+        """The parameters by name, as in scikit-learn; ``deep`` has no effect, as no parameter has parameters."""
         return {name: getattr(self, name) for name in self.parameters()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters by name. They are checked by the next fit, and the last one stays as it is."""
+        """Change parameters by name. The next fit checks them; the results of the last one stay as they are."""
         known = self.parameters()
         for name in params:
             if name not in known:
                 raise BadParameter(
-                    f"{name}={params[name]!r}: {type(self).__name__} takes {', '.join(known)}; use these"
+                    f"{name}={params[name]!r}: {type(self).__name__} takes only {', '.join(known)}; use these"
                 )
         for name, entry in params.items():
             setattr(self, name, entry)
@@ -254,22 +255,22 @@ class TruthDiscovery(ABC):
 
     @classmethod
     def parameters(cls) -> tuple[str, ...]:
-        """Names of what the constructor takes."""
+        """Names of the constructor's parameters."""
         return tuple(signature(cls).parameters)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={entry!r}" for name, entry in self.get_params().items())
-        return f"{type(self).__name__}({given})"
+        parameters = ", ".join(f"{name}={entry!r}" for name, entry in self.get_params().items())
+        return f"{type(self).__name__}({parameters})"
 
-    if not TYPE_CHECKING:  # to a type checker, every misspelt name would pass for an attribute
+    if not TYPE_CHECKING:  # a type checker would otherwise accept every misspelt attribute
 
         def __getattr__(self, name: str) -> Any:
             if name in _FITTED:
-                raise NotFitted(f"{self!r}: it has no results before it is fitted; call fit(claims) first")
+                raise NotFitted(f"{self!r}: this method is not fitted yet; call fit(claims) first")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-# What only a fit gives: the attributes that are neither of the class nor set by the constructor.
+# Attributes that only a fit sets: neither the class nor the constructor does.
 _FITTED = frozenset(name for name in TruthDiscovery.__annotations__ if not hasattr(TruthDiscovery, name)) - {
     "name", "title", "words",
 }  # fmt: skip

@@ -9,12 +9,12 @@ from sottovoce.discovery.iteration import Floats, UserLosses, Weigh
 from sottovoce.engines import Engine
 from sottovoce.errors import BadParameter
 
-# Residuals of a user whom the truths follow shrink without end; below this share of the mean they are rounding.
+# Residuals of a user whom the truths follow shrink for ever; below this share of the mean they are rounding errors.
 _LEAST_SHARE = 1e-28
 
 
 class CATD(TruthDiscovery):
-    """Confidence-aware truth discovery: users with few claims count less, for their quality is less certain.
+    """Confidence-aware truth discovery: users with few claims count less, as their quality is less certain.
 
     w_k = χ²quantile(significance / 2, N_k) / Σ (x - truth)²,  N_k = claims of user k
 
@@ -54,10 +54,10 @@ class CATD(TruthDiscovery):
         return weights
 
     def _quantiles(self, counts: NDArray[np.int64]) -> Floats:
-        # Many users have equally many claims: one quantile serves them all.
+        # Many users have the same number of claims: one quantile serves them all.
         quantiles = np.zeros(int(counts.max()) + 1)
-        found = np.flatnonzero(np.bincount(counts))
-        quantiles[found] = 2 * gammaincinv(found / 2, self.significance / 2)
+        distinct = np.flatnonzero(np.bincount(counts))
+        quantiles[distinct] = 2 * gammaincinv(distinct / 2, self.significance / 2)
         return np.asarray(quantiles[counts])
 
     def _check_parameters(self) -> None:

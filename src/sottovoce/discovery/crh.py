@@ -10,7 +10,7 @@ from sottovoce.discovery.iteration import Floats, UserLosses
 from sottovoce.engines import Engine, Step
 from sottovoce.errors import BadParameter
 
-# A user who never errs would have infinite weight; this share of the total loss, weight 27.6, is the least.
+# A user who never errs would have infinite weight; the smallest loss is this share of the total, which is weight 27.6.
 _LEAST_SHARE = 1e-12
 
 
@@ -31,8 +31,8 @@ class CRH(TruthDiscovery):
     normalise
         By the "sum" of all users' losses, or by the "max" (with absolute loss, this is called PM).
     decay
-        For claims that come in rounds, as a pack keeps them: a loss about an object that was last claimed n rounds ago
-        counts decay to the power of n, so that users are judged by what they said of late (I-CRH, TKDE 2016).
+        For claims that come in rounds, as in a pack: a loss about an object that was last claimed n rounds ago is
+        multiplied by decay to the power of n, so that users are judged by their recent claims (I-CRH, TKDE 2016).
 
     Examples
     --------
@@ -64,7 +64,7 @@ class CRH(TruthDiscovery):
         self.decay = decay
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
-        # A loss counts less in a larger unit: weighted means and medians are the same in any.
+        # A loss counts less in a larger unit; weighted means and medians are the same in any unit.
         if self.loss == "absolute":
             return Step(engine.medians(), self._shares(engine) / spreads, spreads, average="median")
         return Step(engine.medians(), np.sqrt(self._shares(engine) / spreads), spreads)
@@ -73,7 +73,7 @@ class CRH(TruthDiscovery):
         return engine.claims_per_user if self.decay == 1 else engine.user_sums(self._shares(engine))
 
     def _shares(self, engine: Engine) -> Floats:
-        """With how much of itself a loss counts, by object."""
+        """The factor by which a loss counts, by object."""
         return np.maximum(self.decay ** engine.object_ages.astype(np.float64), _LEAST_SHARE)
 
     def weigh(self, losses: UserLosses) -> Floats:
@@ -88,7 +88,9 @@ class CRH(TruthDiscovery):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if not 0 < self.decay <= 1:
-            raise BadParameter(f"decay={self.decay!r}: it must lie above 0 and be at most 1; 1 forgets nothing")
+            raise BadParameter(
+                f"decay={self.decay!r}: it must be above 0 and at most 1; with 1, all rounds count the same"
+            )
         for name, known in (
             ("loss", ("squared", "absolute")),
             ("total", ("mean", "sum")),

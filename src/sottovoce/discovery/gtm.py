@@ -24,7 +24,7 @@ class GTM(TruthDiscovery):
     alpha, beta
         Shape and scale of the inverse gamma prior of the users' variances.
     prior_mean, prior_variance
-        Prior of the truths (μ0, σ0²), in units of an object's spread, seen from its median.
+        Prior of the truths (μ0, σ0²), in units of an object's spread, relative to its median.
 
     Examples
     --------
@@ -67,6 +67,6 @@ class GTM(TruthDiscovery):
         for name in ("alpha", "beta", "prior_variance"):
             entry = getattr(self, name)
             if not (np.isfinite(entry) and entry > 0):
-                raise BadParameter(f"{name}={entry!r}: it must be a positive number; leave it out for the usual one")
+                raise BadParameter(f"{name}={entry!r}: it must be a positive number; leave it out for the default")
         if not np.isfinite(self.prior_mean):
             raise BadParameter(f"prior_mean={self.prior_mean!r}: it must be a finite number; 0 is the median")

@@ -1,6 +1,6 @@
-"""One fit while it runs: what it is given, what it knows from one iteration to the next, and what it finds.
+"""One fit while it runs: its input, its state from one iteration to the next, and its result.
 
-All of this is made anew for every fit, so a method object holds nothing but its parameters and its last result.
+All of this is created for every fit, so a method object holds only its parameters and its last result.
 """
 
 import math
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class UserLosses:
-    """How far each user's claims lie from the truths."""
+    """How far each user's claims are from the truths."""
 
     sum: Floats
     count: NDArray[np.int64] | Floats  # a claim may count for less than one
@@ -36,11 +36,11 @@ Weigh = Callable[[UserLosses], Floats]
 
 @dataclass(frozen=True, eq=False)
 class FitInput:
-    """What a fit begins with."""
+    """The input of a fit."""
 
     engine: Engine
     deviations: Floats  # standard deviation of each object's claims; 0 where they all agree
-    earlier: State | None  # of a fit to go on from
+    earlier: State | None  # of a fit to continue from
     known: NDArray[np.bool_]  # objects whose truth is given
     known_truths: Floats  # these truths, in the order of the objects
 
@@ -57,8 +57,8 @@ class FitInput:
                         "leave the others out"
                     )
                 truths[place_of[label]] = truth
-        given = ~np.isnan(truths)
-        return cls(engine, engine.spreads(), earlier, given, truths[given])
+        is_known = ~np.isnan(truths)
+        return cls(engine, engine.spreads(), earlier, is_known, truths[is_known])
 
     @property
     def spreads(self) -> Floats:
@@ -80,7 +80,7 @@ class FitInput:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What an iteration leaves behind, for a later fit to begin with."""
+    """What an iteration has learnt, for a later fit to begin with."""
 
     by_object: dict[str, Floats]
     by_user: dict[str, Floats] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Knowledge:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What a fit has found."""
+    """The result of a fit."""
 
     truths: Floats
     weights: Floats
@@ -100,7 +100,7 @@ class Estimate:
 class Iteration(ABC):
     """The state of one fit."""
 
-    settled = False  # another iteration would change nothing
+    settled = False  # whether another iteration would change nothing
 
     @abstractmethod
     def advance(self) -> float:
@@ -112,7 +112,7 @@ class Iteration(ABC):
 
     @abstractmethod
     def estimate(self) -> Estimate:
-        """The result, when the iterations are over."""
+        """The result after the last iteration."""
 
 
 class LossIteration(Iteration):
@@ -150,8 +150,9 @@ class LossIteration(Iteration):
 def _usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
     """Weights above zero for all.
 
-    A user of whose objects nobody else speaks never disagrees; that says nothing about them, so they get the mean
-    weight (no truth depends on it). Nobody gets exactly zero, or an object only they claim would have no truth.
+    A user whose objects nobody else claims never disagrees with anybody. That says nothing about their quality, so they
+    get the mean weight (no truth depends on it). Nobody gets exactly zero, or an object that only they claim would have
+    no truth.
     """
     if not compared.all():
         weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)

@@ -12,8 +12,8 @@ class LFCN(TruthDiscovery):
 
     w_k = 1 / (mean over the claims of user k of (x - truth)² + 1e-9)
 
-    The likelihood has no upper bound: a truth that follows one user makes their variance vanish. It then ends on that
-    user; look at ``effective_users_``. Starts at the mean; one pass over the claims per iteration.
+    The likelihood has no upper bound: a truth that follows one user makes their variance vanish, and the method then
+    settles on that user; look at ``effective_users_``. Starts at the mean; one pass over the claims per iteration.
     V. C. Raykar et al., JMLR 11 (2010), section on regression.
 
     Examples

@@ -1,7 +1,7 @@
 """All methods. The command line, servers, pages, figures and the reference offer what is registered here.
 
-A method is one file, which is imported and listed here. Others register in the process, by calling `register`: a file
-or a manifest only ever names a method, it never loads code.
+Each method is one file, imported and listed here. Other code registers methods within the process by calling
+`register`: a file or a manifest can only name a method, never load code.
 """
 
 import re
@@ -18,7 +18,7 @@ from sottovoce.errors import BadParameter
 
 METHODS: dict[str, type[TruthDiscovery]] = {}  # by name, in the order in which people see them
 
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")  # as long as the server's table of campaigns has room for
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")  # the longest that fits into the server's table of campaigns
 
 
 def register(method: type[TruthDiscovery]) -> None:
@@ -26,16 +26,16 @@ def register(method: type[TruthDiscovery]) -> None:
     for needed in ("name", "title", "words"):
         if not getattr(method, needed, None):
             raise BadParameter(
-                f"{method.__name__} without {needed}: a method needs a name, a title and words for people; give it one"
+                f"{method.__name__} without {needed}: a method needs a name, a title and words for people; add it"
             )
     if not _NAME.fullmatch(method.name):
         raise BadParameter(
-            f"name {method.name!r} of {method.__name__}: at most 20 small letters, digits and hyphens make a name, and "
-            "a letter begins it; choose another"
+            f"name {method.name!r} of {method.__name__}: a name has at most 20 lower-case letters, digits and "
+            "hyphens, and begins with a letter; choose another"
         )
     if METHODS.setdefault(method.name, method) is not method:
         raise BadParameter(
-            f"name {method.name!r} of {method.__name__}: {METHODS[method.name].__name__} has it already; choose another"
+            f"name {method.name!r} of {method.__name__}: {METHODS[method.name].__name__} already has it; choose another"
         )
 
 
@@ -47,7 +47,7 @@ def method_named(name: str) -> type[TruthDiscovery]:
 
 
 def make_method(name: str, *, noise: Any = None, **options: Any) -> TruthDiscovery:
-    """A method by name. It learns of the noise law if it has a use for it, and ignores it otherwise."""
+    """A method by name. The noise law is passed on to methods that use it, and ignored otherwise."""
     if takes(name, "noise"):
         options["noise"] = noise
     return method_named(name)(**options)
@@ -59,7 +59,7 @@ def takes(name: str, option: str) -> bool:
 
 
 def describe_method(name: str) -> str:
-    """A method in one line for people; its name alone where it is no longer registered.
+    """A method in one line for people; only its name if it is no longer registered.
 
     >>> describe_method("median")
     'Plain median: all count equally; gross errors have little effect.'
@@ -71,7 +71,7 @@ def describe_method(name: str) -> str:
     return line[0].upper() + line[1:]
 
 
-DEFAULT = NoiseAware.name  # what results are computed with where nobody has chosen
+DEFAULT = NoiseAware.name  # the method of results where nobody has chosen one
 
 for _method in (
     NoiseAware,

@@ -1,4 +1,4 @@
-"""A fit with the plain mean and median beside it, and all three against known truths."""
+"""A fit with the plain mean and median beside it, and all three compared with known truths."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,13 +25,13 @@ _OBJECTS_AT_ONCE = 100_000  # written
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Estimates):
-    """What a person should see of a fit: never a method alone, always the plain averages beside it."""
+    """What people see of a fit: always with the plain averages beside it."""
 
     means: Floats
     medians: Floats
     spreads: Floats  # standard deviations of the claims about each object
     claims_per_user: Any
-    by_user: Floats  # the means that users' weights alone would give
+    by_user: Floats  # the means under the users' weights only
 
     @classmethod
     def of(
@@ -83,8 +83,8 @@ class Result(Estimates):
             else "readings far from the others count little"
         )
         return (
-            f"{int(outside.sum()):,} of {len(truths):,} means lie outside the interval, most so that of "
-            f"{objects[where]!s} (by {differences[where]:.3g}): {why}."
+            f"{int(outside.sum()):,} of {len(truths):,} means lie outside the interval, that of "
+            f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
         )
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Result(Estimates):
         known = {names[place]: truth for place, truth in zip(ids.tolist(), table.values.tolist(), strict=True)}
         if len(known) < len(ids):
             raise BadRow(
-                f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; leave one of them"
+                f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other"
             )
         matched = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
         if not matched:
@@ -128,7 +128,7 @@ class Result(Estimates):
         }
 
     def write(self, path: str | Path) -> None:
-        """Write the object and the columns of the command."""
+        """Write the columns that the command shows, with the object first."""
         firsts = range(0, len(self.fit.truths_), _OBJECTS_AT_ONCE)
         parts = (self.table(Place.COMMAND, slice(first, first + _OBJECTS_AT_ONCE)) for first in firsts)
         write_tables(parts, path)

@@ -1,4 +1,4 @@
-"""The columns of a result. Each is described once, here; frames, files, the interface and the pages are made from that.
+"""The columns of a result. Each is described once, here; frames, files, the API and the pages follow from that.
 
 So a new column is one more entry of `NUMBERS`. Claims of another kind will have a schema of their own.
 """
@@ -41,11 +41,11 @@ class Column:
     description: str
     values: Callable[[Any], Any]  # of `Estimates`; of a `Result` where the column is not in frames
     appears: Place = Place.EVERYWHERE
-    heading: str = ""  # above a table for people; by default the name
-    measured: bool = False  # in the unit of the claims, so that its digits follow the width of the interval
-    iterated: bool = False  # moves a little with the point from which the iteration began
-    decimals: int | None = None  # of what a campaign publishes
-    unknown: Any = None  # what is published while there are too few claims
+    heading: str = ""  # in tables for people; by default the name
+    measured: bool = False  # in the unit of the claims, so that the width of the interval decides how many digits
+    iterated: bool = False  # depends slightly on where the iteration started
+    decimals: int | None = None  # as a campaign publishes it
+    unknown: Any = None  # published while there are too few claims
 
     @property
     def title(self) -> str:
@@ -62,26 +62,26 @@ def _schema(*columns: Column) -> Schema:
 _BESIDE = Place.COMMAND | Place.API | Place.PAGE
 NUMBERS = _schema(
     Column(
-        "truth", pa.float64(), "the estimate by the method", lambda found: found.fit.truths_,
+        "truth", pa.float64(), "the estimate by the method", lambda result: result.fit.truths_,
         measured=True, iterated=True,
     ),
     Column(
-        "low", pa.float64(), "low end of the interval", lambda found: found.interval[0],
+        "low", pa.float64(), "low end of the interval", lambda result: result.interval[0],
         measured=True, iterated=True,
     ),
     Column(
-        "high", pa.float64(), "high end of the interval", lambda found: found.interval[1],
+        "high", pa.float64(), "high end of the interval", lambda result: result.interval[1],
         measured=True, iterated=True,
     ),
-    Column("claims", pa.int64(), "number of claims", lambda found: found.fit.claims_, unknown=0),
+    Column("claims", pa.int64(), "number of claims", lambda result: result.fit.claims_, unknown=0),
     Column(
         "effective_users", pa.float64(), "as if this many users had equal weights",
-        lambda found: found.fit.effective_users_, Place.FRAME | Place.COMMAND | Place.API,
+        lambda result: result.fit.effective_users_, Place.FRAME | Place.COMMAND | Place.API,
         heading="effective", iterated=True, decimals=1,
     ),
-    Column("mean", pa.float64(), "the plain mean, for comparison", lambda found: found.means, _BESIDE, measured=True),
+    Column("mean", pa.float64(), "the plain mean, for comparison", lambda result: result.means, _BESIDE, measured=True),
     Column(
-        "median", pa.float64(), "the plain median, for comparison", lambda found: found.medians, _BESIDE,
+        "median", pa.float64(), "the plain median, for comparison", lambda result: result.medians, _BESIDE,
         measured=True,
     ),
 )  # fmt: skip

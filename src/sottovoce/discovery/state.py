@@ -1,4 +1,4 @@
-"""What an iteration leaves behind: enough for a later run to go on from, after an interruption or with new claims.
+"""The state after an iteration, from which a later run can continue, after an interruption or with new claims.
 
 A checkpoint is such a state in a file: an Arrow table of one row whose cells are the arrays.
 """
@@ -18,16 +18,16 @@ from sottovoce.claims.writing import arrow_file, room_on_disk, whole_file
 from sottovoce.errors import UnreadableFile
 
 Floats = NDArray[np.float64]
-Common = tuple[NDArray[np.intp], NDArray[np.intp]]  # places of what two fits have in common, in the one and the other
+Common = tuple[NDArray[np.intp], NDArray[np.intp]]  # positions of what two fits have in common, in each
 
 _FORMAT = b"sottovoce.checkpoint"
-# Runs that last less leave nothing to go on from until they are done.
+# Runs shorter than this write nothing until they are done.
 _SECONDS_BETWEEN = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Arrays by object and by user, with their labels, and what else a method has learnt."""
+    """Arrays by object and by user, with their labels, and whatever else a method has learnt."""
 
     method: str
     objects: NDArray[Any]
@@ -45,7 +45,7 @@ class State:
 
 
 class Checkpoint:
-    """A file that holds the state of a run: after each iteration of a long run, and at its end, however it ends."""
+    """A file with the state of a run: written after each iteration of a long run, and at its end, however it ends."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -55,13 +55,13 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def take(self, state: State) -> None:
-        """The state after an iteration. It is written at once, unless iterations are so short that it does not pay."""
+        """Take the state after an iteration; it is written at once, unless iterations are too short for that to pay."""
         self._state = state
         if time.monotonic() - self._written >= _SECONDS_BETWEEN:
             self.write()
 
     def write(self) -> None:
-        """Write the newest state, if it is not written yet."""
+        """Write the newest state, unless it is already written."""
         state, self._state = self._state, None
         if state is None:
             return
@@ -84,7 +84,7 @@ class Checkpoint:
         """The state of an earlier run."""
         if not self.path.is_file():
             raise UnreadableFile(
-                f"{self.path}: there is no checkpoint to go on from; start without resuming, or name the right file"
+                f"{self.path}: there is no checkpoint to resume from; start without resuming, or name the right file"
             )
         try:
             with pa.memory_map(str(self.path)) as mapped:
@@ -93,7 +93,7 @@ class Checkpoint:
                 arrays = {name: to_numpy(batch.column(name)[0].values).copy() for name in batch.schema.names}
         except (pa.ArrowInvalid, KeyError, ValueError, OSError) as error:
             raise UnreadableFile(
-                f"{self.path}: it is not a checkpoint, or a damaged one ({error}); start without resuming"
+                f"{self.path}: this is not a checkpoint, or it is damaged ({error}); start without resuming"
             ) from error
         kinds: dict[str, dict[str, Floats]] = {"object": {}, "user": {}}
         labels = arrays.pop("objects"), arrays.pop("users")

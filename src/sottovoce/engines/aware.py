@@ -3,11 +3,11 @@
 There are three kinds of sweep, and Numba compiles each one by itself, without the others' branches:
 
 - ``tail`` is None: a claim counts with its user's weight, and its squared residual is its user's loss.
-- ``tail`` is a number: it counts less if it lies far off (Student's t with ``tail`` = 1/degrees of freedom).
-- ``lookup`` is a table: its weight is looked up by its size and by its user's own variance.
+- ``tail`` is a number: a claim counts less if it is far off (Student's t with ``tail`` = 1/degrees of freedom).
+- ``lookup`` is a table: a claim's weight is looked up by its size and by its user's own variance.
 
-Of a user is given their weight, or with a lookup their position in it and the information in one of their claims; their
-sums are losses, and with a lookup counts.
+``given`` holds each user's weight, or with a lookup their position in it and the information in one of their claims;
+``sums`` holds each user's loss, and with a lookup a count.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ from numba import njit
 # mypy: disable-error-code="no-untyped-def"
 
 # Squared sizes of a residual, in its user's deviations. Between DOUBT and GROSS it loses its weight for the truth. It
-# still says something about its user: up to BOUND in full, beyond SLIP, as a slip of another kind, at most ACCIDENT.
+# still says something about its user: up to BOUND in full; beyond SLIP, as another kind of error, at most ACCIDENT.
 DOUBT, GROSS = 16.0, 64.0
 BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 
 
 @njit(nogil=True, cache=True)
 def weighed(given, user, value, before, tail, lookup):
-    """Weight of a claim, what is averaged with it, and which share of its square counts for its user."""
+    """Weight of a claim, the value to average with it, and the share of its square that counts for its user."""
     if lookup is not None:
         weights, inliers, step = lookup
         weight, share = looked_up(weights, inliers, given[user, 0], abs(value - before) / step)
@@ -39,8 +39,8 @@ def weighed(given, user, value, before, tail, lookup):
 def settled(total, weight, information, before, known, lookup):
     """The truth of an object and its variance.
 
-    With a lookup a truth's step lies between plain reweighting, which creeps where noise has a sharp peak, and Fisher's
-    scoring (pull over information), which may leap over it.
+    With a lookup a truth's step lies between plain reweighting, which is slow where noise has a sharp peak, and Fisher
+    scoring (score over information), which may overshoot it.
     """
     if known:
         return before, 0.0
@@ -51,7 +51,7 @@ def settled(total, weight, information, before, known, lookup):
 
 @njit(nogil=True, cache=True)
 def lose(given, sums, user, residual, share, variance, tail, lookup):
-    """Add a claim's loss to its user; its weighted loss."""
+    """Add a claim's loss to its user; return the weighted loss."""
     if lookup is not None:
         sums[user, 0] += share * (residual * residual + variance)
         sums[user, 1] += share
@@ -66,7 +66,7 @@ def lose(given, sums, user, residual, share, variance, tail, lookup):
 
 @njit(nogil=True, cache=True, inline="always")
 def trusted(far, tail):
-    """Which share of a claim's weight counts for the truth, and which of its square for its user."""
+    """The share of a claim's weight that counts for the truth, and the share of its square that counts for its user."""
     kept = bounded = 1.0
     if far > DOUBT:
         trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
@@ -81,16 +81,16 @@ def trusted(far, tail):
 
 @njit(nogil=True, cache=True, inline="always")
 def looked_up(table, inliers, position, size):
-    """Weight of a claim of this size, in steps of the table, and the share of it that is no gross error.
+    """Weight of a claim of this size, in steps of the table, and the probability that it is not a gross error.
 
-    ``position`` is the place of the user's own variance among the rows.
+    ``position`` is the row of the user's own variance, not necessarily a whole number.
     """
     last_column = table.shape[1] - 2.0
     beyond = 1.0
     if size > last_column:  # far out, weights fall with the square of the size
         beyond = (last_column / size) ** 2
         size = last_column
-    column, row = np.int64(size), np.int64(position)  # to unsigned ones and back would take longer
+    column, row = np.int64(size), np.int64(position)  # converting to unsigned and back would take longer
     f, g = size - column, position - row
     return (
         _between(table, np.uint64(row), np.uint64(column), f, g) * beyond,

@@ -1,7 +1,7 @@
 """What a method asks of an engine.
 
 Truth discovery is two sums and a driver step: by object (Σ w·x, Σ w), by user (Σ loss). An engine computes both sums
-over all claims; the method turns losses into weights. So a method is written once and runs wherever the claims lie.
+over all claims; the method turns losses into weights. So a method is written once and runs wherever the claims are.
 """
 
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ class Lookup:
     """Weights of claims: rows by the user's own variance, columns by the claim's distance from the truth."""
 
     table: Floats
-    inliers: Floats  # chance that a claim of this size is no gross error
-    step: float  # size from one column to the next
+    inliers: Floats  # probability that a claim of this size is not a gross error
+    step: float  # difference in size between neighbouring columns
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
     """How one iteration aggregates, scores and measures its moves, object by object.
 
-    A claim x of object n is looked at as e = (x - center_n) * unit_n. The truth is the weighted mean of the e,
+    A claim x of object n is transformed to e = (x - center_n) * unit_n. The truth is the weighted mean of the e,
     together with ``prior_weight`` of a prior at ``prior_mean``, or their weighted median; the loss of a claim is its
     squared, or absolute, distance from it. Moves of a truth are measured in units of ``spread``.
 
-    With a ``tail`` or a ``lookup`` each claim has a weight of its own, which depends on its distance from the truth
-    before, and means have no prior. Losses then include the variance of the truth, and claims that are gross errors
+    With a ``tail`` or a ``lookup`` each claim has a weight of its own, which depends on its distance from the previous
+    truth, and means have no prior. Losses then include the variance of the truth, and claims that are gross errors
     count for less. A lookup takes claims in their own units.
     """
 
@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """What one iteration gives."""
+    """The results of one iteration."""
 
     truths: Floats
     losses: Floats  # of each user
@@ -59,7 +59,7 @@ class Sweep:
 
 
 class Engine(Protocol):
-    """Claims that can be passed over again and again."""
+    """Claims over which passes can be made, any number of times."""
 
     n_claims: int
     n_users: int
@@ -121,4 +121,4 @@ class Engine(Protocol):
         """Mean of each object's claims under the given weights of users."""
 
     def sample(self, truths: Floats, most: int) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
-        """Objects, users and residuals of about this many claims, spread over all objects."""
+        """Objects, users and residuals of about ``most`` claims, spread over all objects."""

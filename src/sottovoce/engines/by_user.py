@@ -1,9 +1,9 @@
-"""Inner loops over a block whose claims are in the order of users.
+"""Inner loops over a block whose claims are sorted by user.
 
-They do what their namesakes in `kernels` do object by object, to the last bit: for each object claims come in the order
-of users here too, and for each user in that of objects. No truth is known before the block's last claim, so the claims
-are gone through twice, with a record of each object in between: all that a claim needs of its object lies together,
-so each claim fetches one line of the cache for it.
+Their results equal those of the functions of the same name in `kernels`, which go object by object, to the last bit:
+here too each object's claims come in the order of users, and each user's in the order of objects. No truth is known
+before the block's last claim, so there are two passes over the claims, with one record per object in between:
+everything that a claim needs of its object is stored together, so each claim fetches one cache line for it.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from sottovoce.engines.aware import lose, settled, weighed
 
 # mypy: disable-error-code="no-untyped-def,assignment"
 
-# Columns of a record; those of the second row take the place of what is no longer needed.
+# Columns of a record; those of the second row reuse the columns that are no longer needed.
 CENTER, UNIT, TOTAL, WEIGHT, BEFORE, INFORMATION, CLAIMS = range(7)
 TRUTH, VARIANCE, MISFIT = TOTAL, WEIGHT, INFORMATION
 

@@ -1,4 +1,4 @@
-"""Which engine to take, by the size of the claims and the memory that is free."""
+"""Choosing an engine by the size of the claims and the free memory."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,12 @@ EngineName = Literal["auto", "memory", "disk", "spark"]
 # The memory engine holds the claims (12 bytes each) up to three times.
 _BYTES_PER_CLAIM = 36
 _BYTES_PER_LABEL = 200
-_USABLE = 0.6  # of what is free: others want some too
+_USABLE = 0.6  # of the free memory: other processes need some too
 
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """An engine, its name, and why it was taken."""
+    """An engine, its name, and why it was chosen."""
 
     engine: Engine
     name: EngineName
@@ -32,17 +32,17 @@ class EngineChoice:
 def choose_engine(
     claims: Claims | Pack, engine: EngineName = "auto", *, spark_master: str | None = None
 ) -> EngineChoice:
-    """The engine that suits claims: memory where they fit, else the disk; or the one that is asked for.
+    """The engine for these claims: memory if they fit, else disk; or the one that is named.
 
     Parameters
     ----------
     claims
-        Claims, which are in memory already, or a pack.
+        Claims, which are already in memory, or a pack.
     engine
-        "auto" takes memory if 60 % of what is free suffice for a pack, else the disk. The others are taken as they are.
+        "auto" chooses memory if 60 % of the free memory is enough for a pack, else disk. The others name an engine.
     spark_master
-        With "spark": its master, such as spark://host:7077; by default this machine. Spark's engine is to be closed, or
-        used in a ``with`` statement.
+        With "spark": its master, such as spark://host:7077; by default this machine. Close a Spark engine after use, or
+        use it in a ``with`` statement.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def choose_engine(
 
 
 def engine_of(claims: Claims | Pack | Engine) -> Engine:
-    """An engine as it is; for claims and packs the one that suits them."""
+    """An engine as it is; for claims and packs, the one that `choose_engine` chooses."""
     if isinstance(claims, Claims | Pack):
         return choose_engine(claims).engine
     if not hasattr(claims, "sweep"):
@@ -84,30 +84,30 @@ def engine_of(claims: Claims | Pack | Engine) -> Engine:
 
 
 def check_file_fits(path: str | Path) -> None:
-    """Refuse to read a file that is larger than the memory that is free."""
+    """Refuse to read a file that is larger than the free memory."""
     size, free = Path(path).stat().st_size if Path(path).is_file() else 0, free_memory()
     if free is not None and size > free:
         raise BadParameter(
-            f"{path}: {size / 1e9:.1f} GB are more than the {free / 1e9:.1f} GB of memory that are free; make a pack "
+            f"{path}: {size / 1e9:.1f} GB is more than the {free / 1e9:.1f} GB of free memory; make a pack "
             f"with `sottovoce claims pack {path} PACK` and give that, or try with --engine memory"
         )
 
 
 def free_memory() -> int | None:
-    """Bytes that this process may still take, by what the system and its control group say; None if they do not."""
-    found = []
+    """Bytes that this process may still use, by the system and its control group; None if neither gives a number."""
+    limits = []
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        found.append(int(lines["MemAvailable"].split()[0]) * 1024)
+        limits.append(int(lines["MemAvailable"].split()[0]) * 1024)
     except (OSError, KeyError, ValueError):
         pass
     try:
         group = Path("/sys/fs/cgroup")
         most, now = (group / "memory.max").read_text(), (group / "memory.current").read_text()
-        found.append(int(most) - int(now))
+        limits.append(int(most) - int(now))
     except (OSError, ValueError):  # no such group, or no limit
         pass
-    return min(found, default=None)
+    return min(limits, default=None)
 
 
 def fits_in_memory(pack: Pack) -> tuple[bool, str]:

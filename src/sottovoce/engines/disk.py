@@ -8,10 +8,10 @@ from sottovoce.engines.threads import in_threads, usual_threads
 
 
 class DiskEngine(PackEngine):
-    """Passes over the blocks of a pack, each mapped into memory while it is computed and let go after.
+    """Passes over the blocks of a pack, each mapped into memory while it is processed and released afterwards.
 
-    The next block is read ahead meanwhile. In memory are arrays by user and by object, sums by user for each run
-    of blocks, and as many blocks as there are threads.
+    Meanwhile the next block is read ahead. Memory holds arrays by user and by object, sums by user for each run of
+    blocks, and as many blocks as there are threads.
     """
 
     def __init__(self, pack: Pack, threads: int | None = None) -> None:

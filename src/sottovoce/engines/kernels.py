@@ -3,9 +3,9 @@
 NumPy can do each of these sums with bincount, at 10 to 20 times the cost: it walks through memory once for every
 operation, where a kernel reads a claim, gets its object's truth and adds the loss to its user while all are in cache.
 
-Every function takes the claims of a block object by object (where those of each begin, users, values), what is known
-of its objects, what is ``given`` of users, and ``sums`` by user, to which it adds; for a sweep both have one row per
-user. All release the GIL, so that threads can share the work.
+Every function takes the claims of a block object by object (offsets, users, values), arrays by object, ``given`` arrays
+by user, and ``sums`` by user, to which it adds; for a sweep both have one row per user. All release the GIL, so that
+threads can share the work.
 Ids are turned into unsigned numbers, because Numba checks signed ones for Python's negative indexing at each access.
 """
 
@@ -22,7 +22,7 @@ from sottovoce.engines.aware import lose, settled, weighed
 def means(offsets, values, out):
     for n in range(len(out)):
         claimed = values[offsets[n] : offsets[n + 1]]
-        # Four sums at once: one alone would wait for each addition to finish before the next.
+        # Four sums at once: a single one would wait for each addition to finish before the next.
         a = b = c = d = 0.0
         whole = len(claimed) // 4 * 4
         for i in range(0, whole, 4):
@@ -65,7 +65,7 @@ def sweep(
 ):  # fmt: skip
     """Truths and their precision, losses added to their users, and each object's mean weighted loss if asked for.
 
-    Which weight a claim has is for `aware` to say.
+    The weight of a claim comes from `aware`.
     """
     longest = 0
     if tail is not None:
@@ -107,7 +107,7 @@ def sweep(
 
 @njit(nogil=True, cache=True)
 def weighted_medians(offsets, users, values, order, center, unit, weights, new, scaled, precision):
-    """The smallest claim at which half of the weight is reached, in the claims' units and in the step's."""
+    """The smallest claim at which half of the weight is reached, in the units of the claims and of the step."""
     for n in range(len(new)):
         claimed = values[offsets[n] : offsets[n + 1]]
         who = users[offsets[n] : offsets[n + 1]]
@@ -115,7 +115,7 @@ def weighted_medians(offsets, users, values, order, center, unit, weights, new, 
         weight = 0.0
         for i in range(len(claimed)):
             weight += weights[np.uint64(who[np.uint64(rank[i])])]
-        # A hair less than half, so that rounding in the sum cannot move an exact half to the next claim.
+        # Slightly less than half, so that rounding in the sum cannot move an exact half to the next claim.
         half = weight / 2 * (1 - 1e-12)
         below = 0.0
         place = np.uint64(0)
@@ -189,7 +189,7 @@ def user_sums(offsets, users, factor, sums):
 
 @njit(nogil=True, cache=True)
 def largest_move(moved, truths, spread):
-    """Of any truth, in units of its object's spread."""
+    """The largest move of any truth, in units of its object's spread."""
     move = 0.0
     for n in range(len(moved)):
         move = max(move, abs(moved[n] - truths[n]) / spread[n])

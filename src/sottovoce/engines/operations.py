@@ -1,7 +1,7 @@
-"""What can be done with one block of claims.
+"""Operations on one block of claims.
 
-A sweep and a score go through the claims in the order in which the block iterates, users or objects first, with the
-same result to the last bit; everything else goes object by object.
+A sweep and a score go through the claims in the block's own order, by user or by object, with the same result to the
+last bit; everything else goes object by object.
 
 Every operation is a function of this module, so that it can be sent to another process by name. It takes a block and
 its `Inputs`, and gives arrays, mostly with one entry per object.
@@ -49,7 +49,7 @@ SUMMARIES = ("means", "medians", "spreads")
 
 
 def summaries(block: Block, inputs: Inputs) -> Arrays:
-    """Those of the block's objects that the constants name."""
+    """The summaries of the block's objects that the constants name."""
     offsets, _, values = block.by_object
     return tuple(_SUMMARY[name](offsets, values) for name in inputs.constants)
 
@@ -79,7 +79,7 @@ def sweep_medians(block: Block, inputs: Inputs) -> Arrays:
 
 
 def sweep_tailed(block: Block, inputs: Inputs) -> Arrays:
-    """With weights that fall with a claim's distance."""
+    """With weights that decrease with a claim's distance."""
     (center, unit, old, known), (tail,), (misfit,) = inputs.by_object, inputs.constants, _new(block, 1)
     return (*_sweep(block, inputs, center, unit, old, known, tail=tail, misfit=misfit), misfit)
 
@@ -115,7 +115,7 @@ def user_sums(block: Block, inputs: Inputs) -> Arrays:
 
 
 def sample(block: Block, inputs: Inputs) -> Arrays:
-    """Claims at equal distances among all: object, user, residual."""
+    """Claims at equal intervals: object, user, residual."""
     (truths,), (stride,) = inputs.by_object, inputs.constants
     offsets, users, values = block.by_object
     places = np.arange(-block.first_claim % stride, len(values), stride)

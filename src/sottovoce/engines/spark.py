@@ -1,9 +1,9 @@
 """The Spark engine: one task per block, on any cluster whose machines see the folder of the pack.
 
-Workers map blocks into memory themselves. Only arrays by user and by object go through Spark: those that a pass needs
-by user are broadcast, those by object go with the task of their block, and what a block gives comes back as its `Part`.
-A task reads and returns, and does nothing else; parts are added up in the order of their blocks. So a task that is run
-again, or twice, and a worker that is lost change not a bit of the result.
+Workers map blocks into memory themselves. Only arrays by user and by object go through Spark: a pass broadcasts those
+by user and sends those by object with the task of their block; the result of a block comes back as its `Part`.
+A task has no side effects, and parts are added up in the order of their blocks. So a task that is run again or twice,
+or a worker that is lost, does not change a single bit of the result.
 """
 
 import gc
@@ -22,15 +22,15 @@ from sottovoce.errors import BadParameter, ClusterError, SottovoceError, Unreada
 if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
 
-# Parts are added up on the cluster, this many at a time, until those left have few enough bytes of sums for the driver.
+# Parts are added up on the cluster, this many at a time, until the sums of the remaining ones fit into the driver.
 _FAN = 8
 _DRIVER_BYTES = 1 << 26
-# Spark moves what a task gives in one piece, whose length is a signed 32-bit number; no pass has more than two sums.
+# Spark moves a task's result in one piece, whose length is a signed 32-bit number; no pass has more than two sums.
 _PIECE_BYTES = 1 << 31
 _MOST_SUMS = 2
 
 Source = tuple[str, str, int]  # folder, pack id, round
-# An error that a worker reports is a result like any other: raised, it would be tried again and buried in Java's stack.
+# A worker returns an error as a result: if raised, the task would be retried, and the error buried in Java's stack.
 Outcome = Part | SottovoceError
 Numbered = tuple[int, Outcome]
 
@@ -38,8 +38,8 @@ Numbered = tuple[int, Outcome]
 class SparkEngine(PackEngine):
     """Passes over the blocks of a pack on a Spark cluster.
 
-    ``master`` is any that Spark knows: ``local[4]``, ``spark://host:7077``, ``yarn``, … A session is started at the
-    first pass and stopped by `close`, or at the end of a ``with`` block; one that the process has already is used and
+    ``master`` is any that Spark accepts: ``local[4]``, ``spark://host:7077``, ``yarn``, … A session is started at the
+    first pass and stopped by `close`, or at the end of a ``with`` block; one that the process already has is used and
     left running.
     """
 
@@ -74,23 +74,23 @@ class SparkEngine(PackEngine):
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
         try:
-            found = self._outcomes(context, work)
+            outcomes = self._outcomes(context, work)
         except Py4JError as error:
             raise _explained(error) from error
-        for outcome in found:
+        for outcome in outcomes:
             if isinstance(outcome, SottovoceError):
                 raise outcome
             yield outcome
 
     def _outcomes(self, context: "SparkContext", work: Work) -> list[Outcome]:
-        """Of blocks, or of groups of blocks in a row."""
+        """Of blocks, or of groups of consecutive blocks."""
         manifest = self.pack.manifest
         source = str(self.pack.folder.resolve()), manifest.pack, manifest.round
-        given = [(run[0], work.part(*self.objects_of(run)).by_object) for run in self.runs]
+        tasks = [(run[0], work.part(*self.objects_of(run)).by_object) for run in self.runs]
         shared = context.broadcast((source, replace(work, by_object=())))
         try:
-            parts = context.parallelize(given, len(given)).map(partial(_of_block, shared))
-            left = len(given)
+            parts = context.parallelize(tasks, len(tasks)).map(partial(_of_block, shared))
+            left = len(tasks)
             while left > 1 and 8 * work.sums * self.n_users * left > _DRIVER_BYTES:
                 left = -(-left // _FAN)
                 parts = _added_up(parts, left, _FAN)
@@ -106,12 +106,12 @@ class SparkEngine(PackEngine):
         return self._own
 
     def _heap(self) -> int:
-        """Bytes that Java may need at the driver: arrays that go out and come in, each there in a few copies."""
+        """Bytes that Java may need at the driver: arrays sent and received, each held in a few copies."""
         return (1 << 29) + 4 * (max(_DRIVER_BYTES, 8 * _MOST_SUMS * self.n_users) + 40 * self.n_objects)
 
 
 def _added_up(parts: "RDD[Numbered]", groups: int, fan: int) -> "RDD[Numbered]":
-    """Parts of groups of ``fan`` in a row. Spark's own tree would add them in the order in which they arrive."""
+    """The sums of groups of ``fan`` consecutive parts. Spark's own tree would add them in the order of arrival."""
     return parts.map(partial(_with_group, fan)).partitionBy(groups, int).mapPartitions(_sum_of_group)
 
 
@@ -136,9 +136,9 @@ def _sum(outcomes: list[Outcome]) -> Outcome:
     return Part(joined([part.arrays for part in parts]), sums)
 
 
-def _of_block(shared: "Broadcast[tuple[Source, Work]]", given: tuple[int, Arrays]) -> Numbered:
+def _of_block(shared: "Broadcast[tuple[Source, Work]]", task: tuple[int, Arrays]) -> Numbered:
     """The task: what a worker does."""
-    number, by_object = given
+    number, by_object = task
     source, work = shared.value
     try:
         part = compute([_opened(*source).block(number)], replace(work, by_object=by_object))
@@ -150,34 +150,36 @@ def _of_block(shared: "Broadcast[tuple[Source, Work]]", given: tuple[int, Arrays
 
 @lru_cache(maxsize=1)
 def _opened(folder: str, name: str, round: int) -> Pack:
-    """A worker keeps its pack from task to task: so it checks each block that it meets once, not in each pass."""
+    """A worker keeps its pack from task to task, so that it checks each block once, not in each pass."""
     if not is_pack(folder):
         raise UnreadableFile(
             f"{folder}: the worker {socket.gethostname()} does not see this pack: workers read the blocks themselves; "
-            "put it on storage that all machines have under the same name"
+            "put it on storage that all machines mount at the same path"
         )
     pack = Pack(folder)
     if (pack.manifest.pack, pack.manifest.round) != (name, round):
         raise UnreadableFile(
             f"{folder}: the worker {socket.gethostname()} sees pack {pack.manifest.pack}, round {pack.manifest.round}, "
-            f"not {name}, round {round}: it must not change under a run; open it anew"
+            f"not {name}, round {round}: it must not change during a run; open it again"
         )
     return pack
 
 
 @cache
 def _settle(operation: Operation) -> None:
-    """After an operation's first block. PySpark collects garbage after each task, and would each time look through all
-    that a compiler has loaded, which takes longer than the task; what has been loaded stays, and is set aside."""
+    """After an operation's first block. PySpark collects garbage after each task, and would each time go through
+    everything that the compiler has loaded, which takes longer than the task; freezing it excludes it."""
     gc.collect()
     gc.freeze()
 
 
 def _explained(error: Exception) -> ClusterError:
-    told = spark_session.reason(error)
-    if "No module named 'sottovoce'" in told:
+    message = spark_session.reason(error)
+    if "No module named 'sottovoce'" in message:
         return ClusterError(
-            f"{told}: workers run the kernels themselves; install sottovoce on every machine, in the Python that "
+            f"{message}: workers run the kernels themselves; install sottovoce on every machine, in the Python that "
             "PYSPARK_PYTHON names"
         )
-    return ClusterError(f"the work failed on the cluster, also when tried again: {told}; Spark's logs there say more")
+    return ClusterError(
+        f"the work failed on the cluster, even when retried: {message}; see Spark's logs there for details"
+    )

@@ -1,4 +1,4 @@
-"""A Spark session: found or started, without Spark's talk, and with errors that say what to do."""
+"""A Spark session: an existing or a new one, without Spark's log output, and with errors that say what to do."""
 
 import logging
 import os
@@ -27,7 +27,7 @@ def is_local(master: str) -> bool:
 
 
 def running() -> "SparkContext | None":
-    """The session of this process, where there is one."""
+    """The session of this process, if there is one."""
     if not sys.modules.get("pyspark"):
         return None
     from pyspark import SparkContext
@@ -36,17 +36,17 @@ def running() -> "SparkContext | None":
 
 
 def join(context: "SparkContext", master: str) -> "SparkContext":
-    """Use the session that runs already; a process has only one."""
+    """Use the session that is already running; a process has only one."""
     if context.master != master:
         raise BadParameter(
-            f"master {master!r}: this process has a Spark session with {context.master!r} already, and can have only "
+            f"master {master!r}: this process already has a Spark session with {context.master!r}, and can have only "
             "one; stop that one, or name its master"
         )
     return context
 
 
 def start(master: str, heap: int) -> "SparkContext":
-    """Start a session whose Java has at least so many bytes for what passes through it."""
+    """Start a session whose Java process has at least this many bytes for the data that pass through it."""
     try:
         from pyspark import SparkConf, SparkContext
     except ImportError as error:
@@ -57,13 +57,13 @@ def start(master: str, heap: int) -> "SparkContext":
 
     if master.startswith(_STANDALONE):
         _reach(master)
-    # Executors must run the Python that pickled their tasks; where it lies elsewhere there, the variable says so.
+    # Executors must run the Python that pickled their tasks; where its path differs there, the variable gives it.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setMaster(master).setAppName("sottovoce").setAll([
         ("spark.ui.showConsoleProgress", "false"),
-        ("spark.task.maxDirectResultSize", "64m"),  # larger ones take a detour by a store of blocks
+        ("spark.task.maxDirectResultSize", "64m"),  # larger ones take a detour through the block store
         ("spark.driver.maxResultSize", "0"),  # the engine keeps results within its memory itself
-        ("spark.rpc.message.maxSize", "1024"),  # MB: a task has the arrays of its block's objects with it
+        ("spark.rpc.message.maxSize", "1024"),  # MB: a task carries the arrays of its block's objects
         # Between Java and its Pythons: on a TCP connection a small task waits 20 ms for an acknowledgement.
         ("spark.python.unix.domain.socket.enabled", str(hasattr(socket, "AF_UNIX")).lower()),
     ])  # fmt: skip
@@ -74,7 +74,7 @@ def start(master: str, heap: int) -> "SparkContext":
             ("spark.ui.enabled", "false"),
             ("spark.driver.host", "127.0.0.1"),
             ("spark.driver.bindAddress", "127.0.0.1"),
-            # Java only hands out tasks and copies bytes: to compile that well would take more time than it saves.
+            # Java only hands out tasks and copies bytes: optimising that code would take more time than it saves.
             ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
         ])  # fmt: skip
     logging.getLogger().addFilter(_not_of_py4j)
@@ -83,7 +83,7 @@ def start(master: str, heap: int) -> "SparkContext":
             _start_java(conf, talk)
         try:
             with warnings.catch_warnings():
-                # PySpark looks for pandas on its way and warns of a new one; nothing here goes through pandas.
+                # PySpark warns if pandas is newer than it expects; nothing here uses pandas.
                 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
                 context = SparkContext(conf=conf)
         except (Py4JJavaError, ValueError) as error:
@@ -111,19 +111,19 @@ def stop(context: "SparkContext") -> None:
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Py4J logs the traceback of every Ctrl-C and of every error that it raises, as if its callers would not."""
+    """Py4J logs the traceback of every Ctrl-C and of every error that it raises, although its callers handle them."""
     return Path(record.pathname).parent.name != "py4j"
 
 
 def reason(error: BaseException) -> str:
-    """The line that matters of an error that has come through Java: of Python's own traceback its last line."""
+    """The relevant line of an error that came through Java: the last line of the Python traceback, if there is one."""
     java = getattr(error, "java_exception", None)
     text = str(error) if java is None else str(java.toString())
     first, _, traceback = text.partition("Traceback (most recent call last):")
     if not traceback:
         return first.strip().splitlines()[0]
-    told = [line for line in traceback.partition("\n\tat ")[0].splitlines() if line and not line[0].isspace()]
-    return told[-1] if told else first.strip()
+    unindented = [line for line in traceback.partition("\n\tat ")[0].splitlines() if line and not line[0].isspace()]
+    return unindented[-1] if unindented else first.strip()
 
 
 def _start_java(conf: "SparkConf", talk: IO[bytes]) -> None:
@@ -144,17 +144,18 @@ def _start_java(conf: "SparkConf", talk: IO[bytes]) -> None:
     except PySparkRuntimeError as error:
         talk.seek(0)
         lines = talk.read().decode(errors="replace").splitlines()
-        told = next(
-            (line for line in lines if line and not line.startswith(("WARNING", "Picked up"))), "without a word"
+        first_line = next(
+            (line for line in lines if line and not line.startswith(("WARNING", "Picked up"))), "without a message"
         )
         raise ClusterError(
-            f"{java}: Spark's Java ended before it was ready ({told}); it must be Java 17 or newer, with enough memory"
+            f"{java}: Spark's Java ended before it was ready ({first_line}): it must be Java 17 or newer, with enough "
+            "memory; install it, or free some memory"
         ) from error
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
 def _reach(master: str) -> None:
-    """Try to connect: Spark itself would go on trying for a minute and then end without saying why."""
+    """Try to connect: Spark itself would retry for a minute and then stop without a reason."""
     for address in master.removeprefix(_STANDALONE).split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
@@ -172,14 +173,14 @@ def _reach(master: str) -> None:
 
 
 def _wait_for_executor(context: "SparkContext") -> None:
-    """Without one a job waits for ever, and silently."""
+    """Without one, a job would wait for ever without a message."""
     until = time.monotonic() + _EXECUTOR_SECONDS
     while len(context._jsc.sc().statusTracker().getExecutorInfos()) < 2:  # the first is the session itself
         if time.monotonic() > until:
             master = context.master
             stop(context)
             raise ClusterError(
-                f"master {master!r}: the cluster has given no worker in {_EXECUTOR_SECONDS} s; "
-                "start workers, or come back when they are free"
+                f"master {master!r}: the cluster has provided no worker within {_EXECUTOR_SECONDS} s; "
+                "start workers, or try again when they are free"
             )
         time.sleep(0.1)

@@ -13,18 +13,18 @@ Result = TypeVar("Result")
 
 def usual_threads() -> int:
     """SOTTOVOCE_THREADS, or the number of cores that this process may use."""
-    wanted = int(os.environ.get("SOTTOVOCE_THREADS", "0"))
-    if wanted:
-        return wanted
+    requested = int(os.environ.get("SOTTOVOCE_THREADS", "0"))
+    if requested:
+        return requested
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> Iterator[Result]:
-    """Results in the order of the items. The threads, this one among them, take one item after the other.
+    """Results in the order of the items. The threads, including the calling one, take one item after another.
 
-    After an error no thread begins another item, and none is left at work.
+    After an error no thread begins another item, and none is left running.
     """
     if threads == 1 or len(items) == 1:
         yield from map(work, items)
@@ -49,17 +49,17 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: i
             pass
 
     helpers = [_pool(threads - 1).submit(take_all) for _ in range(threads - 1)]
-    given = 0
+    next_number = 0
     try:
         while take():
-            while given in done:
-                yield done.pop(given)
-                given += 1
+            while next_number in done:
+                yield done.pop(next_number)
+                next_number += 1
         for helper in helpers:
             helper.result()
-        while given in done:
-            yield done.pop(given)
-            given += 1
+        while next_number in done:
+            yield done.pop(next_number)
+            next_number += 1
     finally:
         waiting.clear()
         wait(helpers)

@@ -1,6 +1,6 @@
-"""The noise of a plan: the least that keeps a promise on the grids of a campaign, in digits fit for a manifest.
+"""The noise of a plan: the least that keeps a promise on the grids of a campaign, rounded for a manifest.
 
-What is found is checked again, in its text form and by the figures that devices rely on, before anybody sees it.
+The result is checked again, in its text form and by the figures that devices rely on, before anybody sees it.
 """
 
 import math
@@ -14,8 +14,8 @@ from sottovoce.privacy.least_noise import law_for, with_margin
 from sottovoce.privacy.sampler import exact_number
 
 _DIGITS = 6
-_ONE_MORE = 10.0**-_DIGITS  # of a parameter: its last digit
-# Devices look for the smallest ε whose δ is small enough. They find it to within this share of it.
+_ONE_MORE = 10.0**-_DIGITS  # the last digit of a parameter
+# Devices search for the smallest ε whose δ is small enough. This is the relative precision of that search.
 _ROOT = 1e-9
 _KEPT = 4096
 
@@ -42,7 +42,7 @@ def noise_for(
     if not kind.takes_grids(unit, len(grids)):
         one_by_one = " or ".join(law.name for law in LAWS.values() if law.takes_grids("reading", len(grids)))
         raise BadParameter(
-            f"noise {kind.name!r} for a {unit} on {len(grids)} grids: readings that are noised or judged together must "
+            f"noise {kind.name!r} for a {unit} on {len(grids)} grids: readings that are handled together must "
             f"be on one grid; give all tasks the same grid, or choose {one_by_one} noise for a reading"
         )
 
@@ -52,23 +52,23 @@ def noise_for(
             if delta == 0:
                 return promise.epsilon(0.0) <= epsilon
             return promise.delta(epsilon * (1 - _ROOT)) <= delta
-        except BadParameter:  # there is no figure to rely on
+        except BadParameter:  # no figure is certain
             return False
 
     steps: list[float | None] = [*sorted(grids, key=lambda grid: -_reach(distance, grid))] or [None]
-    found: NoiseLaw | None = None
+    law: NoiseLaw | None = None
     for grid in steps:
-        if found is None or not keeps_on(found, grid):
+        if law is None or not keeps_on(law, grid):
             least = law_for(kind, epsilon, delta, distance=distance, readings=readings, unit=unit, grid=grid)
-            found = least.shortened(_DIGITS)
-    assert found is not None
+            law = least.shortened(_DIGITS)
+    assert law is not None
     kept = with_margin(
-        found, lambda law: all(keeps_on(law.shortened(_DIGITS), grid) for grid in steps), epsilon, delta, _ONE_MORE
+        law, lambda tried: all(keeps_on(tried.shortened(_DIGITS), grid) for grid in steps), epsilon, delta, _ONE_MORE
     )
     return kept.shortened(_DIGITS)
 
 
 def _reach(distance: float, grid: float) -> Fraction:
-    """The distance in whole steps of the grid: what lies between counts as the next."""
+    """The distance in whole steps of the grid, rounded up."""
     step = exact_number(grid)
     return math.ceil(exact_number(distance) / step) * step

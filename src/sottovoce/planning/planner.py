@@ -17,8 +17,8 @@ from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit, parse_law
 from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import synthetic
 
-_ANY_NUMBER = 10**9  # more readings than anybody gives
-_FURTHEST = 1e50  # squares of squares and their inverses are numbers
+_ANY_NUMBER = 10**9  # more readings than anybody makes
+_FURTHEST = 1e50  # fourth powers and their inverses are finite
 _MOST_PARTICIPANTS, _MOST_SIMULATED, _MOST_WORLDS = 10**9, 10**6, 10_000
 _WORLDS = 40
 _CLAIMS_PER_WORLD = 200_000
@@ -43,7 +43,7 @@ class Plan:
     epsilon: float
     delta: float
     mean_variance: float
-    mean_variance_any_n: float  # that the same promise needs without a limit on readings per participant
+    mean_variance_any_n: float  # needed for the same promise without a limit on readings per participant
     predicted_error: float
     simulated_error: Simulated | None
     participants_needed: int | None
@@ -97,7 +97,7 @@ def plan(
     simulations: int = _WORLDS,
     seed: int = 0,
 ) -> Plans:
-    """Noise laws that promise (ε, δ), ranked by the error to expect.
+    """Noise laws that promise (ε, δ), ranked by the expected error.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ def plan(
         Fresh noise is planned to keep it without exception (δ = 0).
     grid
         Grid of the tasks, or their different grids: the promise then holds for what devices draw, on each of them.
-        Without one the figures are those of continuous noise, which a coarse grid does not keep.
+        Without one the figures are those of continuous noise, which do not hold on a coarse grid.
     readings, participants
         Readings per participant, and how many participants read each object.
     error
-        An error to reach: the plans then say how many participants it takes.
+        A target error: the plans then say how many participants are needed for it.
     error_rate, pilot
         Quality of the raw readings, as the rate λ1 of their error variances; or claims to estimate it from.
-        Without either, readings are taken to err with a mean variance of half the squared distance.
+        Without either, errors of readings are assumed to have a mean variance of half the squared distance.
     simulations
         Simulated worlds per law; 0 for none.
 
@@ -138,8 +138,8 @@ def plan(
         )
     if error is not None and not (distance / _FURTHEST <= error <= distance * _FURTHEST):
         raise BadParameter(
-            f"error {error!r}: it must be a positive number, in the unit of the readings and not out of all proportion "
-            "to the distance; leave it out"
+            f"error {error!r}: it must be a positive number, in the unit of the readings and not far larger or smaller "
+            "than the distance; leave it out"
         )
     if not 0 <= simulations <= _MOST_WORLDS:
         raise BadParameter(
@@ -154,7 +154,7 @@ def plan(
         raise BadParameter(f"seed {seed}: a seed is 0 or a positive whole number; 0 is usual")
     grids = _grids(grid)
     rate, source = _quality(error_rate, pilot, distance)
-    found, left_out = [], {}
+    plans, left_out = [], {}
     for kind in LAWS.values():
         allowed = kind.granted(delta)
         try:
@@ -167,7 +167,7 @@ def plan(
             left_out[kind.name] = str(mistake)
             continue
         guarantee = weakest([law.guarantee(distance, readings, unit, step) for step in grids or (None,)], allowed)
-        found.append(
+        plans.append(
             Plan(
                 law=law,
                 guarantee=guarantee,
@@ -182,9 +182,9 @@ def plan(
                 participants_needed=participants_for(law, rate, error) if error else None,
             )
         )
-    if not found:
+    if not plans:
         raise BadParameter(next(iter(left_out.values())))
-    return Plans(tuple(sorted(found, key=lambda option: option.predicted_error)), rate, source, left_out)
+    return Plans(tuple(sorted(plans, key=lambda option: option.predicted_error)), rate, source, left_out)
 
 
 def trade_off(
@@ -197,7 +197,7 @@ def trade_off(
     error_rate: float,
     grid: float | Sequence[float] | None = None,
 ) -> dict[str, list[float]]:
-    """Predicted error of each law at each ε, for a picture; not a number where no noise of the kind keeps it."""
+    """Predicted error of each law at each ε, for a figure; NaN where no noise of that kind keeps the promise."""
 
     def error_at(kind: type[NoiseLaw], epsilon: float) -> float:
         try:
@@ -219,7 +219,7 @@ def _grids(grid: float | Sequence[float] | None) -> tuple[float, ...]:
 def estimate_error_rate(pilot: Claims) -> float:
     """Rate λ1 of the error variances, from claims that several users make about the same objects.
 
-    One over the variance of claims around their object's mean, less that of the noise where the claims carry some.
+    One over the variance of claims around their object's mean, minus that of the noise if the claims have any.
     """
     counts = pilot.claims_per_object
     totals = np.add.reduceat(pilot.values, pilot.offsets[:-1])
@@ -232,8 +232,8 @@ def estimate_error_rate(pilot: Claims) -> float:
         variance -= parse_law(pilot.noise).mean_variance
     if variance <= 0:
         raise SottovoceError(
-            f"pilot: its claims do not disagree by more than their noise ({pilot.noise or 'none'}): "
-            "no quality can be read from it; give error_rate (--error-rate) instead"
+            f"pilot: its claims do not differ by more than their noise ({pilot.noise or 'none'}): "
+            "they show nothing about quality; give error_rate (--error-rate) instead"
         )
     return 1 / variance
 
@@ -244,8 +244,8 @@ def _quality(error_rate: float | None, pilot: Claims | None, distance: float) ->
     if error_rate is not None:
         if not (1 / _FURTHEST <= error_rate * distance**2 <= _FURTHEST):
             raise BadParameter(
-                f"error_rate {error_rate!r}: a rate (λ1) must be positive, and its errors not out of all proportion to "
-                "the distance; it is 1 over the errors' variance"
+                f"error_rate {error_rate!r}: a rate (λ1) must be positive, and its errors not far larger or smaller "
+                "than the distance; it is 1 over the errors' variance"
             )
         return float(error_rate), "given"
     if pilot is not None:

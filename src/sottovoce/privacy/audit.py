@@ -1,12 +1,12 @@
 """Does a sampler keep its law's promise? Draw many releases for two neighbouring inputs and try to tell them apart.
 
 The neighbours are n readings of zero, and the same with the first reading at the distance (rounded up to the grid).
-On half of the draws the audit looks for the event that tells them apart best; on the other half, which had no part in
+On half of the draws the audit looks for the event that distinguishes them best; on the other half, which had no part in
 that choice, it bounds the two probabilities of this event (Clopper and Pearson), and so ε from below. A bound above the
-promise is a leak. Beside it stand the checks of `sottovoce.privacy.conformity`, which are sharper.
+promise is a leak. The checks of `sottovoce.privacy.conformity`, which are more sensitive, are run as well.
 
 An audit can find a leak; it can never prove that there is none. Leaks that need more draws, other inputs or events
-that nobody thought of stay unseen, and so does anything outside the numbers, such as the time a draw takes.
+that nobody thought of go undetected, and so does anything outside the numbers, such as the time a draw takes.
 """
 
 import csv
@@ -28,7 +28,7 @@ from sottovoce.privacy.laws import NoiseLaw
 from sottovoce.privacy.sampler import ByteStream, exact_number
 from sottovoce.progress import Progress
 
-# The bound on ε holds with this confidence: a right sampler fails once in ten thousand audits at most.
+# The bound on ε holds with this confidence: a correct sampler fails at most once in ten thousand audits.
 CONFIDENCE = 0.9999
 FEWEST_DRAWS = 1000
 _COLUMNS = ("side", "release", "reading", "value")
@@ -58,7 +58,7 @@ class Setting:
 
     @property
     def shift(self) -> int:
-        """How many steps the inputs are apart: a distance between grid steps counts as the next step."""
+        """How many steps apart the inputs are: a distance between grid steps is rounded up."""
         return math.ceil(exact_number(self.distance) / exact_number(self.step))
 
     def inputs(self) -> tuple[list[float], list[float]]:
@@ -77,11 +77,13 @@ class Draws:
         for number, side in enumerate(self.sides):
             if len(side) < FEWEST_DRAWS:
                 raise BadParameter(
-                    f"{len(side):,} releases on side {number}: fewer than {FEWEST_DRAWS:,} show nothing; draw more"
+                    f"{len(side):,} releases on side {number}: at least {FEWEST_DRAWS:,} are needed; draw more"
                 )
             if not np.isfinite(side).all():
                 odd = side[~np.isfinite(side)][0]
-                raise BadParameter(f"output {odd} on side {number}: outputs must be finite numbers; mend the sampler")
+                raise BadParameter(
+                    f"output {odd} on side {number}: outputs must be finite numbers; correct the sampler"
+                )
 
     @classmethod
     def of(
@@ -95,7 +97,8 @@ class Draws:
                 outputs = sampler(list(readings))
                 if len(outputs) != len(readings):
                     raise BadParameter(
-                        f"{len(outputs)} outputs for {len(readings)} readings: a sampler gives one output per reading"
+                        f"{len(outputs)} outputs for {len(readings)} readings: one output per reading is needed; "
+                        "correct the sampler"
                     )
                 side.append(outputs)
             if progress and done % 256 == 0:
@@ -113,14 +116,14 @@ class Draws:
                 for column in _COLUMNS:
                     if column not in (table.fieldnames or ()):
                         raise MissingColumn(
-                            f"column {column!r} in {path}: there is none; the columns must be {', '.join(_COLUMNS)}"
+                            f"{path}: there is no column {column!r}: the columns must be {', '.join(_COLUMNS)}; add it"
                         )
                 for number, row in enumerate(table, 1):
                     side, release, reading, output = _draw(row, number)
                     if reading in releases[side].setdefault(release, {}):
                         raise BadRow(
-                            f"row {number}: side {side}, release {release}, reading {reading} is there twice; "
-                            "each release has each reading once"
+                            f"row {number}: side {side}, release {release}, reading {reading} occurs twice: "
+                            "each release has each reading once; remove one of them"
                         )
                     releases[side][release][reading] = output
         except (OSError, UnicodeDecodeError, csv.Error) as mistake:
@@ -130,8 +133,8 @@ class Draws:
             for release, outputs in side_releases.items():
                 if len(outputs) != len(readings):
                     raise BadRow(
-                        f"side {number}, release {release}: it has {len(outputs)} of {len(readings)} readings; "
-                        "every release must have all"
+                        f"side {number}, release {release}: it has {len(outputs)} of {len(readings)} readings: "
+                        "every release must have all; add the missing ones"
                     )
         shape = (-1, max(1, len(readings)))
         ordered = [[[outputs[r] for r in readings] for outputs in side.values()] for side in releases]
@@ -151,15 +154,17 @@ def _draw(row: dict[str, str], number: int) -> tuple[int, str, int, float]:
         draw = int(row["side"]), row["release"], int(row["reading"]), float(row["value"])
     except (TypeError, ValueError):
         shown = ", ".join(str(row[column]) for column in _COLUMNS)
-        raise BadRow(f"row {number} ({shown}): side and reading must be whole numbers, value a number") from None
+        raise BadRow(
+            f"row {number} ({shown}): side and reading must be whole numbers, value a number; correct it"
+        ) from None
     if draw[0] not in (0, 1):
-        raise BadRow(f"row {number}: side {draw[0]}: it must be 0 or 1, for the first or the second input")
+        raise BadRow(f"row {number}: side {draw[0]}: it must be 0 or 1, for the first or the second input; correct it")
     return draw
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found. ``found_epsilon`` is a lower bound on ε at ``delta``; the law promises at most
+    """The result of an audit. ``found_epsilon`` is a lower bound on ε at ``delta``; the law promises at most
     ``promised_epsilon`` there."""
 
     law: NoiseLaw
@@ -179,10 +184,12 @@ class Audit:
     def faults(self) -> list[str]:
         """What is wrong, in words; empty if nothing was found."""
         leak = (
-            f"the inputs can be told apart with ε of {self.found_epsilon:.3g} or more at δ = {self.delta:.3g}, "
+            f"the inputs can be distinguished with ε of {self.found_epsilon:.3g} or more at δ = {self.delta:.3g}, "
             f"where at most {self.promised_epsilon:.3g} is promised ({self.event})"
         )
-        failed = [f"not so: {check.name} (p-value {check.chance:.1g})" for check in self.checks if not check.passed]
+        failed = [
+            f"check failed: {check.name} (p-value {check.p_value:.1g})" for check in self.checks if not check.passed
+        ]
         return [leak] * self.leaks + failed
 
     @property
@@ -202,7 +209,7 @@ class Audit:
             "found_epsilon": self.found_epsilon,
             "confidence": CONFIDENCE,
             "event": self.event,
-            "checks": [{"check": c.name, "chance": c.chance, "passed": c.passed} for c in self.checks],
+            "checks": [{"check": c.name, "chance": c.p_value, "passed": c.passed} for c in self.checks],
             "faults": self.faults,
             "passed": self.passed,
         }
@@ -211,7 +218,8 @@ class Audit:
 def device(law: NoiseLaw, setting: Setting, stream: ByteStream | None = None) -> Sampler:
     """What devices run, as a sampler: a task's range spans the two inputs, and readings come from far outside it.
 
-    A reading lies as far beyond its end of the range as the range is wide, so that a device that does not clip shows.
+    A reading lies as far beyond its end of the range as the range is wide, so that a device that does not clip is
+    noticed.
     """
     grid = exact_number(setting.step)
     width = setting.shift * grid
@@ -237,12 +245,12 @@ def audit(
     """Audit any sampler: a callable from a list of readings to a list of outputs in whole grid steps.
 
     ``delta`` says where on the profile to compare, or ``epsilon`` does; by default it is 0 where the law promises a
-    pure ε, and else half of δ(0), where few draws show much. ``progress`` gets the draws done, and in all.
+    pure ε, and else half of δ(0), where few draws show much. ``progress`` gets the number of draws done and the total.
     """
     setting = setting or Setting()
     promise = _promise(law, setting, epsilon, delta)  # a mistake is reported before the long work
     if samples < FEWEST_DRAWS:
-        raise BadParameter(f"samples {samples!r}: fewer than {FEWEST_DRAWS:,} show nothing; write 20000, for example")
+        raise BadParameter(f"samples {samples!r}: at least {FEWEST_DRAWS:,} are needed; write 20000, for example")
     return _audit(Draws.of(sampler, setting, samples, progress), law, setting, promise)
 
 
@@ -257,7 +265,8 @@ def audit_draws(
     """Audit draws made elsewhere, for the inputs of ``setting``."""
     if draws.readings != setting.readings:
         raise BadParameter(
-            f"{draws.readings} readings in the draws: the setting says {setting.readings}; they must be the same"
+            f"{draws.readings} readings in the draws: the setting says {setting.readings}, and they must be the same; "
+            "correct one of them"
         )
     return _audit(draws, law, setting, _promise(law, setting, epsilon, delta))
 
@@ -276,11 +285,11 @@ def _promise(law: NoiseLaw, setting: Setting, epsilon: float | None, delta: floa
 
 def _audit(draws: Draws, law: NoiseLaw, setting: Setting, promise: tuple[float, float]) -> Audit:
     epsilon, delta = promise
-    # The event is named on one half and measured on the other: no correction for having tried many is needed.
+    # The event is chosen on one half and measured on the other: no correction for having tried many is needed.
     event = _most_telling(draws.half(0), setting.shift, delta)
     counts = [int(event.holds(side, setting.shift).sum()) for side in draws.half(1)]
     sizes = [len(side) for side in draws.half(1)]
-    found = _epsilon_bound(*_ordered(counts, event.favours), *_ordered(sizes, event.favours), delta)
+    bound = _epsilon_bound(*_ordered(counts, event.favours), *_ordered(sizes, event.favours), delta)
     second = draws.sides[1].copy()
     second[:, 0] -= setting.shift
     return Audit(
@@ -289,7 +298,7 @@ def _audit(draws: Draws, law: NoiseLaw, setting: Setting, promise: tuple[float, 
         samples=min(map(len, draws.sides)),
         delta=delta,
         promised_epsilon=epsilon,
-        found_epsilon=max(0.0, float(found)),
+        found_epsilon=max(0.0, float(bound)),
         event=str(event),
         checks=conformity(law.on_grid(exact_number(setting.step)), (draws.sides[0], second)),
     )
@@ -300,7 +309,7 @@ def _ordered(pair: list[int], favours: int) -> tuple[int, int]:
 
 
 def _epsilon_bound(often: Any, seldom: Any, often_draws: int, seldom_draws: int, delta: float) -> NDArray[np.float64]:
-    """ε from below: ln((P - δ)/P'), with P as small and P' as large as the counts allow, each at half the risk."""
+    """A lower bound on ε: ln((P - δ)/P'), with P as small and P' as large as counts allow, each at half the risk."""
     often, seldom = np.asarray(often, float), np.asarray(seldom, float)
     risk = (1 - CONFIDENCE) / 2
     low = np.where(often > 0, betaincinv(np.maximum(often, 1), often_draws - often + 1, risk), 0)
@@ -311,7 +320,7 @@ def _epsilon_bound(often: Any, seldom: Any, often_draws: int, seldom_draws: int,
 
 @dataclass(frozen=True)
 class _Event:
-    """A set of outputs, by a number made of them; ``favours`` is the input under which it is more likely."""
+    """A set of outputs, given by a feature of them; ``favours`` is the input under which it is more likely."""
 
     feature: str
     relation: str  # ≤, > or =
@@ -331,9 +340,9 @@ def _others(outputs: Numbers) -> Numbers:
     return np.asarray(np.sqrt((outputs[:, 1:] ** 2).mean(axis=1) + 0.25))
 
 
-# The changed reading alone, then beside the readings that did not change: they tell a variance that all share, or noise
-# that is used twice.
-_ALONE: dict[str, Callable[[Numbers, int], Numbers]] = {
+# The changed reading by itself, then beside the readings that did not change: these reveal a variance that all share,
+# or noise that is used twice.
+_SINGLE: dict[str, Callable[[Numbers, int], Numbers]] = {
     "changed reading": lambda outputs, shift: outputs[:, 0],
     "distance from the first input": lambda outputs, shift: np.abs(outputs[:, 0]),
     "distance from the second input": lambda outputs, shift: np.abs(outputs[:, 0] - shift),
@@ -354,22 +363,25 @@ _BESIDE: dict[str, Callable[[Numbers, int], Numbers]] = {
     "changed reading minus the next": lambda outputs, shift: outputs[:, 0] - outputs[:, 1],
     "changed reading minus the last": lambda outputs, shift: outputs[:, 0] - outputs[:, -1],
 }
-_FEATURES = _ALONE | _BESIDE
+_FEATURES = _SINGLE | _BESIDE
 
 
 def _most_telling(sides: tuple[Numbers, Numbers], shift: int, delta: float) -> _Event:
     """The event with the best bound on these draws."""
     best, best_bound = _Event("changed reading", ">", shift / 2, 1), -math.inf
-    for feature, compute in (_FEATURES if sides[0].shape[1] > 1 else _ALONE).items():
+    for feature, compute in (_FEATURES if sides[0].shape[1] > 1 else _SINGLE).items():
         values = (compute(sides[0], shift), compute(sides[1], shift))
         for relation, bounds, counts in _candidates(values):
             for favours in (0, 1):
-                found = _epsilon_bound(
+                bound_on_epsilon = _epsilon_bound(
                     counts[favours], counts[1 - favours], len(values[favours]), len(values[1 - favours]), delta
                 )
-                place = int(np.argmax(found))
-                if found[place] > best_bound:
-                    best, best_bound = _Event(feature, relation, float(bounds[place]), favours), float(found[place])
+                place = int(np.argmax(bound_on_epsilon))
+                if bound_on_epsilon[place] > best_bound:
+                    best, best_bound = (
+                        _Event(feature, relation, float(bounds[place]), favours),
+                        float(bound_on_epsilon[place]),
+                    )
     return best
 
 

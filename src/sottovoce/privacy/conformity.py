@@ -1,7 +1,7 @@
-"""Is it the noise that the law says? Tests of drawn noise against the exact probabilities on the grid.
+"""Is the noise that of the law? Tests of drawn noise against the exact probabilities on the grid.
 
-Sharper than any search for a leak: a search needs a leak larger than the promise, these need only noise that differs
-from the law. Each check gives a p-value: the chance that the right sampler deviates at least as far.
+More sensitive than any search for a leak: a search needs a leak larger than the promise, these tests only noise that
+differs from the law. Each check gives a p-value: the probability that a correct sampler deviates at least this far.
 """
 
 import math
@@ -17,22 +17,22 @@ from sottovoce.privacy.grid_noise import GridNoise
 
 Numbers = NDArray[np.float64]
 
-# The right sampler fails a check less often than once in a million audits.
-SMALLEST_CHANCE = 1e-6
+# A correct sampler fails a check less often than once in a million audits.
+SMALLEST_P_VALUE = 1e-6
 _CELL_DRAWS = 20  # expected draws in a cell: enough for the chi-square law to hold
-_PILE = 5  # fewer draws at one end say nothing
+_PILE = 5  # fewer draws at one end prove nothing
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that the noise must be, and its p-value: the chance that the right sampler deviates as far."""
+    """A property that the noise must have, and its p-value."""
 
     name: str
-    chance: float
+    p_value: float
 
     @property
     def passed(self) -> bool:
-        return self.chance >= SMALLEST_CHANCE
+        return self.p_value >= SMALLEST_P_VALUE
 
 
 def up_to(noise: GridNoise, bounds: Numbers) -> Numbers:
@@ -68,14 +68,14 @@ def _fits(law: GridNoise, noise: Numbers) -> float:
     edges = np.unique(np.round(deviation * np.linspace(-6, 6, 121)))
     expected = np.diff(np.concatenate([[0.0], up_to(law, edges), [1.0]])) * len(noise)
     cells = _pooled(expected)
-    wanted = np.bincount(cells, expected)
-    if len(wanted) < 2:  # so little noise that zero is all there is
+    pooled = np.bincount(cells, expected)
+    if len(pooled) < 2:  # too little noise for any value but zero
         return 1.0
-    chances = []
+    p_values = []
     for column in noise.T:
-        seen = np.bincount(cells[np.searchsorted(edges, column)], minlength=len(wanted))
-        chances.append(float(chdtrc(len(wanted) - 1, ((seen - wanted) ** 2 / wanted).sum())))
-    return _smallest(chances)
+        seen = np.bincount(cells[np.searchsorted(edges, column)], minlength=len(pooled))
+        p_values.append(float(chdtrc(len(pooled) - 1, ((seen - pooled) ** 2 / pooled).sum())))
+    return _smallest(p_values)
 
 
 def _pooled(expected: Numbers) -> NDArray[np.intp]:
@@ -87,53 +87,53 @@ def _pooled(expected: Numbers) -> NDArray[np.intp]:
         gathered += draws
         if gathered >= _CELL_DRAWS:
             cell, gathered = cell + 1, 0.0
-    cells[cells == cell] = max(cell - 1, 0)  # the rest, too few for a cell of its own
+    cells[cells == cell] = max(cell - 1, 0)  # the remainder, too small for a cell of its own
     return cells
 
 
 def _piles(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
-    """Draws at the very ends: clamping puts a whole tail there. Each end is one value among all that are seen."""
-    chances = []
+    """Draws at the very ends: clamping puts a whole tail there. Each end is one value among all observed ones."""
+    p_values = []
     for noise in (noises[0][:, 0], noises[1][:, 0]):
         values = len(np.unique(noise))
         for end in (noise.min(), noise.max()):
             at_end = int((noise == end).sum())
             low, high = up_to(law, np.array([end - 1, end]))
             if at_end >= _PILE:
-                chances.append(min(1.0, values * float(bdtrc(at_end - 1, len(noise), high - low))))
-    return _smallest(chances)
+                p_values.append(min(1.0, values * float(bdtrc(at_end - 1, len(noise), high - low))))
+    return _smallest(p_values)
 
 
 def _between_readings(law: GridNoise, noise: Numbers) -> float:
     last = noise.shape[1] - 1
     pairs = {(reading, reading + 1) for reading in range(last)} | {(0, reading) for reading in range(1, last + 1)}
     return _smallest(
-        chance
+        p_value
         for one, other in sorted(pairs)
-        for chance in _unrelated(law, noise[:, one], noise[:, other], not law.sizes_go_together)
+        for p_value in _unrelated(law, noise[:, one], noise[:, other], not law.sizes_go_together)
     )
 
 
 def _between_releases(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
-    """Between the two inputs, which are drawn in turn, and between one release and the next."""
+    """Between the two inputs, which are drawn in turn, and between consecutive releases."""
     both = min(len(noises[0]), len(noises[1]))
     pairs = [(noises[0][:both], noises[1][:both])]
     for noise in noises:
         even = len(noise) // 2 * 2
         pairs.append((noise[:even:2], noise[1:even:2]))
     return _smallest(
-        chance
+        p_value
         for one, other in pairs
         for column, same in zip(one.T, other.T, strict=True)
-        for chance in _unrelated(law, column, same, sizes=True)
+        for p_value in _unrelated(law, column, same, sizes=True)
     )
 
 
 def _unrelated(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
-    """Chances of so many equal noises, equal signs and, where sizes are independent too, sizes alike."""
+    """P-values of this many equal noises, equal signs and, where sizes are independent too, similar sizes."""
     at_zero, centre = _centre(law)
     equal = int((one == other).sum())
-    # Two independent draws are equal no more often than one is at its likeliest value.
+    # Two independent draws are equal at most as often as one takes its most likely value.
     yield float(bdtrc(equal - 1, len(one), at_zero)) if equal else 1.0
     signed = (one != 0) & (other != 0)
     yield _two_sided(int((np.sign(one) == np.sign(other))[signed].sum()), int(signed.sum()), 0.5)
@@ -145,7 +145,7 @@ def _unrelated(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Ite
 
 @lru_cache(maxsize=8)
 def _centre(law: GridNoise) -> tuple[float, tuple[float, float]]:
-    """P(noise = 0), and the size below which about half of the noise lies, with its exact chance."""
+    """P(noise = 0), and the size below which about half of the noise lies, with its exact probability."""
     sizes = np.unique(np.round(_deviation(law) * np.linspace(0, 2, 21)))
     chances = 2 * up_to(law, sizes) - 1
     half = int(np.argmin(np.abs(chances - 0.5)))
@@ -163,7 +163,7 @@ def _two_sided(count: int, draws: int, chance: float) -> float:
     return min(1.0, 2 * min(float(bdtr(count, draws, chance)), above))
 
 
-def _smallest(chances: Iterable[float]) -> float:
-    """The smallest of several chances, times their number (Bonferroni)."""
-    found = list(chances)
-    return min(1.0, min(found) * len(found)) if found else 1.0
+def _smallest(p_values: Iterable[float]) -> float:
+    """The smallest of several p-values, times their number (Bonferroni)."""
+    values = list(p_values)
+    return min(1.0, min(values) * len(values)) if values else 1.0

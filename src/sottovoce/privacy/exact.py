@@ -1,4 +1,4 @@
-"""Exact numbers and the doubles and whole numbers that are not below them, without NumPy."""
+"""Rounding exact numbers up to doubles and whole numbers, without NumPy."""
 
 import math
 from fractions import Fraction

@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 
 
 def exponential_nodes(rate: float, cells: int = 60, order: int = 8) -> tuple[Floats, Floats]:
-    """Values and chances that stand for Exponential(rate), on a logarithmic scale."""
+    """Nodes and weights for means over Exponential(rate), on a logarithmic scale."""
     nodes, weights = roots_legendre(order)
     low, high = math.log(1e-14), math.log(50.0)
     places = low + (np.arange(cells)[:, None] + (nodes + 1) / 2).ravel() / cells * (high - low)

@@ -1,6 +1,6 @@
-"""Noise on the integers: what the exact sampler really draws, in steps of a task's grid, and what that promises.
+"""Noise on the integers: what the exact sampler draws, in steps of a task's grid, and what that promises.
 
-Drawing needs integers only. Figures need NumPy, which is imported when they are asked for: devices draw without it.
+Drawing needs integers only. Figures need NumPy, which is imported when they are requested: devices draw without it.
 """
 
 from abc import ABC, abstractmethod
@@ -36,7 +36,7 @@ class GridNoise(ABC):
         """Noise for all readings of one participant on this grid."""
 
     def pure_epsilon(self, steps: int, moved: int) -> float | None:
-        """The ε without exception of ``moved`` readings that all move by ``steps``, rounded up; None if there is none.
+        """The ε with δ = 0 of ``moved`` readings that all move by ``steps``, rounded up; None if there is none.
 
         Devices rely on it, and have no NumPy.
         """
@@ -44,11 +44,11 @@ class GridNoise(ABC):
 
     @abstractmethod
     def profile(self, steps: int, moved: int) -> "Profile":
-        """δ(ε) of the same move: an upper bound, whatever the parameters, and however many readings there are."""
+        """δ(ε) of the same move: an upper bound for all parameters and any number of readings."""
 
     @abstractmethod
     def beyond(self, sizes: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """P(noise > size) for whole sizes from 0 on, for tests of drawn noise."""
+        """P(noise > size) for whole sizes from 0 up, for tests of drawn noise."""
 
 
 @dataclass(frozen=True)

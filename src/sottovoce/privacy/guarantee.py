@@ -1,7 +1,7 @@
 """What a noise law promises to a participant: figures that are never too small, and words.
 
 Every ε and δ that anybody relies on comes from `Guarantee`. On a grid, which is what devices use, they are upper bounds
-whatever the parameters: what cannot be computed is refused, or counts as no promise at all.
+for all parameters: what cannot be computed is refused, or counts as no promise at all.
 
 Neighbours are two sets of readings of one participant. At the level of a *reading* one of them moves by at most the
 distance; at the level of a *participant* all of them do, each by at most the distance. With a distance as wide as the
@@ -24,8 +24,8 @@ from sottovoce.privacy.sampler import exact_number
 from sottovoce.privacy.sentence import privacy_sentence
 
 _USUAL_DELTA = 1e-5
-_SMALLEST_DELTA = 1e-290  # less counts as 0: sums of such chances run out of what a double can hold
-_LARGEST_EPSILON = 1e7  # more than any promise is worth
+_SMALLEST_DELTA = 1e-290  # less counts as 0: sums of such probabilities underflow
+_LARGEST_EPSILON = 1e7  # beyond any meaningful promise
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Guarantee:
             )
         if isinstance(self.readings, bool) or not isinstance(self.readings, int) or self.readings < 1:
             raise BadParameter(
-                f"readings {self.readings!r}: it must be a whole number from 1 on; count a participant's"
+                f"readings {self.readings!r}: it must be a whole number of at least 1; count those of one participant"
             )
         if self.unit not in ("reading", "participant"):
-            raise BadParameter(f"unit {self.unit!r}: it must be 'reading' or 'participant'; say whose promise is meant")
+            raise BadParameter(f"unit {self.unit!r}: it must be 'reading' or 'participant'; choose one of them")
         if self.grid is not None:
             if not (0 < self.grid < math.inf):
                 raise BadParameter(
@@ -86,7 +86,7 @@ class Guarantee:
 
     @cached_property
     def _any_number(self) -> Profile:
-        """On a grid the figures hold for any number of readings anyway."""
+        """Valid for any number of readings, which on a grid all figures are."""
         if self.grid is None:
             return self.law.profile_of_any_number(self.distance, self._moved)
         return self._profile
@@ -97,7 +97,7 @@ class Guarantee:
         return self._profile.pure_epsilon
 
     def delta(self, epsilon: float) -> float:
-        """δ at this ε or a little more, never less.
+        """δ at this ε, or slightly more, never less.
 
         Exact for up to 200 readings, above that (and on a grid) valid for any number of them.
         """
@@ -112,7 +112,7 @@ class Guarantee:
         return self.law.paper_delta(self._length, _checked_epsilon(epsilon))
 
     def epsilon(self, delta: float) -> float:
-        """The smallest ε whose δ is at most this one, or a little more, never less; refused where there is none."""
+        """The smallest ε whose δ is at most this one, or slightly more, never less; refused if there is none."""
         if not 0 <= delta < 1:
             raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
         pure = self.pure_epsilon
@@ -137,16 +137,16 @@ class Guarantee:
         def excess(epsilon: float) -> float:
             return math.log(max(self.delta(epsilon), sys.float_info.min) / delta)
 
-        found = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-10, maxiter=200, disp=False))
-        # The root is where rounding left it; what is returned holds.
+        root = float(brentq(excess, low, high, xtol=1e-300, rtol=1e-10, maxiter=200, disp=False))
+        # The root may be slightly off by rounding; the returned ε is checked.
         margin = 1e-10
-        while found < high and self.delta(found) > delta:
-            found *= 1 + margin
+        while root < high and self.delta(root) > delta:
+            root *= 1 + margin
             margin *= 4
-        return min(found, high)
+        return min(root, high)
 
     def sentence(self, epsilon: float | None = None, delta: float | None = None) -> str:
-        """The promise in words for a participant; at ε or at δ if given, else where it reads best."""
+        """The promise in words for a participant, at this ε or δ; by default where it reads best."""
         if epsilon is not None:
             delta = self.delta(epsilon)
         elif delta is None and self.pure_epsilon is not None:
@@ -158,25 +158,25 @@ class Guarantee:
 
 
 def quiet_guarantee(law: NoiseLaw, distance: float, readings: int, unit: Unit, grid: float | None) -> Guarantee:
-    """A guarantee without the warning of a coarse grid: that costs privacy, and a plan pays for it."""
+    """A guarantee without the warning about a coarse grid: a plan makes up for what that costs in privacy."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnwiseChoice)
         return Guarantee(law, distance, readings, unit, grid)
 
 
 def weakest(guarantees: Sequence[Guarantee], delta: float) -> Guarantee:
-    """The guarantee with the largest ε at this δ. Most of many are dismissed by one look at their δ."""
-    found, *rest = guarantees
+    """The guarantee with the largest ε at this δ. Most can be ruled out by their δ at the ε of another."""
+    worst, *rest = guarantees
     if rest:
-        largest = found.epsilon(delta)
+        largest = worst.epsilon(delta)
         for other in rest:
             if (delta == 0 or other.delta(largest) > delta) and (epsilon := other.epsilon(delta)) > largest:
-                found, largest = other, epsilon
-    return found
+                worst, largest = other, epsilon
+    return worst
 
 
 def _chance_of(delta: float) -> float:
-    """A figure that is not a number protects nobody: it counts as 1."""
+    """A figure that is not a number counts as 1, which promises nothing."""
     return min(1.0, delta) if delta >= 0 else 1.0
 
 

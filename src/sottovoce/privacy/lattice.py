@@ -1,7 +1,7 @@
 """Profiles of the noise that the exact sampler draws: upper bounds on sums over whole grid steps.
 
-The continuous closed forms are no upper bounds for noise on a coarse grid. Here δ(ε) is summed over the integers and,
-where a variance is drawn, over its own discrete law. There the server is taken to know the variance, which makes the
+The continuous closed forms are not upper bounds for noise on a coarse grid. Here δ(ε) is summed over the integers and,
+where a variance is drawn, over its own discrete law. The server is then assumed to know the variance, which makes the
 figure valid for any number of readings. Whatever is left out or rounded is bounded and added, so that no figure is
 below the exact one.
 """
@@ -26,27 +26,27 @@ from sottovoce.privacy.sums import power, sum_delta
 Floats = NDArray[np.float64]
 
 _HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
-_MOST_EPSILON = 1e9  # more than any promise is worth
-_LARGEST_LOSS = 1e7  # of fresh noise: more is no promise, and not summed
-# Losses of all readings together, and at least of each, that are told apart under fresh noise
+_MOST_EPSILON = 1e9  # beyond any meaningful promise
+_LARGEST_LOSS = 1e7  # of fresh noise: more promises nothing, and is not summed
+# The number of different losses under fresh noise: at most of all readings together, and at least of each.
 _MOST_LOSSES, _FEWEST_LOSSES = 1 << 17, 128
-_TAIL, _LAST = 45.0, 745.0  # variances with a chance of e^-45 together come in groups; no double holds e^-745
+_TAIL, _LAST = 45.0, 745.0  # variances with a probability of e^-45 together are grouped; no double holds e^-745
 # Variances (in squared steps, of all readings together) up to which δ is summed term by term: of many, and of one.
-_NARROW, _NARROW_ALONE = 50.0, 1e5
+_NARROW, _NARROW_SINGLE = 50.0, 1e5
 _NARROW_IF_RARE, _RARE = 4.0, 10.0
 # Where the loss changes by more than ½ per step, only large shifts are smooth enough.
 _STEEP, _LARGE_SHIFT = 0.5, 1000.0
-_HOPELESS = 1e4  # a shift of as many deviations has no ε below 10 million: δ is 1
-# Above this variance the sum of several discrete normals is one, up to a factor next to 1.
+_HOPELESS = 1e4  # a shift of this many deviations has no ε below 10 million: δ is 1
+# Above this variance the sum of several discrete normals is itself one, up to a factor close to 1.
 _SMOOTH = 1.5
-# Variances that differ by such a share of themselves count as one: of wide noise, and of sums of more than a few
+# Variances whose relative difference is at most this count as one: of wide noise, and of sums of more than a few.
 _GROUP, _GROUP_OF_SUMS, _FEW = 1e-3, 3e-3, 10
-# Sums are left out from this many deviations on, and where they are below this share of all, or this small.
+# Sums are left out beyond this many deviations, and where they are below this share of all, or this small.
 _CERTAIN, _NEGLIGIBLE, _TINY = 9.0, 1e-9, 1e-300
 
 
 def drawn_variances(law: NormalOnGrid) -> tuple[Floats, Floats]:
-    """The variances (in squared grid steps) that the sampler may draw, except for the rarest, and their chances."""
+    """The variances (in squared grid steps) that the sampler may draw, except the rarest, and their probabilities."""
     if not law.quantum:
         return np.array([_as_double(law.floor)]), np.ones(1)
     drawn = np.arange(_TAIL * VARIANCE_STEPS)
@@ -55,9 +55,9 @@ def drawn_variances(law: NormalOnGrid) -> tuple[Floats, Floats]:
 
 
 def _rarest(law: NormalOnGrid) -> tuple[Floats, Floats, Floats]:
-    """Larger variances than these, up to where no double holds their chance, in groups.
+    """Larger variances than these, up to where a double cannot hold their probability, in groups.
 
-    The smallest of each, the largest, and their chance.
+    The smallest of each group, the largest, and their probability.
     """
     if not law.quantum:
         return np.empty(0), np.empty(0), np.empty(0)
@@ -71,7 +71,7 @@ def _rarest(law: NormalOnGrid) -> tuple[Floats, Floats, Floats]:
 
 def _as_double(variance: Fraction) -> float:
     if variance > 10**200:
-        raise BadParameter("noise: it is more than 1e100 grid steps wide; choose a coarser grid, or less noise")
+        raise BadParameter("noise: it must be less than 1e100 grid steps wide; choose a coarser grid, or less noise")
     return float(variance)
 
 
@@ -105,11 +105,12 @@ class LatticeLaplaceProfile:
 
     @cached_property
     def _levels(self) -> tuple[Floats, float, float]:
-        """Probabilities of the privacy losses of one reading, which fall evenly: the largest loss, and the spacing.
+        """Probabilities of the evenly spaced privacy losses of one reading, the largest loss, and the spacing.
 
         The loss is (steps - 2j)/scale with j = 0 … steps, noise below 0 and above ``steps`` counting as these. Where
-        that is too many, only every w-th stays, and the losses between two that stay are shared out between them such
-        that the probabilities before and after the move remain: the two could be merged again, so they tell no less.
+        these are too many, only every w-th is kept, and the losses between two that are kept are divided between them
+        such that the probabilities before and after the move remain: the two could be merged again, so they reveal no
+        less.
         """
         h, m = float(1 / self.scale), self.steps
         w = -(-m // max(_MOST_LOSSES // self.readings, _FEWEST_LOSSES))
@@ -129,7 +130,7 @@ class LatticeLaplaceProfile:
         return np.maximum(chances / (1 + math.exp(-h)), 1e-300), m * h, 2 * w * h
 
     def _together(self, epsilon: float) -> float:
-        """Sums of losses are convolutions, done by Fourier transform.
+        """Sums of losses are convolutions, computed by Fourier transform.
 
         Tilted by e^{c·loss}, so that rare large losses keep their digits, and with the transform's largest error added.
         """
@@ -137,7 +138,7 @@ class LatticeLaplaceProfile:
         place = np.arange(float(len(one)))
 
         def log_moment(c: float) -> float:
-            """Of the loss less its largest value. Any tilt and any factor will do, so this may be rough."""
+            """Of the loss minus its largest value. Any tilt and any factor will do, so this may be rough."""
             return float(np.log((one * np.exp(np.maximum(-c * spacing * place, -300.0))).sum()))
 
         def excess(log: float) -> float:
@@ -182,11 +183,11 @@ class LatticeGaussianProfile:
         return total * (1 + 1e-10) + LEAST
 
     def _rough_delta(self, epsilon: float, others: float) -> float:
-        """The part of the rough variances, where all ``others`` have this much."""
+        """The part of the rough variances; ``others`` is that of all the others."""
         smallest, largest, chances = self._parts.rough
         shift, together = float(self.steps * self.readings), smallest * self.readings
         most = np.minimum(concentrated_delta(epsilon, shift, together), 1.0)
-        # Next to certain, or next to nothing beside all the others: then a sum is not worth its while.
+        # Almost certain, or negligible beside all the others: then a sum is not worthwhile.
         left = shift / 2 - epsilon * together / shift < _CERTAIN * np.sqrt(largest * self.readings)
         while True:
             parts = most * chances
@@ -198,15 +199,15 @@ class LatticeGaussianProfile:
 
     @cached_property
     def _parts(self) -> "_Parts":
-        """Variances by how their δ is bounded; they rise."""
+        """Variances by how their δ is bounded, in rising order."""
         single, chances = drawn_variances(self.law)
         together = single * self.readings
         shift = float(self.steps * self.readings)
         hopeless = shift > _HOPELESS * np.sqrt(together)
         rough = ~hopeless & (self.readings > 1) & (single < _SMOOTH)
-        narrow = together < (_NARROW if len(together) > 1 else _NARROW_ALONE)
+        narrow = together < (_NARROW if len(together) > 1 else _NARROW_SINGLE)
         narrow |= (shift > _STEEP * together) & (shift < _LARGE_SHIFT)
-        # Large variances are rare and tell less than the others: a looser bound on them changes nothing.
+        # Large variances are rare and reveal less than the others: a looser bound on them changes nothing.
         narrow &= (together < _NARROW_IF_RARE) | (chances > math.exp(-_RARE) / VARIANCE_STEPS)
         narrow &= ~hopeless & ~rough
         wide = ~hopeless & ~rough & ~narrow
@@ -229,7 +230,7 @@ class LatticeGaussianProfile:
         """Largest ratio of the probabilities of a sum of discrete normals to those of a discrete normal.
 
         The sum of i + 1 of them differs from that of i and one more by a theta function of variance v·i/(i+1), which is
-        constant up to ±2e^{-2π²v·i/(i+1)}, a little more with its further terms.
+        constant up to ±2e^{-2π²v·i/(i+1)}, slightly more with its further terms.
         """
         i = np.arange(1.0, self.readings)
         wobble = 2.001 * np.exp(-2 * math.pi**2 * _SMOOTH * i / (i + 1))
@@ -238,10 +239,10 @@ class LatticeGaussianProfile:
 
 @dataclass(frozen=True)
 class _Parts:
-    hopeless: float  # their chance
-    narrow: tuple[Floats, ...]  # variances of all readings together, and their chances
+    hopeless: float  # their probability
+    narrow: tuple[Floats, ...]  # variances of all readings together, and their probabilities
     wide: tuple[Floats, ...]
-    rough: tuple[Floats, ...]  # of one reading: groups from the smallest to the largest, and their chances
+    rough: tuple[Floats, ...]  # of one reading: groups from the smallest to the largest, and their probabilities
 
 
 def _joined(*parts: tuple[Floats, ...]) -> tuple[Floats, ...]:
@@ -249,7 +250,7 @@ def _joined(*parts: tuple[Floats, ...]) -> tuple[Floats, ...]:
 
 
 def _grouped(variances: Floats, chances: Floats, share: float) -> tuple[Floats, Floats, Floats]:
-    """Neighbours together: the smallest of each group, the largest, and their chance."""
+    """Groups of neighbours: the smallest of each group, the largest, and their probability."""
     if not len(variances) or not share:
         return variances, variances, chances
     first = np.flatnonzero(np.diff(np.floor(np.log(variances) / share), prepend=-np.inf))

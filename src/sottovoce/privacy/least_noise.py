@@ -13,14 +13,14 @@ from sottovoce.privacy.guarantee import Guarantee, quiet_guarantee
 from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit
 from sottovoce.privacy.sampler import exact_number
 
-# Parameters end on the safe side of the root, so that the promise holds in spite of rounding.
+# Parameters end on the safe side of the root, so that the promise holds despite rounding.
 _SMALLEST_MARGIN = 1e-13
 _LARGEST_MARGIN = 0.5
-_FURTHEST = math.log(1e40)  # from where a search starts: noise beyond that is as good as none, or as infinite
-_LARGEST_LOG = 700.0  # whose exponential is a number
+_FURTHEST = math.log(1e40)  # from where a search starts: noise beyond that is practically zero, or infinite
+_LARGEST_LOG = 700.0  # whose exponential is finite
 _PRECISION = 1e-9  # of the logarithm of a parameter on a grid, far finer than the digits of a plan
-_SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e7  # what a promise can be worth
-_MOST_STEPS = 1e18  # beyond what the range of a task can have
+_SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e7  # of any meaningful promise
+_MOST_STEPS = 1e18  # more than the range of a task can have
 _KEPT = 4096
 _MOST_ROUNDS = 200
 
@@ -45,10 +45,10 @@ def law_for(
     if delta == 0 and not kind.is_pure:
         pure = " or ".join(law.name for law in LAWS.values() if law.is_pure)
         raise BadParameter(
-            f"delta 0 with the law {kind.name!r}: only {pure} noise promises without exception; give a delta"
+            f"delta 0 with the law {kind.name!r}: only {pure} noise promises without exception; give a positive delta"
         )
-    quiet_guarantee(kind.one(), distance, readings, unit, grid)  # which checks them
-    # What is found for readings one step or one distance apart serves in any unit of length.
+    quiet_guarantee(kind.one(), distance, readings, unit, grid)  # checks the arguments
+    # The search is for readings one step or one distance apart; its result can be scaled to any unit of length.
     steps = None if grid is None else math.ceil(exact_number(distance) / exact_number(grid))
     if steps is not None and steps > _MOST_STEPS:
         raise BadParameter(
@@ -65,7 +65,7 @@ def law_for(
 
 
 def check_asked(epsilon: float, delta: float) -> None:
-    """Refuse a promise that is none."""
+    """Refuse an ε or a δ that is not a promise."""
     if not (_SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON):
         raise BadParameter(
             f"epsilon {epsilon!r}: it must be a positive number, from {_SMALLEST_EPSILON:g} to {_LARGEST_EPSILON:g}; "
@@ -78,7 +78,7 @@ def check_asked(epsilon: float, delta: float) -> None:
 def with_margin(
     law: NoiseLaw, keeps: Callable[[NoiseLaw], bool], epsilon: float, delta: float, margin: float = _SMALLEST_MARGIN
 ) -> NoiseLaw:
-    """The law itself if it keeps the promise, else with as little more noise as it takes; refused if none helps."""
+    """The law itself if it keeps the promise, else with as little more noise as needed; refused if none is enough."""
     tried = law
     while not keeps(tried):
         if margin > _LARGEST_MARGIN:
@@ -89,7 +89,7 @@ def with_margin(
 
 def _impossible(name: str, epsilon: float, delta: float) -> BadParameter:
     return BadParameter(
-        f"epsilon {epsilon:g} with delta {delta:g}: no noise of the kind {name!r} keeps this promise; "
+        f"epsilon {epsilon:g} with delta {delta:g}: no noise of kind {name!r} keeps this promise; "
         "ask for a larger epsilon or delta, a smaller distance, or another kind of noise"
     )
 
@@ -106,7 +106,7 @@ def _delta_of(promise: Guarantee, epsilon: float) -> float:
 class Search:
     """A promise for readings one distance apart; or, on a grid of whole numbers, this many ``steps``.
 
-    A law gets it to find its least noise (`NoiseLaw.least`): what it finds serves in any unit of length.
+    A law gets it to find its least noise (`NoiseLaw.least`), which can then be scaled to any unit of length.
     """
 
     kind: type[NoiseLaw]
@@ -131,27 +131,30 @@ class Search:
         return self.distance * math.sqrt(self.moved)
 
     def impossible(self) -> BadParameter:
-        """The mistake of having asked for this."""
+        """The error for a promise that no such noise keeps."""
         return _impossible(self.kind.name, self.epsilon, self.delta)
 
     def largest(self, law_of: Callable[[float], NoiseLaw], start: float) -> float:
-        """The largest parameter that keeps the promise, up to rounding; noise falls with it. ``start`` is near it."""
+        """The largest parameter that keeps the promise, up to rounding; the larger it is, the less noise.
+
+        ``start`` is a first guess.
+        """
         grid = None if self.steps is None else 1.0
 
         def excess(log: float) -> float:
-            """How far, in logarithms, δ (or ε, where no exception is allowed) is above what was asked for."""
+            """How far, in logarithms, δ (or ε, where no exception is allowed) is above the promise."""
             try:
                 promise = quiet_guarantee(law_of(math.exp(log)), self.distance, self.readings, self.unit, grid)
-            except (BadParameter, ArithmeticError):  # a number too small or too large to be one
+            except (BadParameter, ArithmeticError):  # a number too small or too large for a double
                 return -math.log(self.delta or sys.float_info.min)
             if self.delta == 0:
                 return math.log(min(promise.epsilon(0.0), sys.float_info.max) / self.epsilon)
             return math.log(max(_delta_of(promise, self.epsilon), 1e-300) / self.delta)
 
-        found = _largest(excess, start, 1e-13 if grid is None else _PRECISION)
-        if found is None:
+        largest = _largest(excess, start, 1e-13 if grid is None else _PRECISION)
+        if largest is None:
             raise self.impossible()
-        return found
+        return largest
 
 
 @lru_cache(_KEPT)
@@ -163,13 +166,13 @@ def _largest(excess: Callable[[float], float], start: float, precision: float) -
     """The largest parameter without excess, or None; the excess rises with its logarithm."""
     if not 0 < start < math.inf:
         return None
-    first = log = math.log(start / 1.01)  # where the start is the answer, it is to be bracketed
+    first = log = math.log(start / 1.01)  # so that the start is bracketed if it is the answer
     is_small = excess(log) <= 0
     step = math.log(2) if is_small else -math.log(2)
     while True:
         before, log = log, log + step
         if abs(log - first) > _FURTHEST or abs(log) > _LARGEST_LOG:
-            # The promise holds with as good as no such noise, or not with any.
+            # The promise holds even with practically no such noise, or not with any amount of it.
             return math.exp(before) if is_small else None
         if (excess(log) <= 0) is not is_small:
             break

@@ -5,7 +5,7 @@ steps k with L(k) > ε, where F(k) = P(K = k)(1 - e^{ε - L(k)}). Three bounds, 
 
 - `summed_delta`, term by term: all terms are positive, so nothing cancels; for small variances.
 - `smooth_delta`, the integral of F, which is δ of continuous noise, and the largest error of the midpoint rule.
-- `concentrated_delta`, by Rényi divergences, which discrete and continuous noise share: loose, and quick.
+- `concentrated_delta`, by Rényi divergences, which discrete and continuous noise share: loose, but fast.
 
 All take arrays of variances. Rounding goes up: arguments are moved outward by more than they can be wrong, and so are
 the results. No bound is below `LEAST`, which stands for whatever is too small for a double.
@@ -24,7 +24,7 @@ _HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
 _ERFCX = 2e-13  # relative error of scipy's erfcx; its authors promise 1e-13
 _SLACK = 1 + 1e-11  # relative error of a few products, and of sums of positive terms
 _ROOT_2, _ROOT_2_PI = math.sqrt(2), math.sqrt(2 * math.pi)
-_TELLING = 1e6  # deviations; also the root of an ε that no promise comes near
+_TELLING = 1e6  # deviations, beyond which δ counts as 1; also the root of an ε beyond any promise
 _WINDOW = 45.0  # terms are summed down to e^-45 of the largest; the rest is bounded and added
 _AT_ONCE = 1 << 16  # terms: half a megabyte
 
@@ -37,11 +37,11 @@ def normal_delta(epsilon: float, shift: float, deviation: Floats | float) -> Flo
     """
     with np.errstate(over="ignore", divide="ignore"):
         ratio = shift / np.asarray(deviation, np.float64)
-    telling = ~(ratio <= _TELLING)  # enough to count as 1
+    telling = ~(ratio <= _TELLING)  # δ counts as 1
     # Where the quotient underflows, a larger one is on the safe side, and so is a smaller ε.
     ratio = np.maximum(np.where(telling, 1.0, ratio), 1e-200)
-    found = _advantage(*_arguments(min(epsilon, _TELLING**2), ratio, np.ones_like(ratio)))
-    return np.asarray(np.where(telling, 1.0, found))
+    delta = _advantage(*_arguments(min(epsilon, _TELLING**2), ratio, np.ones_like(ratio)))
+    return np.asarray(np.where(telling, 1.0, delta))
 
 
 def _arguments(epsilon: float, shift: Floats | float, deviation: Floats) -> tuple[Floats, Floats]:
@@ -52,9 +52,9 @@ def _arguments(epsilon: float, shift: Floats | float, deviation: Floats) -> tupl
 def _advantage(a: Floats, c: Floats) -> Floats:
     low = np.clip(a, -40.0, 0.0)  # what is below e^-800 is LEAST
     near, far = erfcx(-low / _ROOT_2), erfcx((c - low) / _ROOT_2)
-    # Both terms share the factor e^{-a²/2}, so the difference is one of scaled error functions.
+    # Both terms share the factor e^{-a²/2}, so this is a difference of scaled error functions.
     tail = np.exp(-np.square(low) / 2) / 2 * (near - far + _ERFCX * (near + far))
-    # Above 0 nothing is small.
+    # Above 0 no term is small.
     high = np.maximum(a, 0.0)
     bulk = ndtr(high) - np.exp(-np.square(high) / 2) / 2 * erfcx(np.maximum(c - high, 0.0) / _ROOT_2) + 2 * _ERFCX
     # For a tiny c the difference has no digits left: 1 - e^{-x} ≤ x, and E[(a - Z)₊] = φ(a) + aΦ(a).
@@ -68,7 +68,7 @@ def _density(x: Floats) -> Floats:
 
 
 def smooth_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
-    """δ in whole steps by the integral of F; falls with the variance, so the smallest of several may stand for all.
+    """δ in whole steps by the integral of F; falls with the variance, so the smallest of several may represent all.
 
     P(K = k) is at most the normal density φ(k), since densities at all steps add up to 1 or more. By Euler and
     Maclaurin's midpoint rule, Σ_{k ≤ κ} F(k) ≤ ∫ F - F′(κ + ½)/24 + ∫ |F⁗|/384 up to κ + ½, and ∫ F up to there is at
@@ -83,7 +83,7 @@ def smooth_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
     deviation = np.sqrt(variance)
     a, c = _arguments(epsilon, shift, deviation)
     gamma = c / deviation
-    z = np.maximum(a + 1 / deviation, -40.0)  # in standard deviations, as all that follows
+    z = np.maximum(a + 1 / deviation, -40.0)  # in standard deviations, like everything below
     chance, density, peak = _around(z)
     near = np.minimum(z, 0.0)
     slope = c / 24 * (peak - np.minimum(z, -1.0) * _density(np.minimum(z, -1.0)) / (2 * deviation))
@@ -129,13 +129,13 @@ def gain(epsilon: float, shift: float, k: Floats, variance: Floats) -> Floats:
 
 
 def total_weight(variance: Floats) -> Floats:
-    """At most Σ e^{-k²/2V} over all whole k, which is also at least √(2πV)."""
+    """A lower bound on Σ e^{-k²/2V} over all whole k, which is also at least √(2πV)."""
     few = 1 + 2 * sum(np.exp(-k * k / (2 * np.minimum(variance, 1.0))) for k in range(1, 9))
     return np.asarray(np.where(variance < 1, few, np.sqrt(2 * math.pi * variance)) * (1 - 1e-12))
 
 
 def _tail(first: Floats, variance: Floats) -> Floats:
-    """At least Σ e^{-k²/2V} over k ≥ ``first``, a positive number."""
+    """An upper bound on Σ e^{-k²/2V} over k ≥ ``first``, a positive number."""
     return np.asarray(np.exp(-np.square(first) / (2 * variance)) / -np.expm1(-first / variance))
 
 

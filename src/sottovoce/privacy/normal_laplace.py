@@ -16,8 +16,8 @@ def normal_laplace(x: Floats, variance: float, scale: float) -> tuple[Floats, Fl
     """Score (derivative of the log density) and density for x ≥ 0.
 
     The density is e^{-x²/2v} (erfcx(a) + erfcx(c)) / (4·scale) with a, c = (v/scale ± x)/√(2v). For c < 0 erfcx grows
-    like e^{c²}; there 2e^{c²} - erfcx(-c) is taken together with the factor in front. Where the error dwarfs the noise
-    the two differ by less than a double can hold, and the law is normal but for 1 in 10¹⁵.
+    like e^{c²}; there 2e^{c²} - erfcx(-c) is combined with the factor in front. Where the error is far larger than the
+    noise, the two differ by less than a double can hold, and the law is normal up to 1 in 10¹⁵.
     """
     if variance > _MOSTLY_NORMAL * scale**2:
         whole = variance + 2 * scale**2
@@ -38,7 +38,7 @@ def normal_laplace(x: Floats, variance: float, scale: float) -> tuple[Floats, Fl
 def laplace_information(variance: float, scale: float) -> float:
     """Fisher information about the centre of Normal(0, ``variance``) + Laplace(``scale``)."""
     deviation = math.sqrt(variance)
-    # Dense around the peak, where the density bends within a deviation, and out to where nothing is left.
+    # Dense around the peak, where the density bends within a deviation, and out to where it vanishes.
     reach = 40 * scale + 12 * deviation
     edges = np.unique(np.concatenate([np.linspace(0, min(12 * deviation, reach), 25), np.linspace(0, reach, 41)]))
     nodes, weights = roots_legendre(12)
@@ -64,6 +64,6 @@ class NormalLaplace:
         return normal_laplace(sizes, variance, self.scale)
 
     def weight_of_squares(self, variance: float) -> float:
-        """The square of such a reading spreads more than a normal's, so each tells less than ½."""
+        """The square of such a reading varies more than that of a normal one, so its weight is below ½."""
         b2 = self.scale**2
         return (variance + 2 * b2) ** 2 / (2 * variance**2 + 8 * variance * b2 + 20 * b2**2)

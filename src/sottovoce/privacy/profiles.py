@@ -1,8 +1,8 @@
 """Privacy profiles in closed form: δ(ε) for continuous noise.
 
-A profile says how well one output of the mechanism tells two neighbouring inputs apart:
-δ(ε) = sup over events A of P(A) - e^ε P'(A). Each is written such that it keeps its digits down to δ = 1e-300, and
-rounded up.
+A profile says how well one output of the mechanism distinguishes two neighbouring inputs:
+δ(ε) = sup over events A of P(A) - e^ε P'(A). Each is computed such that it is precise down to δ = 1e-300, and rounded
+up.
 """
 
 import math
@@ -22,7 +22,7 @@ from sottovoce.privacy.normal import normal_delta
 Floats = NDArray[np.float64]
 
 _SLACK = 1 + 1e-12  # rounding goes up
-_LARGEST_LOSS = 1e7  # more is no promise, and not summed
+_LARGEST_LOSS = 1e7  # more promises nothing, and is not summed
 
 
 class Profile(Protocol):
@@ -78,13 +78,13 @@ class FlooredAnyNumber:
         width = math.log(60.0) - math.log(1e-18)
         extra = np.exp(math.log(1e-18) + nodes * width)
         chances = extra * np.exp(-extra) * weights * width
-        found = float((chances * self._known(epsilon, extra)).sum()) * _SLACK + 1e-18
-        # δ falls with the variance, so sums over cells are bounds on either side: a quadrature between them is right.
+        quadrature = float((chances * self._known(epsilon, extra)).sum()) * _SLACK + 1e-18
+        # δ falls with the variance, so sums over cells are bounds on either side: a quadrature between them is trusted.
         edges = np.concatenate([[0.0], np.geomspace(1e-9, 60.0, 2000)])
         deltas, chances = self._known(epsilon, edges), -np.diff(np.exp(-edges))
         most = float((chances * deltas[:-1]).sum()) * _SLACK + 1e-25
         least = float((chances * deltas[1:]).sum()) / _SLACK
-        return found if least <= found <= most else most
+        return quadrature if least <= quadrature <= most else most
 
     def _known(self, epsilon: float, extra: Floats) -> Floats:
         with np.errstate(over="ignore"):
@@ -93,7 +93,7 @@ class FlooredAnyNumber:
 
 @dataclass(frozen=True)
 class PureProfile:
-    """All that is used of a mechanism is its pure ε: δ(ε) ≤ (e^pure - e^ε) / (e^pure + 1), reached by a coin.
+    """Only the pure ε of a mechanism is used: δ(ε) ≤ (e^pure - e^ε) / (e^pure + 1), with equality for a biased coin.
 
     For very many readings with fresh noise, whose exact sum would take too long.
     """
@@ -113,7 +113,7 @@ class LaplaceProfile:
     For one reading δ(ε) = 1 - exp((ε - step)/2). For n, the moment generating function of the privacy loss is
     M(s) = ((s+1) e^{s·step} + s e^{-(s+1)·step}) / (2s+1), and δ(ε) = 1/(2πi) ∫ M(s)ⁿ e^{-sε} / (s(s+1)) ds to the
     right of 0. Expanded by the binomial theorem, terms that decay to the right vanish; the others are residues at -1/2
-    and 0: a finite sum, alternating, hence in decimal arithmetic with digits enough.
+    and 0: a finite, alternating sum, computed in decimal arithmetic with enough digits.
     """
 
     step: float
@@ -158,19 +158,19 @@ class LaplaceProfile:
     def _coefficients(self) -> dict[int, list[int]]:
         """Coefficients in v of (1+v)^{k-1} (v-1)^{n-k-1} for k from n/2 to n, where 1/(v-1) = -(1 + v + v² + …)."""
         n = self.readings
-        found = {}
+        coefficients = {}
         for k in range(max(1, n // 2), n):
             series = [math.comb(k - 1, j) for j in range(k)]
             for _ in range(n - k - 1):
                 series = [low - high for low, high in zip([0, *series], [*series, 0], strict=True)]
-            found[k] = series
-        found[n] = list(accumulate(-math.comb(n - 1, j) for j in range(n)))
-        return found
+            coefficients[k] = series
+        coefficients[n] = list(accumulate(-math.comb(n - 1, j) for j in range(n)))
+        return coefficients
 
 
 @dataclass(frozen=True)
 class BoundedProfile:
-    """A quadrature, where it lies between what is known to be too little and what is known to be enough."""
+    """A quadrature where it lies between a lower and an upper bound, else the upper bound."""
 
     quadrature: Profile
     enough: Profile
@@ -181,9 +181,9 @@ class BoundedProfile:
         return self.quadrature.pure_epsilon
 
     def delta(self, epsilon: float) -> float:
-        found, most = self.quadrature.delta(epsilon), self.enough.delta(epsilon)
+        delta, most = self.quadrature.delta(epsilon), self.enough.delta(epsilon)
         least = self.too_little.delta(epsilon) if self.too_little else 0.0
-        return found if least <= found <= most else most
+        return delta if least <= delta <= most else most
 
 
 def _unit_nodes(cells: int = 40, order: int = 12) -> tuple[Floats, Floats]:

@@ -26,7 +26,7 @@ _KNOT = 0.006  # spacing of the table, in log length: an error of g below 1e-10
 _ANGLES = 64
 _FEWER_ANGLES = 48  # as a check
 _TRUSTED = 1e-6  # the quadrature's figures are right to this share of themselves, or not used
-_NEGLIGIBLE = 42.0  # e^-42: what is this much smaller than the largest part does not count
+_NEGLIGIBLE = 42.0  # parts smaller than e^-42 of the largest are left out
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RadialNoise:
 
     @property
     def longest(self) -> float:
-        """Length beyond which the noise has no weight worth counting."""
+        """Length beyond which the noise has negligible weight."""
         n = self.readings
         return math.sqrt((self.floor + 60) * (n + 15 * math.sqrt(n) + 60))
 
@@ -77,7 +77,7 @@ class RadialNoise:
 
 @lru_cache(maxsize=64)
 def radial_noise(readings: int, floor: float) -> RadialNoise:
-    """The table is made once for a number of readings and a floor."""
+    """The noise, whose table is made once per number of readings and floor."""
     return RadialNoise(readings, floor)
 
 
@@ -108,12 +108,12 @@ class RadialProfile:
         losses = self._loss_behind(np.exp(logs))
         best = int(np.argmax(losses))
         low, high = logs[max(best - 1, 0)], logs[min(best + 1, len(logs) - 1)]
-        found = minimize_scalar(
+        minimum = minimize_scalar(
             lambda log: -float(self._loss_behind(math.exp(log))), bounds=(low, high), method="bounded",
             options={"xatol": 1e-10},
         )  # fmt: skip
-        if -found.fun > losses[best]:
-            return math.exp(found.x), -float(found.fun)
+        if -minimum.fun > losses[best]:
+            return math.exp(minimum.x), -float(minimum.fun)
         return math.exp(logs[best]), float(losses[best])
 
     @property
@@ -122,22 +122,22 @@ class RadialProfile:
 
     @property
     def pure_epsilon(self) -> float | None:
-        """With a floor the density is bounded, and so is the loss; without one, neither is from two readings on."""
+        """With a floor, density and loss are bounded; without one, neither is for two readings or more."""
         return self._worst[1] if self.floor else None
 
     def delta(self, epsilon: float) -> float:
-        """Not a number where the quadrature fails or disagrees with a coarser one: the caller has a bound beside it."""
+        """δ, or NaN where the quadrature fails or disagrees with a coarser one: the caller has a bound as well."""
         with np.errstate(all="ignore"):
             try:
-                found, check = self._quadratures(epsilon)
+                delta, check = self._quadratures(epsilon)
             except (ArithmeticError, ValueError):
                 return math.nan
-        agreed = abs(found - check) <= _TRUSTED * found + 1e-300
-        return found * (1 + _TRUSTED / 2) + self._too_short if agreed else math.nan
+        agreed = abs(delta - check) <= _TRUSTED * delta + 1e-300
+        return delta * (1 + _TRUSTED / 2) + self._too_short if agreed else math.nan
 
     @property
     def _too_short(self) -> float:
-        """At least the chance of noise that is shorter than what is looked at, where the loss has no bound.
+        """An upper bound on the probability of noise shorter than the quadrature's range, where the loss has no bound.
 
         Two of its coordinates have squares that add up to 2y times an exponential variable: E[1 - e^{-x²/2y}] is at
         most P(y < x²) + x²/2 · E[1/y; y > x²], and the latter mean at most ln(1 + 1/x²).
@@ -162,8 +162,8 @@ class RadialProfile:
         log_density = self.noise.log_length_density(r) + np.log(r)
         masses = weights * np.exp(log_density)
         if self.readings == 1:
-            found = float((masses * self._one_reading(r, epsilon)).sum())
-            return found, found
+            delta = float((masses * self._one_reading(r, epsilon)).sum())
+            return delta, delta
         many, fewer = self._over_angles(r, epsilon)
         return float((masses * many).sum()), float((masses * fewer).sum())
 
@@ -188,7 +188,7 @@ class RadialProfile:
 
         def loss(angles: Floats) -> Floats:
             length, shift = r[:, None], self.distance
-            # Law of cosines, in a form that keeps its digits where both sides nearly agree
+            # Law of cosines, in a form that stays precise where both sides nearly agree
             squared = (length - shift) ** 2 + 4 * length * shift * np.cos(angles / 2) ** 2
             return np.asarray(here[:, None] - density(np.sqrt(squared)))
 

@@ -26,20 +26,20 @@ VARIANCE_STEPS = 1024
 # The scale of Laplace noise, in grid steps, is rounded up to a multiple of 1/SCALE_DENOMINATOR.
 SCALE_DENOMINATOR = 1 << 16
 _BUFFER_BYTES = 256
-_LARGEST_EXPONENT = 400  # beyond that of any double; written out, 1e999999999 would fill the memory
+_LARGEST_EXPONENT = 400  # beyond that of any double; as an integer, 1e999999999 would fill the memory
 
 Reading = str | int | float | Fraction
 Ranged = tuple[Reading, Fraction | None, Fraction | None]  # a reading and its public range, an end of which may be open
 
 
 class ByteStream:
-    """Random bytes, taken one after the other: from the operating system, or given for a test vector."""
+    """Random bytes, taken one after another: from the operating system, or fixed for a test vector."""
 
     def __init__(self, read: Callable[[int], bytes] = os.urandom) -> None:
         self._read = read
         self._buffer = b""
         self._place = 0
-        self.used = 0  # bytes taken so far
+        self.used = 0  # bytes already taken
 
     def take(self, count: int) -> int:
         """The next bytes, as one big-endian number."""

@@ -1,17 +1,17 @@
 """The privacy promise in words: one sentence, the same on the command line, from the server and in the docs.
 
-The page in the browser has the same words in ``texts.js``; a test holds them to each other. Figures are rounded such
-that the sentence stays true.
+The page in the browser has the same words in ``texts.js``; a test compares them. Figures are rounded such that the
+sentence stays true.
 """
 
 import math
 
 from sottovoce.privacy.laws import Unit
 
-_ALMOST_NOTHING, _LITTLE = 3.0, 25.0  # the largest factors that deserve these words
-_RARE = 0.01  # an exception that is more likely than this is none: such a promise does not deserve them
+_ALMOST_NOTHING, _LITTLE = 3.0, 25.0  # the largest factors for which these words are used
+_RARE = 0.01  # with an exception that is more likely than this, they are not used
 _LARGEST_FACTOR, _LARGEST_ODDS = 10**6, 10**9
-_HAIR = 1e-9  # what misses a round number by this much is meant to be it
+_HAIR = 1e-9  # a number this close to a round one, relatively, is meant to be that
 _NOTHING = "This campaign promises nothing: its noise hides next to nothing of your readings."
 _SEEN = "They do see that you take part, when, and which tasks you answered."
 

@@ -1,4 +1,4 @@
-"""δ(ε) of several readings with so little noise that the sum of their noises is not a discrete normal.
+"""δ(ε) of several readings with too little noise for the sum of their noises to be a discrete normal.
 
 Let S be the sum of n discrete normals of variance v, all moved by m steps. The privacy loss is L(S) = m(nm - 2S)/2v,
 and δ(ε) the mean of g(S) = (1 - e^{ε - L(S)})₊, which falls with S.
@@ -8,8 +8,8 @@ discrete normals rises with |k|, so a larger v makes |S| stochastically larger: 
 keep that order (Birnbaum 1948, on peakedness). Hence P(S ≤ t) is at most that of v₁ for t ≥ 0, and that of v₂ for
 t < 0. As g is made of steps down, δ is at most the mean of g(max(S, 0)) under v₁ plus that of (g(S) - g(0))₊ under v₂.
 
-The law of S comes from a Fourier transform. It is tilted by e^{-θS} such that S is mostly where losses begin to exceed
-ε, so that rare sums keep their digits, too; what wraps around the transform's end only adds to it.
+The law of S is computed by a Fourier transform. It is tilted by e^{-θS} such that S is mostly where losses begin to
+exceed ε, so that rare sums are precise too; what wraps around the transform's end only adds to it.
 """
 
 import math
@@ -24,17 +24,17 @@ Floats = NDArray[np.float64]
 
 _HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
 _SLACK = 1 + 1e-9  # relative error of products and sums of positive terms
-_CUT = 50.0  # what has less than e^-50 of the chance of the rest is bounded, not summed
+_CUT = 50.0  # what has less than e^-50 of the probability of the rest is bounded, not summed
 _ROWS = 128  # at once
 
 
 def sum_delta(epsilon: float, steps: int, readings: int, smallest: Floats, largest: Floats) -> Floats:
-    """At least δ for every variance of a reading from ``smallest`` to ``largest``; arrays of pairs, in rising order."""
-    found = [
+    """An upper bound on δ for each variance from ``smallest`` to ``largest``; arrays of pairs, in rising order."""
+    deltas = [
         _sum_delta(epsilon, float(steps * readings), readings, smallest[rows], largest[rows])
         for rows in (slice(first, first + _ROWS) for first in range(0, len(smallest), _ROWS))
     ]
-    return np.concatenate([np.empty(0), *found])
+    return np.concatenate([np.empty(0), *deltas])
 
 
 def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, largest: Floats) -> Floats:
@@ -55,7 +55,7 @@ def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, la
 
 
 def _sums_below(first: Floats, readings: int, variance: Floats) -> tuple[Floats, Floats, Floats]:
-    """Sums from the first (0 or less) downwards, at least their chances, and at least that of all sums further down."""
+    """Sums from the first (0 or less) downwards, and upper bounds on their probabilities and on that of all below."""
     n, v, place = readings, variance[:, None], first[:, None]
     around = np.arange(-math.ceil(math.sqrt(4 * _CUT * variance[-1])) - 1.0, 0)
     around = np.concatenate([around, [0.0], -around[::-1]])
@@ -83,7 +83,7 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> tuple[Floats,
     down = np.arange(float(reach))
     places = (place - n * base - down).astype(np.int64) % length
     # A transform of length N is right to a few log2(N) roundings, of its norm (Higham 2002, theorem 24.2), which a
-    # power of n multiplies by n. The norm is at most 1. That is far more than the chance of what is not `around`.
+    # power of n multiplies by n. The norm is at most 1. That is far more than the probability of what is not `around`.
     error = n * 20 * (math.log2(length) + 1) * 2.0**-53
     chances = np.maximum(np.take_along_axis(summed, places, axis=1), 0.0) + error
     chances *= np.exp(log - tilt * down * (1 - _HAIR))

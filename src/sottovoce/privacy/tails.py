@@ -1,4 +1,4 @@
-"""How often noise on the integers exceeds a size: the exact probabilities that drawn noise is tested against."""
+"""The probability that noise on the integers exceeds a size, exactly, to test drawn noise against."""
 
 import math
 from fractions import Fraction
@@ -24,7 +24,7 @@ def beyond_laplace(sizes: Numbers, scale: Fraction) -> Numbers:
 
 
 def beyond_normals(sizes: Numbers, variances: Numbers, chances: Numbers) -> Numbers:
-    """P(noise > size) of discrete normals, whose variance is drawn with these chances."""
+    """P(noise > size) of discrete normals, whose variance is drawn with these probabilities."""
     wide = variances >= _WIDE
     beyond = np.array([chances[wide] @ _beyond_wide(float(size), variances[wide]) for size in sizes])
     return np.asarray(beyond + chances[~wide] @ _beyond_narrow(sizes, variances[~wide]))
@@ -39,7 +39,7 @@ def _beyond_wide(bound: float, variances: Numbers) -> Numbers:
 
 
 def _beyond_narrow(bounds: Numbers, variances: Numbers) -> Numbers:
-    """Term by term: a row per variance."""
+    """Term by term: one row per variance."""
     reach = math.ceil(math.sqrt(2 * _WIDE * 45))
     k = np.arange(-reach, reach + 1)
     weights = np.exp(-(k**2) / (2 * variances[:, None]))

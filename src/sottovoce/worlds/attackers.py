@@ -20,11 +20,11 @@ def with_colluders(
     """The world seen by the server when a fraction of the users collude; the others send readings with simulated noise.
 
     Colluders all send truth + ``offset`` · √(mean noise variance) for every object they claim: the worst lie is one on
-    which they agree. With ``own_noise`` they add the law's noise to it, as their devices would, and are hard to tell
-    from the honest; without it they send the bare lie, and look like the most precise users of all.
+    which they agree. With ``own_noise`` they add the law's noise to it, as their devices would, and are hard to
+    distinguish from honest users; without it they send the bare lie, and look like the most precise users of all.
 
-    With one seed a larger fraction adds colluders to those of a smaller one. A colluder's error variance is the square
-    of his lie.
+    With the same seed a larger fraction adds colluders to those of a smaller one. A colluder's error variance is the
+    square of their lie.
 
     >>> from sottovoce.privacy.laws import FreshVariance
     >>> from sottovoce.worlds import synthetic
@@ -33,7 +33,7 @@ def with_colluders(
     'fresh:0.5'
     """
     if not 0 <= fraction <= 1:
-        raise BadParameter(f"fraction={fraction}: a fraction of the users lies between 0 and 1; 0.2 is a fifth")
+        raise BadParameter(f"fraction={fraction}: a fraction of the users must lie between 0 and 1; 0.2 is a fifth")
     if not np.isfinite(offset):
         raise BadParameter(f"offset={offset}: a lie must be a finite number of noise deviations; 2 is usual")
     claims = world.claims

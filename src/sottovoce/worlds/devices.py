@@ -1,4 +1,4 @@
-"""Claims as devices would send them: exact noise, drawn anew for every user."""
+"""Claims as devices would send them: with exact noise, drawn for each user."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from sottovoce.privacy.laws import NoiseLaw
 from sottovoce.privacy.sampler import Sampler, exact_number
 
 _READINGS_PER_TICK = 1000
-# As for campaigns: what counts steps stays far inside 63 bits.
+# As for campaigns: numbers of steps stay far below 63 bits.
 _MOST_STEPS, _WIDEST_NOISE = 2**53, 2**50
 
 
@@ -23,7 +23,7 @@ def usual_grid(law: NoiseLaw) -> Fraction:
 
 
 def perturb(claims: Claims, sampler: Sampler, progress: Callable[[int, int], None] | None = None) -> Claims:
-    """Noisy claims, on the sampler's grid; every user's readings are perturbed together, as his device would."""
+    """Noisy claims, on the sampler's grid; each user's readings are perturbed together, as their device would do."""
     if claims.noise:
         raise BadParameter(
             f"readings with noise {claims.noise}: noise is added once, to raw readings; perturb the originals instead"

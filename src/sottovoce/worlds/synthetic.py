@@ -1,4 +1,4 @@
-"""The synthetic crowd of the paper: every user errs with his own variance."""
+"""The synthetic crowd of the paper: every user has an error variance of their own."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from sottovoce.claims import Claims
 from sottovoce.errors import BadParameter
 from sottovoce.worlds.world import World
 
-_MOST_CLAIMS = 10**9  # which memory must hold several times
-_FURTHEST = 1e100  # squares are numbers
+_MOST_CLAIMS = 10**9  # memory must hold them several times
+_FURTHEST = 1e100  # squares are finite
 
 
 def synthetic(
@@ -45,7 +45,7 @@ def synthetic(
         )
     if not 0 < fill <= 1:
         raise BadParameter(
-            f"fill={fill}: a fill rate lies above 0 and up to 1; 1 means that everybody claims everything"
+            f"fill={fill}: a fill rate must be above 0 and at most 1; 1 means that everybody claims everything"
         )
     if isinstance(seed, int) and seed < 0:
         raise BadParameter(f"seed={seed}: a seed is 0 or a positive whole number; 0 is usual")
@@ -53,7 +53,7 @@ def synthetic(
         raise BadParameter(f"truth_range={low}:{high}: the low end comes first; swap them")
     if max(-low, high) > _FURTHEST:
         raise BadParameter(
-            f"truth_range={low}:{high}: truths lie between -{_FURTHEST:g} and {_FURTHEST:g}; choose another unit"
+            f"truth_range={low}:{high}: truths must lie between -{_FURTHEST:g} and {_FURTHEST:g}; choose another unit"
         )
 
     rng = np.random.default_rng(seed)

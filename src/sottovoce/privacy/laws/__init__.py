@@ -1,6 +1,6 @@
-"""Noise laws: how devices disturb a reading before it leaves. One file per law, found by name in `LAWS`.
+"""Noise laws: how devices perturb a reading before they send it. One file per law, listed by name in `LAWS`.
 
-Laws are registered by the running program alone: nothing that arrives from elsewhere, such as a manifest, can add one.
+Only the running program registers laws: nothing that comes from elsewhere, such as a manifest, can add one.
 """
 
 from dataclasses import fields
@@ -30,9 +30,9 @@ LAWS: dict[str, type[NoiseLaw]] = {law.name: law for law in (SharedVariance, Fre
 
 
 def register(law: type[NoiseLaw]) -> None:
-    """Add a law of one's own, for this process: it is then found by its name, as the others are."""
+    """Add a law of your own, for this process: it can then be used by its name, like the others."""
     if LAWS.setdefault(law.name, law) is not law:
-        raise BadParameter(f"noise law {law.name!r}: there is one of this name already; give it another name")
+        raise BadParameter(f"noise law {law.name!r}: there is already one of this name; choose another name")
 
 
 def forms() -> str:

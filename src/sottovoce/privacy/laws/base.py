@@ -1,8 +1,8 @@
 """What a noise law is: its text form, and everything that the rest of the project asks of it.
 
-A new law is a subclass in a file of its own and one line in the registry (`sottovoce.privacy.laws`). What it must bring
-is abstract here; what it may leave out has an answer that is safe for any law. Devices use laws without NumPy, so
-methods that need it import it themselves.
+A new law is a subclass in a file of its own and one line in the registry (`sottovoce.privacy.laws`). What it must
+define is abstract here; what it may leave out has a default that is safe for any law. Devices use laws without NumPy,
+so methods that need it import it themselves.
 """
 
 import math
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 Unit = Literal["reading", "participant"]
 _LARGEST_SIZE = 1e100
-_ROUND = 1e-13  # what is a round number up to the last bits is meant to be that number
+_ROUND = 1e-13  # a number this close to a round one, relatively, is meant to be that
 
 
 class ReadingNoise(Protocol):
     """What the noise-aware estimator needs to give every reading a weight of its own.
 
-    A reading errs by a user's own normal error and by the noise; ``scale`` says how far the noise's tail reaches.
+    A reading's error is the user's own normal error plus the noise; ``scale`` is the length scale of the noise's tail.
     """
 
     @property
@@ -45,7 +45,7 @@ class ReadingNoise(Protocol):
     def score_and_density(
         self, sizes: "NDArray[np.float64]", variance: float
     ) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        """Derivative of the log density, and density, of errors of these sizes (0 or more) by one user."""
+        """Derivative of the log density, and density, at these errors (0 or more) of a user with this variance."""
 
     def weight_of_squares(self, variance: float) -> float:
         """The mean of a reading's square, squared, over its variance: ½ for a normal, less where tails are heavier."""
@@ -59,12 +59,12 @@ class NoiseLaw(ABC):
     title: ClassVar[str]  # what operators call it
     words: ClassVar[str]  # what it does, for operators
     label: ClassVar[str]  # in figures
-    example: ClassVar[str]  # noise of the size of 1, in text form
-    # How each parameter grows with the unit of length. Where it shrinks, less of it is more noise.
+    example: ClassVar[str]  # noise of size 1, in text form
+    # The power of length with which each parameter grows. Where it is negative, a smaller parameter is more noise.
     powers: ClassVar[Mapping[str, int]]
     # Whether it promises an ε without exception (δ = 0), which on a grid is one exact division.
     is_pure: ClassVar[bool] = False
-    # Whether all readings of a participant must be noised together, because they share what was drawn.
+    # Whether noise must be added to all readings of a participant together, because they share what was drawn.
     noised_together: ClassVar[bool] = False
     # Whether noise is planned for any number of readings rather than for the number asked for.
     planned_for_any_number: ClassVar[bool] = False
@@ -91,7 +91,7 @@ class NoiseLaw(ABC):
         return ":".join([self.name, *(f"{getattr(self, field.name)!r}" for field in fields(self))])
 
     def exact(self, parameter: str) -> Fraction:
-        """A parameter as the decimal number in the text form: what another device reads is what this one has."""
+        """A parameter as the decimal number in the text form, so that every device has exactly the same number."""
         return Fraction(repr(getattr(self, parameter)))
 
     @classmethod
@@ -100,20 +100,20 @@ class NoiseLaw(ABC):
         return cls(*(1.0 for _ in fields(cls)))
 
     def scaled(self, length: float) -> Self:
-        """The same law for readings that are this many times as far apart."""
+        """The same law for distances this many times as large."""
         try:
             parameters = [getattr(self, field.name) * length ** self.powers[field.name] for field in fields(self)]
         except OverflowError:
             parameters = [math.inf]
         if not all(0 < parameter < math.inf for parameter in parameters):
             raise BadParameter(
-                f"distance or grid {length:g}: the noise {self.name!r} that it takes has a parameter that no number "
-                "can hold; choose a unit in which readings are neither huge nor tiny"
+                f"distance or grid {length:g}: the noise {self.name!r} for it would have a parameter beyond the range "
+                "of numbers; choose a unit in which readings are neither huge nor tiny"
             )
         return type(self)(*parameters)
 
     def shortened(self, digits: int) -> Self:
-        """This many digits of each parameter, on the side of more noise."""
+        """The law with this many digits per parameter, rounded towards more noise."""
         return type(self)(
             *(_digits(getattr(self, field.name), self.powers[field.name] > 0, digits) for field in fields(self))
         )
@@ -126,11 +126,11 @@ class NoiseLaw(ABC):
         """Expected variance of the noise on one reading."""
 
     def check_size(self) -> None:
-        """Refuse noise whose squares are no numbers: readings that carry it could not be analysed."""
+        """Refuse noise whose squares overflow or vanish: readings with it could not be analysed."""
         size = math.sqrt(self.mean_variance)
         if not 1 / _LARGEST_SIZE <= size <= _LARGEST_SIZE:
             raise BadParameter(
-                f"noise law {self}: its noise is of the size {size:g}, and must lie between {1 / _LARGEST_SIZE:g} and "
+                f"noise law {self}: its noise has size {size:g}: the size must lie between {1 / _LARGEST_SIZE:g} and "
                 f"{_LARGEST_SIZE:g}; choose a unit that suits the readings"
             )
 
@@ -162,7 +162,7 @@ class NoiseLaw(ABC):
         """δ(ε) of continuous noise on ``readings`` readings, ``moved`` of which move by the distance."""
 
     def profile_of_any_number(self, distance: float, moved: int) -> "Profile":
-        """The same, valid however many readings there are."""
+        """The same, valid for any number of readings."""
         return self.profile(distance, moved, moved)
 
     def paper_delta(self, length: float, epsilon: float) -> float | None:
@@ -171,20 +171,20 @@ class NoiseLaw(ABC):
 
     @abstractmethod
     def least_epsilon(self, distance: float, moved: int, grid: float, delta: float) -> float:
-        """What no true ε at this δ is below, in a formula short enough to check by hand.
+        """A lower bound on the true ε at this δ, by a formula short enough to check by hand.
 
-        It shares nothing with the profiles: where the two disagree, one of them is wrong, and devices send nothing.
+        It shares no code with the profiles: where the two disagree, one of them is wrong, and devices send nothing.
         """
 
     @abstractmethod
     def chance_of_no_noise(self, grid: float) -> float:
-        """A reading is sent as it is at least this often, by a formula as short."""
+        """A lower bound on the probability that a reading is sent unchanged, by an equally short formula."""
 
     # From a promise to a law
 
     @classmethod
     def granted(cls, delta: float) -> float:
-        """The exception that the law is allowed: one that promises without exception needs none."""
+        """The δ that the law is allowed: one that promises without exception needs none."""
         return 0.0 if cls.is_pure else delta
 
     @classmethod
@@ -194,14 +194,14 @@ class NoiseLaw(ABC):
 
     @classmethod
     def least_inverse(cls, search: "Search") -> float:
-        """1 over the length by which the law with all parameters 1 is scaled to have the least noise."""
+        """1 divided by the length that scales the law with all parameters 1 to the least noise."""
         return search.largest(lambda inverse: cls.one().scaled(1 / inverse), min(search.epsilon, 1.0) / search.length)
 
     # What it needs of a manifest
 
     @classmethod
     def takes_grids(cls, unit: Unit, grids: int) -> bool:
-        """Whether tasks on this many grids can have this noise: what is noised or judged together is on one grid."""
+        """Whether tasks on this many grids can have this noise: readings that are handled together need one grid."""
         return grids <= 1 or (unit == "reading" and not cls.noised_together)
 
     # What an analyst can make of readings with this noise
@@ -211,7 +211,7 @@ class NoiseLaw(ABC):
         return 1 / (variances + self.mean_variance)
 
     def known_variances(self, shape: tuple[int, ...], rng: "np.random.Generator") -> "NDArray[np.float64] | None":
-        """Variances of normal noise, drawn at random, for somebody who is told them; None where nobody could be."""
+        """Random variances of normal noise, for an oracle that knows them; None where noise has no such variances."""
         return None
 
     @property
@@ -225,7 +225,7 @@ class NoiseLaw(ABC):
         return None
 
     def reading_noise(self) -> ReadingNoise | None:
-        """What gives every reading a weight of its own; None: noise is taken for normal, with its own variance."""
+        """What gives every reading a weight of its own; None: noise is treated as normal, with its own variance."""
         return None
 
 

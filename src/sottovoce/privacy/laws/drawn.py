@@ -23,7 +23,7 @@ class DrawnVariance(NoiseLaw):
     @property
     @abstractmethod
     def lowest(self) -> float:
-        """What no variance is below."""
+        """The smallest possible variance."""
 
     @property
     def mean_variance(self) -> float:

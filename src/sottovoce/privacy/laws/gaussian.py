@@ -30,7 +30,7 @@ class Gaussian(NoiseLaw):
 
     @property
     def mean_variance(self) -> float:
-        return self.sigma * self.sigma  # as a power it would raise where it is infinite
+        return self.sigma * self.sigma  # the power operator would raise on overflow
 
     def simulate(
         self, values: "NDArray[np.float64]", users: "NDArray[np.int32]", rng: "np.random.Generator"

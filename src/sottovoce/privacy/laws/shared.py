@@ -48,7 +48,7 @@ class SharedVariance(DrawnVariance):
         if readings > MOST_READINGS:
             return any_number
         exact = RadialProfile(readings, distance * math.sqrt(moved) * math.sqrt(self.rate))
-        return BoundedProfile(exact, any_number, one)  # a single reading under one variance tells least
+        return BoundedProfile(exact, any_number, one)  # a single reading under one variance reveals least
 
     def profile_of_any_number(self, distance: float, moved: int) -> "Profile":
         from sottovoce.privacy.profiles import SharedAnyNumber
