@@ -12,7 +12,7 @@ from sottovoce.cli.simulate import show_outcome
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the data and the picture.")] = Path("demo"),
     seed: Annotated[
-        int, typer.Option(help="The same seed gives the same building and walkers; noise is drawn anew each time.")
+        int, typer.Option(help="The same seed gives the same building and walkers; new noise is drawn each time.")
     ] = 0,
     json: JsonOption = False,
 ) -> None:
@@ -40,10 +40,11 @@ def demo(
     ours = outcome.errors[0]
     console.print(
         f"\n[bold]What is lost:[/] the server is {ours.after:.2f} m off where it could have been {ours.before:.2f} m "
-        f"off, and shows hallways from {LEAST_CLAIMS} readings on, though 5 are usual. With so few readings of each "
+        f"off, and shows hallways from {LEAST_CLAIMS} readings on, though 5 are usual. With this few readings of each "
         "there is little to weigh, so the methods differ little.\n"
         f"[bold]What is not promised:[/] readings further apart than {DISTANCE} m are easier to tell from each other, "
-        "and what all readings of one walker have in common, such as his stride, shows the more of them he sends.",
+        "and what all readings of one walker have in common, such as their stride, shows more clearly "
+        "the more of them they send.",
         highlight=False,
     )
     console.print(f"\nData and picture are in {out}/: claims.csv, truth.csv, demo.png", highlight=False)
