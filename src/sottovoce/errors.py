@@ -12,7 +12,7 @@ class SottovoceError(Exception):
 
 
 class BadParameter(SottovoceError, ValueError):
-    """An option or argument outside its meaning."""
+    """An option or argument with an invalid value."""
 
 
 class NotFitted(SottovoceError, ValueError, AttributeError):
@@ -43,7 +43,7 @@ class UnreadableFile(SottovoceError, OSError):
 
 
 class MissingExtra(SottovoceError, ImportError):
-    """An optional part that has not been installed."""
+    """An optional dependency that is not installed."""
 
 
 class ClusterError(SottovoceError, RuntimeError):
@@ -59,9 +59,9 @@ class UnwiseChoice(UserWarning):
 
 
 def warn(message: str, kind: type[Warning]) -> None:
-    """Warn, pointing at the line outside of this package that led here, however deep the warning arises."""
+    """Warn, pointing at the line outside of this package that led here, however deep in it the warning arises."""
     frame, depth = sys._getframe(1), 2
-    # By module, not by file: what dataclasses generate belongs to a module and to no file.
+    # By module, not by file: code that dataclasses generate belongs to a module but not to a file.
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sottovoce":
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, kind, stacklevel=depth)

@@ -1,9 +1,9 @@
-"""How long work says how far it has come."""
+"""How long-running work reports its progress."""
 
 from collections.abc import Callable
 from typing import ParamSpec
 
 P = ParamSpec("P")
 
-# Called again and again while work goes on. With what is said where it is taken: `Progress[int, int]` gets two numbers.
+# Called repeatedly during the work. The function that takes it says with what: `Progress[int, int]` gets two numbers.
 Progress = Callable[P, None]

@@ -1,11 +1,11 @@
-"""Small tables that people write by hand or in a spreadsheet: CSV in which every cell stays the text that it is.
+"""Small tables that people write by hand or in a spreadsheet: CSV in which every cell stays text.
 
 Claims, of which there may be millions, are read by `sottovoce.claims.reading`. This is for the readings of one
 participant and the tasks of one campaign, on machines without NumPy or Arrow.
 
 A spreadsheet would run a cell such as ``=HYPERLINK(…)`` as a formula. A text that would be taken for one gets an
-apostrophe before it, which spreadsheets do not run; our own readers take it away again. Numbers stay what they are,
-also where they are written as text.
+apostrophe before it, which spreadsheets do not run; our own readers remove it again. Numbers stay unchanged,
+even where they are written as text.
 """
 
 import csv
@@ -24,7 +24,7 @@ def read_rows(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table, each with the number of its line; cells that are empty are left out.
 
-    Cells are divided by commas, or by semicolons or tabs as spreadsheets like it. ``name`` says where a mistake is.
+    Cells are divided by commas, or by semicolons or tabs as in some spreadsheets. ``name`` is named in errors.
     Without ``optional``, columns that nobody asked for are left out; with it, any other column is a mistake.
 
     >>> list(read_rows("tasks.csv", "id;low\\nhall;0\\n", ["id"]))
@@ -42,7 +42,7 @@ def read_rows(
         for column in columns:
             if optional is not None and column not in taken:
                 known = ", ".join([*needed, *(entry for entry in optional if entry not in needed)])
-                raise MissingColumn(f"{name}: column {column[:_LONGEST_SHOWN]!r} is not known; the columns are {known}")
+                raise MissingColumn(f"{name}: column {column[:_LONGEST_SHOWN]!r} is unknown; the columns are {known}")
         for row in table:
             if None in row:
                 raise UnreadableFile(
@@ -55,7 +55,7 @@ def read_rows(
 
 
 def harmless(text: str) -> str:
-    """A text as a cell that no spreadsheet runs.
+    """A text as a cell that no spreadsheet runs as a formula.
 
     >>> harmless("=1+1"), harmless("-5"), harmless("'=1+1"), harmless("hall-1")
     ("'=1+1", '-5', "''=1+1", 'hall-1')
@@ -64,7 +64,7 @@ def harmless(text: str) -> str:
 
 
 def as_written(text: str) -> str:
-    """The text that a cell stands for: the way back from `harmless`.
+    """The text that a cell stands for: the inverse of `harmless`.
 
     >>> as_written("'=1+1"), as_written("'quoted'")
     ('=1+1', "'quoted'")

@@ -103,7 +103,7 @@ def test_other_files_are_refused(tmp_path):
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.execute("CREATE TABLE birds (name TEXT)")
     for name in ("text.db", "other.db"):
-        with pytest.raises(UnreadableFile, match="no database of Sottovoce"):
+        with pytest.raises(UnreadableFile, match="not a database of Sottovoce"):
             restore(tmp_path / name, database(tmp_path / "target.db"))
     with pytest.raises(UnreadableFile, match="there is no such file"):
         restore(tmp_path / "nothing.db", database(tmp_path / "target.db"))

@@ -117,7 +117,7 @@ def test_revoked_and_replaced_links_let_nobody_in(campaigns, opened, tmp_path):
 def test_links_are_never_overwritten(campaigns, opened, tmp_path):
     links = tmp_path / "links.csv"
     links.write_text("earlier links\n")
-    assert "links that nobody can show again; name another" in campaigns.refused("invite", opened, "--out", links)
+    assert "links that cannot be shown again; name another" in campaigns.refused("invite", opened, "--out", links)
     assert "there is no folder" in campaigns.refused("invite", opened, "--out", tmp_path / "nowhere" / "links.csv")
     assert links.read_text() == "earlier links\n"
     assert campaigns("invitations", opened)["invitations"] == []  # refused before any was made
@@ -199,8 +199,8 @@ def test_what_is_not_a_campaign_server_is_reported(operator):
     with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
         Thread(target=other.serve_forever, daemon=True).start()
         place = f"http://127.0.0.1:{other.server_port}"
-        assert "it does not answer like a campaign server" in operator(place).refused("list")
-        assert "it answers with status 418" in operator(place).refused("status", "x")
+        assert "it does not respond like a campaign server" in operator(place).refused("list")
+        assert "it responded with status 418" in operator(place).refused("status", "x")
         other.shutdown()
     assert f"{place}: " in (message := operator(place).refused("list"))
     assert "refused" in message

@@ -80,7 +80,7 @@ def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_pa
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["rounds"] == 2
     warm = run("discover", "pack", "--method", "crh", "--resume", "--json", "--engine", "disk", cwd=tmp_path)
-    assert "going on from iteration" in warm.stderr
+    assert "continuing from iteration" in warm.stderr
     cold = json.loads(run("discover", crowd / "claims.csv", "--method", "crh", "--json").stdout)["truths"]
     found = json.loads(warm.stdout)["truths"]
     assert sorted(found) == sorted(cold)
@@ -106,11 +106,11 @@ def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_pa
         (["claims", "info", "nowhere"], ["manifest.json"]),
         (["discover", "claims.csv", "--engine", "disk"], ["claims pack"]),
         (["discover", "claims.csv", "--resume"], ["--checkpoint"]),
-        (["discover", "claims.csv", "--method", "crh", "--decay", "0.5"], ["only packs know rounds"]),
+        (["discover", "claims.csv", "--method", "crh", "--decay", "0.5"], ["only packs have rounds"]),
         (["discover", "pack", "--decay", "0.5"], ["--method crh"]),
         (["discover", "pack", "--method", "crh", "--decay", "2"], ["decay=2"]),
         (["discover", "pack", "--method", "gtm", "--resume"], ["no checkpoint"]),
-        (["discover", "pack", "--method", "gtm", "--resume", "--checkpoint", "crh.arrow"], ["is of crh"]),
+        (["discover", "pack", "--method", "gtm", "--resume", "--checkpoint", "crh.arrow"], ["was made by crh"]),
     ],
 )
 def test_mistakes_are_reported(crowd, tmp_path, arguments, words):
@@ -147,7 +147,7 @@ def test_a_run_that_is_broken_off_can_go_on(crowd, tmp_path, end):
         code = running.wait(PATIENCE)
     if end == signal.SIGINT:
         assert code == 130
-        assert "--resume goes on from it" in " ".join(said.split())
+        assert "--resume continues from it" in " ".join(said.split())
         assert "Traceback" not in said
     resumed = run("discover", tmp_path / "pack", "--method", "crh", "--resume", "--json")
     assert resumed.returncode == 0, resumed.stderr

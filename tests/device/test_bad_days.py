@@ -100,7 +100,7 @@ def test_a_full_disk_sends_nothing_and_loses_nothing(tmp_path):
         limited = ["bash", "-c", 'ulimit -f 60; exec "$@"', "bash", sys.executable, "-m", "sottovoce", *submit]
         full = subprocess.run(limited, capture_output=True, text=True)
         assert full.returncode == 2, full.stderr
-        assert "make room on the disk" in " ".join(full.stderr.split())
+        assert "free some disk space" in " ".join(full.stderr.split())
         assert server.bodies == []
         assert run(*submit).returncode == 0
         assert len(server.reports) == 1

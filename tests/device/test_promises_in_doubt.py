@@ -82,7 +82,7 @@ def test_either_check_alone_finds_a_wrong_promise(monkeypatch):
     monkeypatch.setattr(Gaussian, "least_epsilon", lambda *_: 0.0)
     problem = refusal(check_promise, asked, Promise(1.0, 1e-5))
     assert problem.code == "promise_in_doubt"
-    assert "sent unchanged with a chance of 0.8" in str(problem)
+    assert "sent unchanged with a probability of 0.8" in str(problem)
     check_promise(manifest(noise="gaussian:3.74"), Promise(1.0, 1e-5))
 
 

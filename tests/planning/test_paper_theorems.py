@@ -483,7 +483,15 @@ def test_command_prints_both_columns_and_what_is_assumed(command, monkeypatch):
     monkeypatch.setattr("sottovoce.cli.theorem.console", Console(width=200))
     ran = command(*OPTIONS)
     assert ran.exit_code == 0, ran.output
-    for words in ("quantity", "as printed", "as corrected", "what differs", "α_{λ1,c}", "What remains assumed", "none"):
+    for words in (
+        "quantity",
+        "as printed",
+        "as corrected",
+        "what differs",
+        "α_{λ1,c}",
+        "Remaining assumptions",
+        "none",
+    ):
         assert words in ran.output
     assert f"{paper.corrected_alpha(2, 4):.4f}" in ran.output
     assert f"{paper.printed_alpha(2, 4):.4f}" in ran.output

@@ -275,14 +275,14 @@ def test_a_file_that_is_too_large_is_refused(corner):
 
 
 def test_one_at_a_time(corner):
-    with analyst._turn:
+    with analyst._computing:
         answer = corner.ask(methods=["catd"])
     assert answer.status_code == 503
-    assert "it is computing for somebody else" in unescape(answer.text)
+    assert "another one is being computed" in unescape(answer.text)
     assert 'value="catd" checked' in answer.text
     assert corner.ask().status_code == 200
     assert corner.ask(claims="").status_code == 422
-    assert not analyst._turn.locked()  # whatever came of it
+    assert not analyst._computing.locked()  # whatever came of it
 
 
 def test_time_and_size_have_limits(corner, monkeypatch):

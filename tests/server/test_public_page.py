@@ -136,7 +136,7 @@ def test_what_operators_wrote_is_text(shared):
 def test_what_is_not_there_is_told_kindly(shared, address):
     answer = shared.client.get(f"/c/{shared.create() if address == 'draft' else address}")
     assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert "There is no" in answer.text or "There is nothing here" in answer.text
+    assert "There is no" in answer.text or "Not found" in answer.text
 
 
 def test_a_draft_cannot_be_told_from_nothing(shared):

@@ -104,9 +104,9 @@ FIRST, ANOTHER = "first-token-0123456789abcdef", "another-token-0123456789abcdef
 
 def test_a_token_that_was_replaced_stays_void_after_a_restart(restarting, caplog):
     new = restarting.ask(FIRST, "POST", "/api/operators/1/rotate", started_with=FIRST).json()["token"]
-    assert "stays void" not in caplog.text
+    assert "stays invalid" not in caplog.text
     assert restarting.ask(FIRST, started_with=FIRST).status_code == 401
-    assert "SOTTOVOCE_OPERATOR_TOKEN was replaced or revoked and stays void" in caplog.text
+    assert "SOTTOVOCE_OPERATOR_TOKEN was replaced or revoked and stays invalid" in caplog.text
     assert FIRST not in caplog.text
     assert restarting.ask(new, started_with=FIRST).status_code == 200
     # Replaced twice, the first one is still remembered.

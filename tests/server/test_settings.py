@@ -43,7 +43,7 @@ def test_a_token_that_could_be_guessed_is_refused_without_being_shown(tmp_path):
     assert done.returncode == 2
     words = " ".join(done.stderr.split())
     assert "SOTTOVOCE_OPERATOR_TOKEN: the token has 15 characters: it must be at least 16" in words
-    assert "draw one with python3 -c" in words
+    assert "generate one with python3 -c" in words
     assert "fifteen-signs-0" not in done.stdout + done.stderr
     assert list(tmp_path.iterdir()) == []  # nothing was begun
 

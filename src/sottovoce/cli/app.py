@@ -36,8 +36,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"sottovoce {__version__}")
         raise typer.Exit
 
@@ -48,7 +48,7 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Options that stand before a command."""
+    """Options that come before a command."""
 
 
 app.command(cls=MethodCommand)(discover.discover)
@@ -81,24 +81,24 @@ def main() -> None:
     try:
         app()
     except SottovoceError as mistake:
-        _tell(str(mistake))
+        _print_error(str(mistake))
         sys.exit(2)
     except (OverflowError, ZeroDivisionError, MemoryError) as mistake:
-        _tell(
-            f"{mistake or type(mistake).__name__}: a number that was given leads beyond what this machine can compute "
+        _print_error(
+            f"{mistake or type(mistake).__name__}: a number is beyond what this machine can compute "
             "or hold; give one of a more usual size"
         )
         sys.exit(2)
-    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has closed it
         sys.stderr.close()
         sys.exit(1)
     except OSError as mistake:
         what = f"{mistake.filename2 or mistake.filename}: {mistake.strerror}" if mistake.filename else str(mistake)
-        _tell(f"{what}; check that it is there, is whole and may be read or written")
+        _print_error(f"{what}; check that it exists, is complete and can be read or written")
         sys.exit(2)
 
 
-def _tell(mistake: str) -> None:
-    if len(mistake) > 2 * _SHOWN:  # what was given may be endless; the rule and the fix stand at the end
+def _print_error(mistake: str) -> None:
+    if len(mistake) > 2 * _SHOWN:  # the value may be very long; the rule and the fix come last
         mistake = f"{mistake[:_SHOWN]} … {mistake[-_SHOWN:]}"
     Console(stderr=True).print(f"[bold red]Error:[/] {escape(mistake)}", highlight=False)

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, number, print_json, progress_bar, told_warnings
+from sottovoce.cli.output import JsonOption, console, number, print_json, printed_warnings, progress_bar
 from sottovoce.errors import BadParameter, UnwiseChoice
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _READINGS = 3
 def audit(
     noise: Annotated[str | None, typer.Option(help="Noise law, such as fresh:0.5; by default one of each.")] = None,
     samples: Annotated[int, typer.Option(help="Releases to draw for each of the two inputs.")] = 20_000,
-    distance: Annotated[float, typer.Option(help="How far apart the inputs are in their first reading.")] = 1.0,
+    distance: Annotated[float, typer.Option(help="Distance between the inputs in their first reading.")] = 1.0,
     grid: Annotated[float | None, typer.Option(help="Grid step; a tenth of the distance by default.")] = None,
     readings: Annotated[int | None, typer.Option(help="Readings in a release; 3 by default.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Compare at this ε of the promise, with its δ.")] = None,
@@ -34,7 +34,7 @@ def audit(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Try to tell two inputs apart by what the sampler gives for them.
+    """Try to tell two inputs apart by the output of the sampler.
 
     The inputs are readings of 0, and the same with the first reading at the distance. Prints a lower bound on ε beside
     the promise, and whether the noise has its law's probabilities. Ends with exit code 1 if the promise is broken.
@@ -49,7 +49,7 @@ def audit(
     # By default one of each law, with noise of the size of the distance: there a leak shows soonest.
     laws = [parse_law(text) for text in ([noise] if noise else [law.example for law in LAWS.values()])]
     audits = []
-    with told_warnings(UnwiseChoice), progress_bar() as progress:
+    with printed_warnings(UnwiseChoice), progress_bar() as progress:
         for law in laws:
             task = progress.add_task(f"auditing {law}", total=None)
             if input:
@@ -65,9 +65,9 @@ def audit(
                     )
                 )  # fmt: skip
             progress.remove_task(task)
-    passed = all(found.passed for found in audits)
+    passed = all(audit.passed for audit in audits)
     if json:
-        print_json({"passed": passed, "audits": [found.summary() for found in audits]})
+        print_json({"passed": passed, "audits": [audit.summary() for audit in audits]})
     else:
         _print_audits(audits)
     if not passed:
@@ -93,29 +93,29 @@ def _print_audits(audits: "list[Audit]") -> None:
     for heading in ("δ", "ε promised", "ε at least"):
         table.add_column(heading, justify="right")
     table.add_column("best distinguished by")
-    for found in audits:
+    for audit in audits:
         table.add_row(
-            str(found.law),
-            f"{found.delta:.3g}",
-            number(found.promised_epsilon, 3),
-            f"[{'red' if found.leaks else 'green'}]{number(found.found_epsilon, 3)}[/]",
-            escape(found.event),
+            str(audit.law),
+            f"{audit.delta:.3g}",
+            number(audit.promised_epsilon, 3),
+            f"[{'red' if audit.leaks else 'green'}]{number(audit.found_epsilon, 3)}[/]",
+            escape(audit.event),
         )
     console.print(table)
     console.print()
     checks = Table(box=None, header_style="bold", pad_edge=False)
     checks.add_column("p-value")
-    for found in audits:
-        checks.add_column(str(found.law), justify="right")
-    for row in zip(*(found.checks for found in audits), strict=True):
+    for audit in audits:
+        checks.add_column(str(audit.law), justify="right")
+    for row in zip(*(audit.checks for audit in audits), strict=True):
         cells = (f"[{'green' if check.passed else 'red'}]{check.p_value:.2g}[/]" for check in row)
         checks.add_row(row[0].name, *cells)
     console.print(checks)
     console.print()
-    for found in audits:
-        for reason in found.faults:
-            console.print(f"[bold red]{escape(str(found.law))} fails:[/] {escape(reason)}", highlight=False)
-    if all(found.passed for found in audits):
+    for audit in audits:
+        for reason in audit.faults:
+            console.print(f"[bold red]{escape(str(audit.law))} fails:[/] {escape(reason)}", highlight=False)
+    if all(audit.passed for audit in audits):
         console.print(
             f"[bold green]No leak found[/] (bounds at {CONFIDENCE:.2%} confidence). "
             "An audit can find a leak; it can never prove that there is none.",

@@ -23,24 +23,24 @@ def backup(
     database: DatabaseOption = "sqlite:///sottovoce.db",
     json: JsonOption = False,
 ) -> None:
-    """Copy the database of a server, which may go on running, and check the copy.
+    """Copy the database of a server, which may be running, and check the copy.
 
     The copy holds every report that was acknowledged before the command began. Only its owner can read it.
     """
-    _tell(_copying().back_up(database, out), out, json)
+    _print_contents(_copying().back_up(database, out), out, json)
 
 
 def restore(
     file: Annotated[Path, typer.Argument(help="A copy that sottovoce backup made.", show_default=False)],
     database: DatabaseOption = "sqlite:///sottovoce.db",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a database that is there already.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing database.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Put a copy back in place, after a check. The server must not be running.
+    """Restore a copy after checking it. The server must not be running.
 
-    What came in after the copy was made is missing in it. Devices that were told of a receipt do not send again.
+    Reports that arrived after the copy was made are lost: devices do not send a report again once it was accepted.
     """
-    _tell(_copying().restore(file, database, replace=replace), database, json)
+    _print_contents(_copying().restore(file, database, replace=replace), database, json)
 
 
 def _copying() -> "ModuleType":
@@ -53,12 +53,12 @@ def _copying() -> "ModuleType":
     return backup
 
 
-def _tell(contents: "BackupContents", place: Path | str, json: bool) -> None:
+def _print_contents(contents: "BackupContents", place: Path | str, json: bool) -> None:
     if json:
         print_json({"out": str(place), **vars(contents)})
         return
     console.print(
-        f"{place}: {contents.campaigns:,} campaigns, {contents.reports:,} reports, {contents.bytes:,} bytes; whole, "
+        f"{place}: {contents.campaigns:,} campaigns, {contents.reports:,} reports, {contents.bytes:,} bytes; complete, "
         f"schema {contents.revision}"
         + ("." if contents.current else ", which the server brings up to date when it starts."),
         highlight=False, soft_wrap=True,

@@ -71,39 +71,38 @@ def create(
             show_default=False,
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What participants read first.")] = None,
-    asked_by: Annotated[str | None, typer.Option(help="Who asks; the operator's name by default.")] = None,
-    purpose: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    title: Annotated[str | None, typer.Option(help="The title that participants see.")] = None,
+    asked_by: Annotated[str | None, typer.Option(help="Who is asking; the operator's name by default.")] = None,
+    purpose: Annotated[str | None, typer.Option(help="What the results are for.")] = None,
     noise: Annotated[str | None, typer.Option(help="Noise law, such as fresh:0.5; sottovoce plan finds one.")] = None,
     distance: Annotated[
         str | None, typer.Option(help="Values up to this distance apart are hard to tell from each other.")
     ] = None,
     unit: Annotated[str | None, typer.Option(help="What the promise is for: reading or participant.")] = None,
-    readings: Annotated[
-        int | None, typer.Option(help="At most this many readings of one participant; all tasks by default.")
-    ] = None,
+    readings: Annotated[int | None, typer.Option(help="Most readings per participant; all tasks by default.")] = None,
     deadline: Annotated[
-        str | None, typer.Option(help="When it closes by itself, such as 2030-01-31T12:00:00Z.")
+        str | None, typer.Option(help="When it closes automatically, such as 2030-01-31T12:00:00Z.")
     ] = None,
     method: Annotated[str | None, typer.Option(help="Method of the results, as in sottovoce discover --help.")] = None,
     previous: Annotated[
-        str | None, typer.Option(help="Campaign of which this is the next version: what is not given stays.")
+        str | None,
+        typer.Option(help="Campaign of which this is the next version; options that are left out keep their values."),
     ] = None,
     json: bool = False,
 ) -> None:
-    """Make a draft of a campaign. It asks nobody anything until it is opened."""
+    """Make a draft of a campaign. Nobody is asked anything until it is opened."""
     from sottovoce.operators.drafts import read_draft
 
-    given = {
+    options = {
         "title": title, "asked_by": asked_by, "purpose": purpose, "noise": noise, "distance": distance, "unit": unit,
         "readings": readings, "deadline": deadline, "method": method,
     }  # fmt: skip
     draft = read_draft(tasks) if tasks else {}
-    draft |= {name: entry for name, entry in given.items() if entry is not None}
+    draft |= {name: entry for name, entry in options.items() if entry is not None}
     for name in ("tasks", "title", "noise", "distance"):
         if name not in draft and not previous:
             way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
-            raise BadParameter(f"{name}: a campaign needs it, and there is none; {way}")
+            raise BadParameter(f"{name}: a campaign needs it, and it is missing; {way}")
     made = client.create(draft, previous)
     if json:
         print_json(made)
@@ -118,7 +117,7 @@ def create(
 @app.command("list")
 @_connected
 def list_campaigns(client: "OperatorClient", json: bool = False) -> None:
-    """List one's own campaigns, the newest first."""
+    """List your own campaigns, newest first."""
     campaigns = client.campaigns()
     if json:
         print_json({"campaigns": campaigns})
@@ -128,13 +127,13 @@ def list_campaigns(client: "OperatorClient", json: bool = False) -> None:
         table.add_row(
             entry["id"], escape(entry["title"]), entry["state"], f"{entry['reports']:,}", entry["deadline"] or "none"
         )
-    console.print(table if campaigns else "There is no campaign yet.")
+    console.print(table if campaigns else "There are no campaigns yet.")
 
 
 @app.command("open")
 @_connected
 def open_campaign(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """Open a draft: it is frozen, and people can be invited."""
+    """Open a draft: its terms are fixed, and people can be invited."""
     opened = client.open(campaign)
     if json:
         print_json(opened)
@@ -150,7 +149,7 @@ def open_campaign(client: "OperatorClient", campaign: CampaignArgument, json: bo
 @app.command()
 @_connected
 def close(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """Close a campaign, for good: it takes no more reports; results and export stay."""
+    """Close a campaign permanently: it accepts no more reports; results and exports stay available."""
     closed = client.close(campaign)
     if json:
         print_json(closed)
@@ -161,7 +160,7 @@ def close(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fal
 @app.command()
 @_connected
 def delete(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """Delete a draft. What was open once stays."""
+    """Delete a draft. A campaign that has been open cannot be deleted."""
     client.delete(campaign)
     _done(json, {"deleted": campaign}, f"Draft {campaign} is deleted.")
 
@@ -173,7 +172,7 @@ def method(
     campaign: CampaignArgument,
     name: Annotated[
         str | None,
-        typer.Argument(help="One of those in sottovoce discover --help; the default if left out."),
+        typer.Argument(help="One of those in sottovoce discover --help; the default method if left out."),
     ] = None,
     json: bool = False,
 ) -> None:
@@ -194,7 +193,7 @@ def invite(
     qr: Annotated[Path | None, typer.Option(help="New folder for the QR codes of the links, as SVG.")] = None,
     json: bool = False,
 ) -> None:
-    """Make invitations: links, each for one participant. The server can never show them again."""
+    """Create invitations: links, each for one participant. The server cannot show them again."""
     from sottovoce.operators.links import check_free, qr_maker, write_links, write_qr_codes
 
     for path in filter(None, (out, qr)):
@@ -217,7 +216,7 @@ def invite(
         f"{len(made)} {'link' if len(made) == 1 else 'links'}"
         + (f" in {out}" if out else "")
         + (f", QR codes in {qr}" if qr else "")
-        + ". Each lets one person in; hand them over as you would a key.",
+        + ". Each lets one person in; treat them like keys.",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 
@@ -225,7 +224,7 @@ def invite(
 @app.command()
 @_connected
 def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """List the invitations of a campaign: unspent, spent or revoked. Nothing tells whom one let in."""
+    """List the invitations of a campaign: unspent, spent or revoked. Who used one is not recorded."""
     entries = client.invitations(campaign)
     if json:
         print_json({"invitations": entries})
@@ -239,15 +238,15 @@ def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool
 @app.command()
 @_connected
 def revoke(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
-    """Take back an invitation that nobody has used."""
+    """Revoke an invitation that nobody has used."""
     client.revoke_invitation(campaign, number)
-    _done(json, {"revoked": number}, f"Invitation {number} is void.")
+    _done(json, {"revoked": number}, f"Invitation {number} is revoked.")
 
 
 @app.command()
 @_connected
 def renew(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
-    """Make a new invitation in place of one that went astray; the old link is void."""
+    """Replace an invitation that was lost; the old link stops working."""
     made = client.renew_invitation(campaign, number)
     _done(json, {"number": made["id"], "link": made["url"]}, made["url"])
 
@@ -255,7 +254,7 @@ def renew(client: "OperatorClient", campaign: CampaignArgument, number: NumberAr
 @app.command()
 @_connected
 def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """Show how a campaign is doing: its state, who came, what was promised."""
+    """Show how a campaign is doing: its state, how many take part, what was promised."""
     entry = client.campaign(campaign)
     if json:
         print_json(entry)
@@ -266,7 +265,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         ("campaign", f"{entry['id']}, version {entry['version']}"),
         ("title", entry["title"]),
         ("state", f"{entry['state']}" + (f", until {entry['deadline']}" if entry["deadline"] else "")),
-        ("tasks", f"{len(entry['tasks'])}, at most {entry['readings']} readings of one participant"),
+        ("tasks", f"{len(entry['tasks'])}, at most {entry['readings']} readings per participant"),
         ("invitations", f"{counts['invitations']:,}: {counts['spent']:,} spent, {counts['revoked']:,} revoked"),
         ("participants", f"{counts['participants']:,}, of whom {counts['withdrawn']:,} have withdrawn"),
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
@@ -291,10 +290,10 @@ def results(
     ] = None,
     json: bool = False,
 ) -> None:
-    """Show the results: truths with intervals, how they were found, and what participants were promised."""
-    found = client.results(campaign, version)
+    """Show the results: truths with intervals, how they were computed, and what participants were promised."""
+    results = client.results(campaign, version)
     if json:
-        print_json(found)
+        print_json(results)
         return
     from sottovoce.discovery.schema import Place, columns_in, for_people
 
@@ -304,21 +303,26 @@ def results(
     for column in columns:
         table.add_column(column.title, justify="right")
     table.add_column("unit")
-    for entry in found["results"]:
+    for entry in results["results"]:
         shown = entry["low"] is not None and entry["high"] is not None
         places = decimals_for((entry["high"] - entry["low"]) / 2) if shown else None
         cells = [cell(column, entry.get(column.name), places) for column in columns]
         table.add_row(escape(entry["task"]), *cells, escape(entry["unit"]))
     console.print(table)
-    withheld, many = sum(entry["truth"] is None for entry in found["results"]), len(found["results"])
+    withheld, many = sum(entry["truth"] is None for entry in results["results"]), len(results["results"])
     console.print(
-        f"\nVersion {found['version']} of {found['as_of']}: {found['reports']:,} reports, method {found['method']}"
-        + (f" ({found['iterations']} iterations)" if found.get("iterations") else "")
-        + f", {found['level']:.0%} intervals."
-        + (f" Fewer than {found['least_claims']} claims, so withheld: {withheld} of {many} tasks." if withheld else ""),
+        f"\nVersion {results['version']} of {results['as_of']}: {results['reports']:,} reports, "
+        + f"method {results['method']}"
+        + (f" ({results['iterations']} iterations)" if results.get("iterations") else "")
+        + f", {results['level']:.0%} intervals."
+        + (
+            f" Fewer than {results['least_claims']} claims, so withheld: {withheld} of {many} tasks."
+            if withheld
+            else ""
+        ),
         highlight=False,
     )
-    console.print(f"[bold]Promise:[/] {promise_words(found['guarantee'])}", highlight=False)
+    console.print(f"[bold]Promise:[/] {promise_words(results['guarantee'])}", highlight=False)
 
 
 @app.command()
@@ -327,12 +331,12 @@ def export(
     client: "OperatorClient",
     campaign: CampaignArgument,
     what: Annotated[str, typer.Argument(help="claims or results.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="File; its suffix .csv, .parquet or .jsonl tells the format.")],
+    out: Annotated[Path, typer.Option(help="File; its suffix .csv, .parquet or .jsonl sets the format.")],
     json: bool = False,
 ) -> None:
-    """Write the newest results into a file, or the claims that they rest on, noisy as they are."""
+    """Write the newest results to a file, or the noisy claims that they are based on."""
     if what not in ("claims", "results"):
-        raise BadParameter(f"export {what!r}: there is no such thing; choose claims or results")
+        raise BadParameter(f"export {what!r}: it must be claims or results; choose one of them")
     size = client.export(campaign, what, out)
     _done(json, {"out": str(out), "bytes": size}, f"{what.capitalize()} are in {out}")
 
@@ -341,21 +345,21 @@ def export(
 @_connected
 def add_operator(
     client: "OperatorClient",
-    name: Annotated[str, typer.Argument(help="Name of the operator; participants see it as who asks.")],
+    name: Annotated[str, typer.Argument(help="Name of the operator; participants see it as who is asking.")],
     administrator: Annotated[
         bool, typer.Option("--administrator", help="They may add and revoke operators themselves.")
     ] = False,
     json: bool = False,
 ) -> None:
-    """Add an operator. His token is shown this once."""
+    """Add an operator. Their token is shown only once."""
     made = client.add_operator(name, administrator)
-    _done(json, made, f"Operator {made['id']}, {made['name']}. The token, shown this once: {made['token']}")
+    _done(json, made, f"Operator {made['id']}, {made['name']}. The token, shown only once: {made['token']}")
 
 
 @operators.command("list")
 @_connected
 def list_operators(client: "OperatorClient", json: bool = False) -> None:
-    """List all operators, revoked ones too."""
+    """List all operators, including revoked ones."""
     entries = client.operators()
     if json:
         print_json({"operators": entries})
@@ -370,17 +374,17 @@ def list_operators(client: "OperatorClient", json: bool = False) -> None:
 @operators.command("revoke")
 @_connected
 def revoke_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
-    """Make an operator's token void. His campaigns go on."""
+    """Revoke an operator's token. Their campaigns continue."""
     client.revoke_operator(number)
-    _done(json, {"revoked": number}, f"The token of operator {number} is void.")
+    _done(json, {"revoked": number}, f"The token of operator {number} is revoked.")
 
 
 @operators.command("renew")
 @_connected
 def renew_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
-    """Replace an operator's token; the old one is void, the new one shown this once."""
+    """Replace an operator's token; the old one stops working, the new one is shown only once."""
     made = client.renew_operator(number)
-    _done(json, made, f"The new token of operator {number}, shown this once: {made['token']}")
+    _done(json, made, f"The new token of operator {number}, shown only once: {made['token']}")
 
 
 def _table(*headings: str) -> Table:

@@ -1,4 +1,4 @@
-"""``sottovoce claims``: packs, for more claims than memory."""
+"""``sottovoce claims``: packs, for claims that do not fit into memory."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sottovoce.claims.blocks import Pack
     from sottovoce.claims.sorting import ClaimSource
 
-app = typer.Typer(help="Pack claims that are more than memory holds, and look at packs.", no_args_is_help=True)
+app = typer.Typer(help="Pack claims that do not fit into memory, and inspect packs.", no_args_is_help=True)
 
 
 @app.command()
@@ -28,11 +28,13 @@ def pack(
             "or the database of a campaign server (sqlite:///FILE, postgresql://USER@HOST/NAME).",
         ),
     ],
-    out: Annotated[Path, typer.Argument(help="Folder of the pack; a new one, unless with --append.")],
+    out: Annotated[Path, typer.Argument(help="Folder of the pack; it must be new, except with --append.")],
     append: Annotated[
-        bool, typer.Option("--append", help="Add the claims to the pack that is there, as one more round.")
+        bool, typer.Option("--append", help="Add the claims to the existing pack, as one more round.")
     ] = False,
-    campaign: Annotated[str | None, typer.Option(help="Id of the campaign whose claims a database gives.")] = None,
+    campaign: Annotated[
+        str | None, typer.Option(help="Id of the campaign whose claims are read from a database.")
+    ] = None,
     user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
     object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
     value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value",
@@ -40,18 +42,16 @@ def pack(
         Duplicates, typer.Option(help="What to do when a user claims an object twice.")
     ] = Duplicates.ERROR,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
-    memory: Annotated[str, typer.Option(help="Memory that sorting may take; the rest is sorted on the disk.")] = "1GB",
+    memory: Annotated[str, typer.Option(help="Memory that sorting may use; the rest is sorted on disk.")] = "1GB",
     json: JsonOption = False,
 ) -> None:
-    """Sort claims into a pack: blocks on disk that `sottovoce discover` reads one after the other."""
+    """Sort claims into a pack: blocks on disk that `sottovoce discover` reads one by one."""
     from sottovoce.claims.packing import files
     from sottovoce.claims.packing import pack as write_pack
 
     databases = [name for name in inputs if "://" in name]
     if databases and (len(inputs) > 1 or campaign is None):
-        raise BadParameter(
-            f"{databases[0]}: a database is packed alone, one campaign of it; name it with --campaign ID"
-        )
+        raise BadParameter(f"{databases[0]}: a pack holds one campaign of one database; name it with --campaign ID")
     if campaign is not None and not databases:
         raise BadParameter(f"--campaign {campaign}: only a database holds campaigns; give its URL, or leave it out")
     with progress_bar() as progress:
@@ -68,7 +68,7 @@ def pack(
         packed = write_pack(
             sources, out, append=append, duplicates=duplicates.value, memory=memory, progress=report
         )  # fmt: skip
-    _tell(packed, json)
+    _print_pack(packed, json)
 
 
 @app.command()
@@ -76,15 +76,15 @@ def info(
     pack: Annotated[Path, typer.Argument(help="Folder of the pack.")],
     json: JsonOption = False,
 ) -> None:
-    """Say what a pack holds, after checking every file of it."""
+    """Check every file of a pack and show what it holds."""
     from sottovoce.claims.blocks import Pack
 
-    found = Pack(pack)
+    checked = Pack(pack)
     with progress_bar() as progress:
-        for number in progress.track(range(len(found.manifest.blocks)), description="checking"):
-            found.block(number)
-        _ = found.user_table, found.object_table
-    _tell(found, json)
+        for number in progress.track(range(len(checked.manifest.blocks)), description="checking"):
+            checked.block(number)
+        _ = checked.user_table, checked.object_table
+    _print_pack(checked, json)
 
 
 def _campaign(database: str, campaign: str) -> "list[ClaimSource]":
@@ -95,23 +95,24 @@ def _campaign(database: str, campaign: str) -> "list[ClaimSource]":
     return [ClaimSource(f"campaign {campaign}", stream_claims(open_existing(database), campaign))]
 
 
-def _tell(pack: "Pack", json: bool) -> None:
+def _print_pack(pack: "Pack", json: bool) -> None:
     from sottovoce.claims.table import skipped_text
 
-    said = pack.manifest
-    size = sum(entry.bytes for entry in (*said.blocks, said.user_table, said.object_table))
+    manifest = pack.manifest
+    size = sum(entry.bytes for entry in (*manifest.blocks, manifest.user_table, manifest.object_table))
     if json:
         print_json(
-            {"pack": said.pack, "folder": str(pack.folder), "claims": said.claims, "users": said.users,
-             "objects": said.objects, "blocks": len(said.blocks), "rounds": said.round, "bytes": size,
-             "noise": said.noise, "skipped": said.skipped}
+            {"pack": manifest.pack, "folder": str(pack.folder), "claims": manifest.claims, "users": manifest.users,
+             "objects": manifest.objects, "blocks": len(manifest.blocks), "rounds": manifest.round, "bytes": size,
+             "noise": manifest.noise, "skipped": manifest.skipped}
         )  # fmt: skip
         return
-    law = f", noise law {said.noise}" if said.noise else ""
+    law = f", noise law {manifest.noise}" if manifest.noise else ""
     console.print(
-        f"{escape(str(pack.folder))}: {said.claims:,} claims by {said.users:,} users about {said.objects:,} objects"
-        f"{law}{skipped_text(said.skipped)}; {said.round} round{'s' * (said.round != 1)}, {len(said.blocks)} "
-        f"block{'s' * (len(said.blocks) != 1)}, {size / 1e6:,.1f} MB.",
+        f"{escape(str(pack.folder))}: {manifest.claims:,} claims by {manifest.users:,} users about "
+        f"{manifest.objects:,} objects{law}{skipped_text(manifest.skipped)}; "
+        f"{manifest.round} round{'s' * (manifest.round != 1)}, "
+        f"{len(manifest.blocks)} block{'s' * (len(manifest.blocks) != 1)}, {size / 1e6:,.1f} MB.",
         highlight=False,
         soft_wrap=True,
     )

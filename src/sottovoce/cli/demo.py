@@ -12,7 +12,7 @@ from sottovoce.cli.simulate import show_outcome
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the data and the picture.")] = Path("demo"),
     seed: Annotated[
-        int, typer.Option(help="The same seed gives the same building and walkers; noise is drawn anew each time.")
+        int, typer.Option(help="The same seed gives the same building and walkers; new noise is drawn each time.")
     ] = 1,
     json: JsonOption = False,
 ) -> None:
@@ -45,7 +45,8 @@ def demo(
         "count double. What nearly all readings of a hallway have in common looks like its length; a few hallways "
         "measured with a tape would show it.\n"
         f"[bold]What is not promised:[/] readings further apart than {DISTANCE} m are easier to tell from each other, "
-        "and what all readings of one walker have in common, such as their stride, shows the more of them they send.",
+        "and what all readings of one walker have in common, such as their stride, shows more clearly "
+        "the more of them they send.",
         highlight=False,
     )
     console.print(f"\nData and picture are in {out}/: claims.csv, truth.csv, demo.png", highlight=False)

@@ -39,7 +39,7 @@ CaOption = Annotated[
     Path | None, typer.Option("--ca", help="Trust the certificate authority in this PEM file, and no other.")
 ]
 InsecureOption = Annotated[
-    bool, typer.Option("--insecure-http", help="Accept an address that is not encrypted and not on this machine.")
+    bool, typer.Option("--insecure-http", help="Accept an unencrypted address that is not on this machine.")
 ]
 _LONGEST_WAIT = 7 * 24 * 3600.0
 
@@ -62,7 +62,7 @@ def join(
     link: Annotated[str, typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH.")],
     yes: Annotated[bool, typer.Option("--yes", help="Consent without being asked.")] = False,
     trust_server: Annotated[
-        bool, typer.Option("--trust-server", help="Accept a link without a hash: whatever the server says.")
+        bool, typer.Option("--trust-server", help="Accept a link without a hash, and so whatever the server offers.")
     ] = False,
     file: FileOption = None,
     ca: CaOption = None,
@@ -86,8 +86,8 @@ def join(
     invitation = InvitationLink.parse(link)
     if trust_server and invitation.manifest_sha256 is None:
         notes.print(
-            "[yellow]Warning:[/] the link carries no hash, so the server alone says what you join. It could offer each "
-            "participant other terms; compare the manifest's hash below with somebody else's.",
+            "[yellow]Warning:[/] the link carries no hash, so you rely on the server alone. It could offer each "
+            "participant different terms; compare the manifest's hash below with somebody else's.",
             highlight=False,
         )
     retries = RetryPolicy(seconds=wait)
@@ -147,16 +147,16 @@ def submit(
     wait: WaitOption = 30.0,
     json: JsonOption = False,
 ) -> None:
-    """Add noise to readings, once, and send them. What cannot be sent now is kept and sent later.
+    """Add noise to readings, once, and send them. What cannot be sent now is queued and sent later.
 
-    A task is released once, ever: a changed reading is refused, since two noisy copies tell more than one.
+    A task is released only once: a changed reading is refused, since two noisy copies reveal more than one.
     """
     from sottovoce.device import RetryPolicy, flush, release
     from sottovoce.device.release import add_reading, read_readings
     from sottovoce.protocol import Problem
 
     if (readings is None) == (not reading):
-        raise BadParameter("readings: they come from a file or from --reading TASK=VALUE; give one of both")
+        raise BadParameter("readings: they come from a file or from --reading TASK=VALUE; give one of the two")
     taken = read_readings(readings) if readings else {}
     for text in reading or ():
         task, mark, value = text.rpartition("=")
@@ -171,49 +171,49 @@ def submit(
         except Problem as problem:
             if problem.code not in ("already_released", "one_release_only"):
                 raise
-            refusal = problem  # but what was released before may still be waiting
+            refusal = problem  # but earlier releases may still be queued
         sent = flush(mine, _connection(ca, insecure_http), RetryPolicy(seconds=wait), chosen)
         if refusal:
-            _tell_sent(sent, to_stderr=True)
+            _print_sent(sent, to_stderr=True)
             raise refusal
         # Another process may have sent ours in the meantime.
         (state,) = [entry.state for entry in mine.releases(chosen) if entry.report_id == made.report_id]
-    told = next((entry.problem for entry in sent if entry.report_id == made.report_id), None)
-    if state == "refused" and told:
-        raise told
+    refused = next((entry.problem for entry in sent if entry.report_id == made.report_id), None)
+    if state == "refused" and refused:
+        raise refused
     if json:
         print_json({"campaign": chosen, "report_id": made.report_id, "tasks": sorted(taken), "state": state,
-                    "problem": told and told.code})  # fmt: skip
+                    "problem": refused and refused.code})  # fmt: skip
         return
-    _tell_sent(sent)
+    _print_sent(sent)
 
 
-def _tell_sent(sent: "list[Sent]", to_stderr: bool = False) -> None:
+def _print_sent(sent: "list[Sent]", to_stderr: bool = False) -> None:
     screen = notes if to_stderr else console
     for entry in sent:
         text = {
             "delivered": "delivered: the server has stored it",
-            "refused": f"refused by the server for good: {entry.problem}",
+            "refused": f"refused by the server permanently: {entry.problem}",
             "queued": f"waiting: {entry.problem}. Send it later with: sottovoce ledger --send",
         }[entry.state]
         screen.print(f"Report {entry.report_id} {escape(text)}", highlight=False, soft_wrap=True)
 
 
 def ledger(
-    send: Annotated[bool, typer.Option("--send", help="First send what is waiting.")] = False,
+    send: Annotated[bool, typer.Option("--send", help="First send what is queued.")] = False,
     file: FileOption = None,
     ca: CaOption = None,
     insecure_http: InsecureOption = False,
     wait: WaitOption = 30.0,
     json: JsonOption = False,
 ) -> None:
-    """Show what was released, to whom and under which promise, and what is left of the participant's own limit."""
+    """Show what was released, to whom and under which promise, and how much of the participant's limit is left."""
     from sottovoce.device import RetryPolicy, flush
 
     with _opened(file) as mine:
         if send:
             sent = flush(mine, _connection(ca, insecure_http), RetryPolicy(seconds=wait))
-            _tell_sent(sent, to_stderr=True)
+            _print_sent(sent, to_stderr=True)
         limits, spent = mine.limits, mine.spent()
         left = limits.left(spent)
         if json:
@@ -231,7 +231,7 @@ def ledger(
         f"\nAll campaigns together: ε {spent.epsilon:.4g} of {limits.total_epsilon:.4g}, "
         f"δ {spent.delta:.4g} of {limits.total_delta:.4g}; left: ε {left.epsilon:.4g}, δ {left.delta:.4g}.\n"
         "Each campaign counts once, in full, from its first release on; ε and δ add up (basic composition). What was "
-        "released cannot be unlearnt, so a withdrawal gives nothing back.",
+        "learnt cannot be taken back, so a withdrawal restores nothing.",
         highlight=False,
     )
 
@@ -274,12 +274,12 @@ def limits(
     file: FileOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the participant's own limits, or change those that are given. Weaker campaigns are refused."""
+    """Show or change the participant's own limits. Campaigns that promise less are refused."""
     from dataclasses import replace
 
-    given = {"epsilon": epsilon, "delta": delta, "distance": distance, "total_epsilon": total_epsilon,
+    options = {"epsilon": epsilon, "delta": delta, "distance": distance, "total_epsilon": total_epsilon,
              "total_delta": total_delta}  # fmt: skip
-    changes = {name: limit for name, limit in given.items() if limit is not None}
+    changes = {name: limit for name, limit in options.items() if limit is not None}
     with _opened(file) as mine:
         if changes:
             mine.set_limits(replace(mine.limits, **changes))
@@ -311,7 +311,7 @@ def withdraw(
 
     with _opened(file) as mine:
         chosen = _chosen(mine, campaign)
-        if not (yes or typer.confirm(f"Withdraw from {chosen.manifest.title!r} for good?", err=True)):
+        if not (yes or typer.confirm(f"Withdraw permanently from {chosen.manifest.title!r}?", err=True)):
             raise Problem("no_consent", f"campaign {chosen.campaign!r}: you did not confirm the withdrawal")
         confirmed = withdraw_from(
             mine, chosen.campaign, _connection(ca, insecure_http), RetryPolicy(seconds=wait)
@@ -323,7 +323,7 @@ def withdraw(
         "You have withdrawn; the server has confirmed that it erased your readings. What it learnt from them before "
         "cannot be taken back, so they stay in your ledger."
         if confirmed
-        else "You have withdrawn; nothing more is sent. The server could not be reached: tell it later with: "
+        else "You have withdrawn; nothing more is sent. The server could not be reached; notify it later with: "
         "sottovoce ledger --send",
         highlight=False,
     )
@@ -342,7 +342,7 @@ def _connection(ca: Path | None, insecure_http: bool) -> "Callable[[str], Client
 
 
 def _chosen(mine: "ParticipantFile", campaign: str | None) -> "Membership":
-    """The campaign that is meant: the one given, or the only one."""
+    """The chosen campaign: the named one, or the only one."""
     from sottovoce.protocol import Problem
 
     joined = [entry for entry in mine.memberships() if entry.campaign == campaign or campaign is None]

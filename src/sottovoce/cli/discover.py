@@ -22,8 +22,8 @@ from sottovoce.cli.output import (
     notes,
     number,
     print_json,
+    printed_warnings,
     progress_bar,
-    told_warnings,
 )
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
@@ -51,13 +51,14 @@ def discover(
     claims: Annotated[
         str,
         typer.Argument(
-            help="Claims: CSV, Parquet, Arrow or JSON Lines; a pack (see `sottovoce claims`); - reads CSV from input."
+            help="Claims: CSV, Parquet, Arrow or JSON Lines; a pack (see `sottovoce claims`); - reads CSV from "
+            "standard input."
         ),
     ],
     method: MethodOption = None,
     noise: Annotated[
         str | None,
-        typer.Option(help="Noise law of the claims, such as shared:0.5; by default what the file itself says."),
+        typer.Option(help="Noise law of the claims, such as shared:0.5; by default the one recorded in the file."),
     ] = None,
     user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
     object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
@@ -76,7 +77,8 @@ def discover(
     engine: Annotated[
         EngineOption,
         typer.Option(
-            help="Where to compute: in memory; on the disk, block by block, or by Spark (packs only); auto says why."
+            help="Where to compute: in memory; on disk, block by block, or with Spark (packs only); auto chooses and "
+            "says why."
         ),
     ] = EngineOption.AUTO,
     spark_master: Annotated[
@@ -85,16 +87,14 @@ def discover(
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Keep the state of the run here; that of a pack is kept in its folder by default."),
+        typer.Option(help="Save the state of the run here; for a pack, by default in its folder."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint: of a broken run, or with new claims.")
+        bool, typer.Option("--resume", help="Continue from the checkpoint: after an interruption, or with new claims.")
     ] = False,
     decay: Annotated[
         float | None,
-        typer.Option(
-            help="On a pack: losses of each earlier round count this much less (0 to 1). Not for every method."
-        ),
+        typer.Option(help="On a pack: losses of each earlier round count this much less (0 to 1). Some methods only."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -120,7 +120,7 @@ def discover(
     if decay is not None and not (takes(chosen, "decay") and packed):
         forgetful = " or ".join(name for name in METHODS if takes(name, "decay"))
         raise BadParameter(
-            f"--decay {decay}: {chosen} on {claims}: only {forgetful} forgets, and only packs know rounds; give "
+            f"--decay {decay}: {chosen} on {claims}: only {forgetful} supports decay, and only packs have rounds; give "
             f"--method {forgetful} and a pack"
         )
     if spark_master is not None and engine is not EngineOption.SPARK:
@@ -129,7 +129,7 @@ def discover(
         checkpoint = Path(claims) / f"checkpoint-{chosen}.arrow"
     kept = Checkpoint(checkpoint) if checkpoint else None
     start = _state(kept, chosen) if resume else None
-    with told_warnings(ConvergenceWarning), ExitStack() as stack, progress_bar() as progress:
+    with printed_warnings(ConvergenceWarning), ExitStack() as stack, progress_bar() as progress:
         if packed:
             source = _open_pack(claims, engine, spark_master, stack)
         else:
@@ -159,8 +159,8 @@ def discover(
             progress.stop()
             if kept and kept.iteration:
                 notes.print(
-                    f"Stopped. Iteration {kept.iteration} is kept in {escape(str(kept.path))}; "
-                    "the same command with --resume goes on from it.",
+                    f"Stopped. Iteration {kept.iteration} is saved in {escape(str(kept.path))}; "
+                    "the same command with --resume continues from it.",
                     highlight=False,
                 )
             raise typer.Exit(130) from None
@@ -184,19 +184,20 @@ def discover(
 def _state(kept: "Checkpoint | None", method: str) -> "State":
     """What the checkpoint holds."""
     if kept is None:
-        raise BadParameter("--resume: only a pack keeps a checkpoint by itself; name the file with --checkpoint")
-    found = kept.read()
-    if found.method != method:
+        raise BadParameter("--resume: only a pack has a default checkpoint; name the file with --checkpoint")
+    checkpoint = kept.read()
+    if checkpoint.method != method:
         raise BadParameter(
-            f"--resume: the checkpoint {kept.path} is of {found.method}; give --method {found.method}, or start anew"
+            f"--resume: the checkpoint {kept.path} was made by {checkpoint.method}; give --method {checkpoint.method}, "
+            "or start again without --resume"
         )
-    notes.print(f"going on from iteration {found.iteration} of {escape(str(kept.path))}", highlight=False)
-    return found
+    notes.print(f"continuing from iteration {checkpoint.iteration} of {escape(str(kept.path))}", highlight=False)
+    return checkpoint
 
 
 @dataclass(frozen=True)
 class _Source:
-    """Claims, wherever they lie."""
+    """Claims, in memory or in a pack."""
 
     engine: "Engine"
     noise: str | None

@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, JSON for programs, progress for the patient."""
+"""What the commands print: tables for people, JSON for programs, progress for long work."""
 
 import json
 import math
@@ -59,7 +59,7 @@ def cell(column: "Column", entry: Any, decimals: int | None) -> str:
 
 
 def promise_words(guarantee: dict[str, Any]) -> str:
-    """What a server says that participants are promised, in words and in figures."""
+    """The promise to participants as the server states it, in words and in figures."""
     from sottovoce.privacy.sentence import figures
 
     return escape(f"{guarantee['sentence']} ({figures(guarantee['epsilon'], guarantee['delta'])})")
@@ -73,7 +73,7 @@ def decimals_for(uncertainty: float) -> int | None:
 
 
 @contextmanager
-def told_warnings(*kinds: type[Warning]) -> Iterator[None]:
+def printed_warnings(*kinds: type[Warning]) -> Iterator[None]:
     """Warnings of these kinds are printed after the work, in one line each."""
     with warnings.catch_warnings(record=True) as caught:
         for kind in kinds:
@@ -85,7 +85,7 @@ def told_warnings(*kinds: type[Warning]) -> Iterator[None]:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Progress on the error stream, shown only to a person and gone when done."""
+    """A progress bar on stderr, shown only in a terminal and removed at the end."""
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

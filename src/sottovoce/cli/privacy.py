@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar, told_warnings
+from sottovoce.cli.output import JsonOption, console, notes, number, print_json, printed_warnings, progress_bar
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
 
@@ -32,15 +32,15 @@ def perturb(
     range: Annotated[
         str | None, typer.Option("--range", help="Public range LO:HI to which readings are clipped.")
     ] = None,
-    grid: Annotated[str | None, typer.Option(help="Public grid step; by default fine against the noise.")] = None,
-    user: Annotated[str, typer.Option(help="Name of the column that says whose reading it is.")] = "user",
-    object: Annotated[str, typer.Option(help="Name of the column that says of what.")] = "object",
+    grid: Annotated[str | None, typer.Option(help="Public grid step; by default much finer than the noise.")] = None,
+    user: Annotated[str, typer.Option(help="Name of the column with the user.")] = "user",
+    object: Annotated[str, typer.Option(help="Name of the column with the object.")] = "object",
     value: Annotated[str, typer.Option(help="Name of the column with the reading.")] = "value",
     json: JsonOption = False,
 ) -> None:
     """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
 
-    Each run draws new noise. Send one outcome only: several of the same reading can be averaged.
+    Each run draws new noise. Send only one of the outcomes: several noisy copies of a reading can be averaged.
     """
     from sottovoce.claims import Claims
     from sottovoce.privacy.laws import parse_law
@@ -91,19 +91,19 @@ def guarantee(
     distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
     readings: Annotated[int, typer.Option(help="Readings per participant under one variance.")] = 30,
     unit: Annotated[
-        UnitName, typer.Option(help="Whose promise: one reading's, or a participant's.")
+        UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
     ] = UnitName.READING,
     grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
     delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Say what a noise law promises: exactly, for any number of readings, and as the paper prints it."""
+    """Show what a noise law promises: exactly, for any number of readings, and as printed in the paper."""
     from sottovoce.privacy.laws import parse_law
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
-    with told_warnings(UnwiseChoice):
+    with printed_warnings(UnwiseChoice):
         promise = parse_law(noise).guarantee(distance, readings, unit.value, grid)
     pure = promise.pure_epsilon
     if epsilon is None:
@@ -147,7 +147,7 @@ def plan(
     readings: Annotated[int, typer.Option(help="Readings per participant.")] = 30,
     participants: Annotated[int, typer.Option(help="Participants who read each object.")] = 150,
     unit: Annotated[
-        UnitName, typer.Option(help="Whose promise: one reading's, or a participant's.")
+        UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
     ] = UnitName.READING,
     grid: Annotated[
         list[float] | None,
@@ -156,13 +156,17 @@ def plan(
             show_default="none: continuous noise",
         ),
     ] = None,
-    error: Annotated[float | None, typer.Option(help="An error to reach: how many participants does it take?")] = None,
+    error: Annotated[float | None, typer.Option(help="Target error: how many participants does it take?")] = None,
     error_rate: Annotated[
         float | None, typer.Option(help="Quality of raw readings: rate λ1 of their error variances.")
     ] = None,
-    pilot: Annotated[Path | None, typer.Option(help="Claims from which to estimate that quality instead.")] = None,
+    pilot: Annotated[
+        Path | None, typer.Option(help="Claims from which to estimate the quality of raw readings instead.")
+    ] = None,
     simulations: Annotated[int, typer.Option(help="Simulated worlds per law; 0 for none.")] = 40,
-    plot: Annotated[Path | None, typer.Option(help="Draw error against ε, a line per law (.png, .svg, .pdf).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Plot error against ε, one line per law (.png, .svg, .pdf).")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     json: JsonOption = False,
 ) -> None:
@@ -175,7 +179,7 @@ def plan(
         from sottovoce.lab.plots import check_picture, draw_trade_off
 
         check_picture(plot)
-    with told_warnings(UnwiseChoice), progress_bar() as progress:
+    with printed_warnings(UnwiseChoice), progress_bar() as progress:
         progress.add_task("planning", total=None)
         plans = find_plans(
             epsilon, delta, distance, readings, participants, unit=unit.value, grid=grid, error=error,

@@ -23,10 +23,10 @@ def serve(
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate (PEM) to serve https.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="Believe the X-Forwarded headers of a proxy on this machine.")
+        bool, typer.Option("--behind-proxy", help="Trust the X-Forwarded headers of a proxy on this machine.")
     ] = False,
     log_level: Annotated[
-        str | None, typer.Option(help="debug, info, warning or error; logs are JSON lines on the error stream.")
+        str | None, typer.Option(help="debug, info, warning or error; logs are JSON lines on stderr.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -44,12 +44,12 @@ def serve(
             f"the server needs {missing.name}, which is not installed; install it with pip install 'sottovoce[server]'"
         ) from missing
 
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "database": database, "public_url": public_url, "tls_cert": tls_cert, "tls_key": tls_key,
         "behind_proxy": behind_proxy or None, "log_level": log_level,
     }  # fmt: skip
     try:
-        settings = Settings(**{name: entry for name, entry in given.items() if entry is not None})
+        settings = Settings(**{name: entry for name, entry in options.items() if entry is not None})
     except ValidationError as mistake:
         first = mistake.errors(include_url=False, include_input=False)[0]
         variable = f"SOTTOVOCE_{str(first['loc'][0]).upper()}"
@@ -62,7 +62,7 @@ def serve(
         port,
         show_url=lambda url: _show(json, "url", url, f"Sottovoce is listening on {url}"),
         show_token=lambda token: _show(
-            json, "operator_token", token, f"The operator's token, shown this once: {token}"
+            json, "operator_token", token, f"The operator's token, shown only once: {token}"
         ),
     )
 

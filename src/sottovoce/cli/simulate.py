@@ -26,15 +26,15 @@ def simulate(
     world: Annotated[
         str | None,
         typer.Option(
-            help="synthetic; floorplan: 247 walkers and 129 hallways, who err as real ones did; or careful-floorplan: "
-            "the same with walkers who hardly err. Sizes of floorplans are fixed. The usual one is synthetic, with "
-            "--url floorplan."
+            help="synthetic; floorplan: 247 walkers and 129 hallways, with errors as large as real ones; or "
+            "careful-floorplan: the same with walkers who make few errors. Sizes of floorplans are fixed. The default "
+            "is synthetic; with --url it is floorplan."
         ),
     ] = None,
     participants: Annotated[int, typer.Option(help="Users in the crowd (S).")] = 150,
     objects: Annotated[int, typer.Option(help="Objects they measure (N).")] = 30,
     error_rate: Annotated[float, typer.Option(help="Rate λ1 of the users' error variances.")] = 1.0,
-    fill: Annotated[float, typer.Option(help="Chance that a user measures an object.")] = 1.0,
+    fill: Annotated[float, typer.Option(help="Probability that a user measures an object.")] = 1.0,
     low: Annotated[float, typer.Option(help="Smallest truth.")] = 0.0,
     high: Annotated[float, typer.Option(help="Largest truth.")] = 10.0,
     noise: Annotated[
@@ -50,13 +50,13 @@ def simulate(
         str, typer.Option(help="With --url: values up to this distance apart are hard to tell from each other.")
     ] = "1",
     at_once: Annotated[
-        int, typer.Option(min=1, help="With --url: at most this many devices are at work at the same time.")
+        int, typer.Option(min=1, help="With --url: at most this many devices work at the same time.")
     ] = 8,
     over: Annotated[
         float,
         typer.Option(
             min=0,
-            help="With --url: devices come in random order, at random moments of this many seconds; 0 is at once.",
+            help="With --url: devices arrive in random order, at random times within this many seconds; 0 is at once.",
         ),
     ] = 10.0,
     ca: CaOption = None,
@@ -65,7 +65,7 @@ def simulate(
 ) -> None:
     """Simulate a crowd: conflicting claims, and the truth to compare with.
 
-    With --url the crowd takes part in a campaign of a running server: the operator's token creates and opens it, every
+    With --url the crowd takes part in a campaign on a running server: the operator's token creates and opens it, every
     participant joins by a link of their own, judges the promise by the usual limits, adds exact noise and sends, one
     after the other; then the server's results are compared with the truth, and with those of the same claims computed
     from scratch.
@@ -175,7 +175,7 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
         highlight=False,
     )
     console.print(
-        "The server computed while reports came in, and ended where the same claims computed from scratch do."
+        "The server computed while reports came in, and its results equal those computed from scratch."
         if outcome.as_from_scratch
         else f"[red]The server's results differ from those computed from scratch by {outcome.departure:.1%} of an "
         "interval's width[/]; please report it with the exported claims.",

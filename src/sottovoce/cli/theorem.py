@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def theorem(
     lambda1: Annotated[float, typer.Option(help="Rate λ1 of the users' error variances.")],
     alpha: Annotated[float, typer.Option(help="Error α of the aggregates that should be rare.")],
-    beta: Annotated[float, typer.Option(help="How rare: the chance β of an error of α or more.")],
+    beta: Annotated[float, typer.Option(help="How rare: the probability β of an error of α or more.")],
     participants: Annotated[int, typer.Option(help="Users in the crowd (S).")],
     epsilon: Annotated[float, typer.Option(help="Privacy ε of one reading.")],
     delta: Annotated[float, typer.Option(help="Privacy δ of one reading.")],
@@ -26,12 +26,12 @@ def theorem(
         ),
     ] = None,
     b: Annotated[float, typer.Option(help="Standard deviations by which two readings may differ, in Δ_s.")] = 3.0,
-    eta: Annotated[float, typer.Option(help="Share η of the users that Δ_s is made for.")] = 0.95,
+    eta: Annotated[float, typer.Option(help="Share η of the users that Δ_s covers.")] = 0.95,
     json: JsonOption = False,
 ) -> None:
     """Show the founding paper's theorems as printed and as corrected.
 
-    The corrected column is the one to rely on, as far as what remains assumed holds.
+    Rely on the corrected column, as long as the remaining assumptions hold.
     """
     from sottovoce.planning.paper import compare
 
@@ -71,7 +71,7 @@ def _print_report(report: "Report") -> None:
         highlight=False,
     )
     console.print()
-    console.print("What remains assumed:", style="bold")
+    console.print("Remaining assumptions:", style="bold")
     for sentence in report.assumed:
         console.print(f"• {escape(sentence)}", highlight=False)
 

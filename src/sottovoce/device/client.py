@@ -1,4 +1,4 @@
-"""What a device asks of a campaign server, and what it takes for an answer."""
+"""A device's requests to a campaign server, and the responses that it accepts."""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Client(HttpClient):
         return _text(answer, "campaign_id"), _text(answer, "participant_token", _TOKEN)
 
     def report(self, campaign: str, token: str, body: bytes) -> None:
-        """Hand in a report; returns once the server has stored it."""
+        """Send a report; returns once the server has stored it."""
         self.send("POST", f"/api/campaigns/{campaign}/reports", body, token)
 
     def withdraw(self, campaign: str, token: str) -> None:
@@ -44,12 +44,12 @@ class Client(HttpClient):
             raise
         except Problem as mistake:
             if mistake.code in _UNREADABLE:
-                raise Problem("bad_answer", f"{self.server}: its answer is not what the protocol says") from None
+                raise Problem("bad_answer", f"{self.server}: its response does not follow the protocol") from None
             raise
 
 
 def _text(answer: Any, field: str, pattern: re.Pattern[str] | None = None) -> str:
     text = answer.get(field) if isinstance(answer, dict) else None
     if not isinstance(text, str) or (pattern and not pattern.fullmatch(text)):
-        raise Problem("bad_answer", f"field {field!r}: the server's answer must have it")
+        raise Problem("bad_answer", f"field {field!r}: the server's response must have it")
     return text

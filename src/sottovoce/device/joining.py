@@ -1,4 +1,4 @@
-"""Joining a campaign: see what the link means, judge it, ask the participant, write his consent down, then enrol."""
+"""Joining a campaign: fetch the manifest, check it, ask the participant, record their consent, then enrol."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ def join(
     agree: Callable[[Manifest, Promise], bool],
     trust_server: bool = False,
 ) -> Membership:
-    """Judge what a link invites to by the participant's limits, ask him, and enrol.
+    """Check the campaign of a link against the participant's limits, ask them, and enrol.
 
     Consent and the enrolment's secrets are on the disk before the server is asked, so whatever happens then, the same
     enrolment can be repeated: by joining again with the same link, or by the sender before the first report.
@@ -46,7 +46,7 @@ def join(
 
 
 def _joined_by(file: ParticipantFile, link: InvitationLink) -> Membership | None:
-    """What was agreed to by this very link before, be it enrolled yet or not."""
+    """The membership that this link led to before, enrolled or not."""
     for membership in file.memberships():
         if membership.invitation == link.token and link.manifest_sha256 in (None, membership.manifest.sha256):
             return membership
@@ -54,10 +54,10 @@ def _joined_by(file: ParticipantFile, link: InvitationLink) -> Membership | None
 
 
 def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manifest:
-    """The manifest that a link means; one with another hash is refused.
+    """The manifest of a link; one with another hash is refused.
 
     A link without a hash could mean anything the server likes, something else for each participant. It is refused
-    unless the participant says that he trusts the server.
+    unless the participant says that they trust the server.
     """
     if link.manifest_sha256 is None and not trust_server:
         raise Problem("link_without_hash", "the link: it carries no hash, so the server could offer anything")
@@ -66,7 +66,7 @@ def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manife
     if link.manifest_sha256 is not None and sha256_of(data) != link.manifest_sha256:
         raise Problem(
             "manifest_mismatch",
-            f"manifest {sha256_of(data)[:12]}…: the link promises {link.manifest_sha256[:12]}…, and only that counts",
+            f"manifest {sha256_of(data)[:12]}…: it must be {link.manifest_sha256[:12]}…, as the link says",
         )
     manifest = Manifest.parse(data)
     if manifest.campaign != campaign:
@@ -75,13 +75,13 @@ def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manife
 
 
 def enrol(file: ParticipantFile, membership: Membership, client: Client) -> Membership:
-    """Get the participant's token, unless it is there already."""
+    """Get the participant's token, unless it is stored already."""
     if membership.participant_token is not None:
         return membership
     assert membership.enrolment_key is not None
     campaign, token = client.enrol(membership.invitation, membership.enrolment_key)
     if campaign != membership.campaign:
-        raise Problem("bad_answer", f"campaign {membership.campaign!r}: the server enrolled you in another one")
+        raise Problem("bad_answer", f"campaign {membership.campaign!r}: the server enrolled you in another campaign")
     file.enrolled(membership.campaign, token)
     enrolled = file.membership(membership.campaign)
     assert enrolled is not None

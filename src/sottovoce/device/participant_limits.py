@@ -2,7 +2,7 @@
 
 What a manifest promises is computed by `sottovoce.protocol.promise`: in plain Python for laws without exceptions, by
 the sums of `sottovoce.privacy.guarantee` (NumPy, loaded when needed) for the others, since a simple bound would refuse
-campaigns that keep the limit. `sottovoce.device.sanity` has a second opinion on it. What several campaigns learn
+campaigns that keep the limit. `sottovoce.device.sanity` checks it independently. What several campaigns learn
 together is bounded by basic composition: ε and δ add up.
 """
 
@@ -15,7 +15,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.protocol import Manifest, Problem, Promise, promise_of
 from sottovoce.protocol.manifest import MOST_GRIDS
 
-_HAIR = 1e-9  # figures are doubles: a sum of promises may miss a round limit by this little
+_HAIR = 1e-9  # figures are doubles: a sum of promises may exceed a round limit by this little
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,12 @@ class Limits:
                     f"limit {field.name} {limit!r}: it must be a positive number; leave it out for the usual one"
                 )
         if self.distance > 1 or self.delta >= 1 or self.total_delta >= 1:
-            raise BadParameter("limits: a delta is a chance below 1, and the distance a share of the range, at most 1")
+            raise BadParameter(
+                "limits: a delta is a probability below 1, and the distance a share of the range, at most 1"
+            )
 
     def judge(self, manifest: Manifest) -> Promise:
-        """What the manifest promises; a problem if that is less than this participant asks for."""
+        """What the manifest promises; a problem if that is less than this participant requires."""
         for task in manifest.tasks:
             width = Fraction(task.high) - Fraction(task.low)
             if Fraction(manifest.distance) < Fraction(repr(self.distance)) * width:
@@ -64,7 +66,7 @@ class Limits:
 
     def check(self, promise: Promise) -> None:
         """Refuse a promise that is weaker than these limits."""
-        # Written such that what is not a number is refused, too.
+        # Written so that NaN is refused, too.
         if not promise.epsilon <= self.epsilon * (1 + _HAIR):
             raise Problem(
                 "weaker_than_limits",
@@ -86,5 +88,5 @@ class Limits:
                 )
 
     def left(self, spent: Promise) -> Promise:
-        """What may still be released to campaigns that nothing was released to."""
+        """What may still be released to new campaigns."""
         return Promise(max(0.0, self.total_epsilon - spent.epsilon), max(0.0, self.total_delta - spent.delta))

@@ -1,4 +1,4 @@
-"""A release: readings are clipped, rounded and noised once, and written down with their cost before the first send."""
+"""A release: readings are clipped, rounded and noised once, and recorded with their cost before they are sent."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -23,9 +23,9 @@ def release(
     keep_readings: bool = False,
     stream: ByteStream | None = None,
 ) -> Release:
-    """Draw noise for these readings, once and for all; the release is durable, and queued, when this returns.
+    """Draw noise for these readings, only once; the release is stored and queued when this returns.
 
-    A task that was released before is refused, whatever its reading is now: two noisy copies tell more than one. Raw
+    A task that was released before is refused, whatever its reading is now: two noisy copies reveal more than one. Raw
     readings are forgotten unless the participant wants to keep them.
     """
 
@@ -63,14 +63,12 @@ def _check(
     if membership.withdrawn_at:
         raise Problem("withdrawn", f"campaign {campaign!r}: you withdrew on {membership.withdrawn_at}")
     if not readings:
-        raise Problem("bad_reading", "no reading: there must be at least one")
+        raise Problem("bad_reading", "no readings: there must be at least one")
     for task, reading in readings.items():
         if task not in manifest.task_of:
             raise Problem("unknown_task", f"task {task!r}: campaign {campaign!r} has no such task")
         if task in released:
-            raise Problem(
-                "already_released", f"task {task!r}: a noisy reading of it was released on {released[task]}, for good"
-            )
+            raise Problem("already_released", f"task {task!r}: a noisy reading of it was released on {released[task]}")
         try:
             exact_number(reading)
         except BadParameter:
@@ -86,27 +84,29 @@ def _check(
     if len(released) + len(readings) > manifest.readings:
         raise Problem(
             "too_many_readings",
-            f"{len(readings)} readings: campaign {campaign!r} takes {manifest.readings} of each participant, and "
+            f"{len(readings)} readings: campaign {campaign!r} accepts {manifest.readings} per participant, and "
             f"{len(released)} were released before",
         )
     limits = file.limits  # the participant may have tightened them since joining
     limits.check(membership.promise)
-    check_promise(manifest, membership.promise)  # it may have been computed by an older version, and wrongly
+    check_promise(manifest, membership.promise)  # an older version may have computed it wrongly
     if not released:
         limits.check_total(file.spent(), membership.promise)
 
 
 def read_readings(path: Path, task: str = "task", value: str = "value") -> dict[str, str]:
-    """Readings from a CSV file with the columns ``task`` and ``value``; the values stay the text that they are."""
+    """Readings from a CSV file with the columns ``task`` and ``value``; the values stay text."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as mistake:
-        raise UnreadableFile(f"{path}: {mistake}; readings come as CSV in UTF-8, with columns task and value") from None
+        raise UnreadableFile(
+            f"{path}: {mistake}; readings must be CSV in UTF-8 with the columns task and value"
+        ) from None
     readings: dict[str, str] = {}
     for _, cells in read_rows(str(path), text, (task, value)):
         add_reading(readings, cells.get(task, ""), cells.get(value, ""))
     if not readings:
-        raise NoClaims(f"{path}: there is no reading in it; write one line for each task")
+        raise NoClaims(f"{path}: it holds no reading; write one line per task")
     return readings
 
 

@@ -1,4 +1,4 @@
-"""A second opinion on a promise, in formulas short enough to check by hand and without NumPy.
+"""An independent check of a promise, in formulas short enough to check by hand and without NumPy.
 
 The figures of `sottovoce.privacy.guarantee` are upper bounds, and long computations. Each law also has lower bounds
 that share nothing with them: no true promise is below them. Where they disagree, one of the two is wrong, and nothing
@@ -10,11 +10,11 @@ from fractions import Fraction
 
 from sottovoce.protocol import Manifest, Problem, Promise
 
-_SLACK = 1e-9  # for the rounding of these very formulas, as a share and as a difference
+_SLACK = 1e-9  # for the rounding of these formulas, relative and absolute
 
 
 def check_promise(manifest: Manifest, promise: Promise) -> None:
-    """Refuse a promise that cannot be true of the manifest's noise, whoever computed it."""
+    """Refuse a promise that cannot be true for the manifest's noise, whoever computed it."""
     epsilon, delta = promise.epsilon, promise.delta
     if not (0 <= epsilon < math.inf and 0 <= delta < 1):
         raise Problem(
@@ -36,7 +36,7 @@ def check_promise(manifest: Manifest, promise: Promise) -> None:
         if not chance * (1 - _SLACK) <= allowed:
             raise Problem(
                 "promise_in_doubt",
-                f"noise {manifest.noise} on grid {grid}: a reading would be sent unchanged with a chance of "
+                f"noise {manifest.noise} on grid {grid}: a reading would be sent unchanged with a probability of "
                 f"{chance:.3g} or more; epsilon {epsilon:.4g} with delta {delta:.3g} allows {allowed:.3g}",
             )
 

@@ -1,4 +1,4 @@
-"""Sending what is queued: the same bytes at every attempt, with growing pauses, for a bounded time."""
+"""Sending the queue: the same bytes at every attempt, with growing pauses, for a limited time."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +14,7 @@ from sottovoce.protocol.http import RetryPolicy, TryLater
 
 @dataclass(frozen=True)
 class Sent:
-    """What became of one queued report: delivered, refused for good, or still queued."""
+    """The outcome of one queued report: delivered, refused permanently, or still queued."""
 
     report_id: str
     campaign: str
@@ -28,7 +28,7 @@ def flush(
     retries: RetryPolicy | None = None,
     campaign: str | None = None,
 ) -> list[Sent]:
-    """Send all that is queued, withdrawals too, campaign by campaign; what cannot be sent now stays queued."""
+    """Send everything queued, including withdrawals, campaign by campaign; what cannot be sent now stays queued."""
     retries = retries or RetryPolicy()
     deadline = retries.deadline()
     outcomes = []
@@ -69,7 +69,7 @@ def _deliver(
                 file.settle(release.report_id, state, refusal)
                 outcomes.append(Sent(release.report_id, release.campaign, state, refusal))
     except Problem as hindrance:
-        # No server, no enrolment, or an answer that is not the protocol's: the reports are all right, so they wait.
+        # No server, no enrolment, or a response that breaks the protocol: the reports are valid, so they wait.
         outcomes += [
             Sent(release.report_id, release.campaign, "queued", hindrance) for release in queued[len(outcomes) :]
         ]
@@ -79,7 +79,7 @@ def _deliver(
 def withdraw(
     file: ParticipantFile, campaign: str, connect: Callable[[str], Client], retries: RetryPolicy | None = None
 ) -> bool:
-    """Stop taking part, at once; returns whether the server has confirmed. If not, it is told at the next flush."""
+    """Stop taking part, at once; returns whether the server has confirmed. If not, the next flush tries again."""
     membership = file.membership(campaign)
     if membership is None:
         raise Problem("not_joined", f"campaign {campaign!r}: you have not joined it")
@@ -95,9 +95,9 @@ def _tell_withdrawal(
     retries: RetryPolicy,
     deadline: float,
 ) -> bool:
-    """Tell the server of a withdrawal that it has not confirmed yet."""
+    """Send a withdrawal that the server has not confirmed yet."""
     token = membership.participant_token
-    if token is not None and not membership.withdrawal_told:
+    if token is not None and not membership.withdrawal_confirmed:
         try:
             with connect(membership.server) as client:
                 retries.run(partial(client.withdraw, membership.campaign, token), deadline)
@@ -106,5 +106,5 @@ def _tell_withdrawal(
         except Problem as refusal:
             if refusal.code != "withdrawn":
                 raise
-    file.withdrawal_told(membership.campaign)
+    file.confirm_withdrawal(membership.campaign)
     return True

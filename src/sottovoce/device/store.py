@@ -1,8 +1,8 @@
-"""The participant's file: what he agreed to, what he released, and what is still to be sent. SQLite, one file each.
+"""The participant's file: what they agreed to, what they released, and what is still to be sent. One SQLite file each.
 
-Everything that matters is written here, and reaches the disk, before it leaves the device. That is why a crash at any
+Everything is stored here durably before it leaves the device. That is why a crash at any
 point, or a second process with the same file, cannot make the device draw noise twice for one task: the primary key of
-``released_tasks`` stands in the way.
+``released_tasks`` prevents it.
 """
 
 import os
@@ -31,7 +31,7 @@ CREATE TABLE limits (                      -- the participant's own limits; one 
 CREATE TABLE memberships (                 -- campaigns that the participant joined
     campaign TEXT PRIMARY KEY,             -- the campaign's id, wherever it is served from
     server TEXT NOT NULL,                  -- where to send
-    manifest BLOB NOT NULL,                -- the bytes that he consented to
+    manifest BLOB NOT NULL,                -- the bytes that they consented to
     manifest_sha256 TEXT NOT NULL,
     epsilon REAL NOT NULL,                 -- what it promises, as judged on joining
     delta REAL NOT NULL,
@@ -67,22 +67,22 @@ CREATE TABLE released_tasks (              -- one release per campaign and task,
     campaign TEXT NOT NULL,
     task TEXT NOT NULL,
     report_id TEXT NOT NULL,
-    reading TEXT,                          -- the raw reading, only if he asked to keep it
+    reading TEXT,                          -- the raw reading, only if they asked to keep it
     PRIMARY KEY (campaign, task)
 ) STRICT, WITHOUT ROWID;
 """
 
 
 _TABLES = {"limits", "memberships", "consents", "releases", "released_tasks"}
-# What SQLite says of a file whose content contradicts itself: bad pages or schema, or text that is none.
+# SQLite's messages about an inconsistent file: bad pages or schema, or invalid text.
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT}
 
 
 def _make(path: Path) -> None:
-    """A new file, complete and on the disk before it has its name; if another process was faster, its file stays."""
+    """Create a file, complete and on disk before it gets its name; if another process was faster, its file stays."""
     whole = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        # Made by us before SQLite sees it, so that nobody else can read it even for a moment.
+        # Created here before SQLite opens it, so that nobody else can read it even for a moment.
         os.close(os.open(whole, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(whole, isolation_level=None)
         try:
@@ -104,7 +104,7 @@ def _make(path: Path) -> None:
 
 
 def now() -> datetime:
-    """The time of the device's clock, which is only ever written down, never relied on."""
+    """The time of the device's clock, which is only recorded, never relied on."""
     return datetime.now(UTC)
 
 
@@ -121,7 +121,7 @@ class Membership:
     participant_token: str | None
     joined_at: str
     withdrawn_at: str | None
-    withdrawal_told: int  # 0 or 1
+    withdrawal_confirmed: int  # 0 or 1
 
 
 @dataclass(frozen=True)
@@ -155,11 +155,11 @@ class ParticipantFile:
                     raise Problem("damaged_file", f"file {self.path}: it is missing, though its log is there")
                 _make(self.path)
             if self.path.is_file() and self.path.stat().st_size == 0:
-                # A new file takes its name when it is whole, so this one has lost what was in it.
+                # A new file gets its name when it is complete, so this one has lost its content.
                 raise Problem("damaged_file", f"file {self.path}: it is empty, though a ledger never is")
             self._connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
-                self._check()  # before anything about a file is changed that may not be ours
+                self._check()  # before changing a file that may not be ours
                 os.chmod(self.path, 0o600)
                 self._connection.execute("PRAGMA synchronous = FULL")
             except BaseException:
@@ -169,19 +169,21 @@ class ParticipantFile:
             raise self._trouble(mistake) from None
 
     def _check(self) -> None:
-        """Refuse a file that is not ours, or not whole: a ledger that forgets would let noise be drawn twice."""
+        """Refuse a file that is not ours, or damaged: a ledger that forgets would let noise be drawn twice."""
         ((version,),) = self._rows("PRAGMA user_version")
         if version != VERSION:
-            raise Problem("unknown_file", f"file {self.path}: its version is {version}, and {VERSION} is known here")
+            raise Problem(
+                "unknown_file", f"file {self.path}: its version is {version}, and this program knows {VERSION}"
+            )
         tables = {name for (name,) in self._rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if missing := sorted(_TABLES - tables):
             raise Problem("damaged_file", f"file {self.path}: its table {missing[0]!r} is missing")
-        ((found,), *_) = self._rows("PRAGMA quick_check(1)")
-        if found != "ok":
-            raise Problem("damaged_file", f"file {self.path}: {' '.join(str(found).split())}")
+        ((verdict,), *_) = self._rows("PRAGMA quick_check(1)")
+        if verdict != "ok":
+            raise Problem("damaged_file", f"file {self.path}: {' '.join(str(verdict).split())}")
 
     def _trouble(self, mistake: sqlite3.DatabaseError) -> Problem:
-        """A mistake of SQLite: the file cannot be used now, is no such file, or is damaged."""
+        """The problem behind an SQLite error: the file is busy, is not a participant's file, or is damaged."""
         code = getattr(mistake, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         kind = "unknown_file" if code == sqlite3.SQLITE_NOTADB else "file_trouble"
         if code in _DAMAGE:
@@ -201,7 +203,7 @@ class ParticipantFile:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Alone with the file from the first read to the commit, which is on the disk when the block ends."""
+        """Exclusive access from the first read to the commit, which is on disk when the block ends."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -256,10 +258,10 @@ class ParticipantFile:
     def consent(
         self, server: str, manifest: Manifest, promise: Promise, invitation: str, enrolment_key: str, trusted: bool
     ) -> Membership:
-        """Write down that the participant agreed to these bytes, and the secrets of an enrolment not yet made.
+        """Record that the participant agreed to these bytes, and the secrets of the enrolment to come.
 
         A campaign that is joined already stays as it is. An enrolment that did not succeed may be tried with another
-        invitation, and a campaign to which nothing was released may be joined anew on other terms.
+        invitation, and a campaign to which nothing was released may be joined again on other terms.
         """
         with self._transaction():
             before = self.membership(manifest.campaign)
@@ -298,7 +300,7 @@ class ParticipantFile:
         return [{"manifest_sha256": row[0], "server_trusted": bool(row[1]), "given_at": row[2]} for row in rows]
 
     def enrolled(self, campaign: str, participant_token: str) -> None:
-        """The server has taken the participant in; the key that made the enrolment repeatable is forgotten."""
+        """The server has enrolled the participant; the key that made the enrolment repeatable is forgotten."""
         self._connection.execute(
             "UPDATE memberships SET participant_token = ?, enrolment_key = NULL "
             "WHERE campaign = ? AND participant_token IS NULL",
@@ -314,15 +316,15 @@ class ParticipantFile:
             )
             self._connection.execute("UPDATE releases SET state = 'withdrawn' WHERE campaign = ?", (campaign,))
 
-    def withdrawal_told(self, campaign: str) -> None:
+    def confirm_withdrawal(self, campaign: str) -> None:
         self._connection.execute("UPDATE memberships SET withdrawal_told = 1 WHERE campaign = ?", (campaign,))
 
     # releases
 
     def release(self, campaign: str, draw: "Draw", keep: Mapping[str, str]) -> Release:
-        """Draw noise for a campaign and write it down, in one step that either happened or did not.
+        """Draw noise for a campaign and store it, in one atomic step.
 
-        ``draw`` is given the membership and the tasks released before, and returns the report; it runs while no other
+        ``draw`` gets the membership and the tasks released before, and returns the report; it runs while no other
         process can write to this file. ``keep`` are raw readings to keep, by task.
         """
         with self._transaction():
@@ -369,7 +371,7 @@ class ParticipantFile:
         return dict(self._rows("SELECT task, reading FROM released_tasks WHERE report_id = ? ORDER BY task", report_id))
 
     def settle(self, report_id: str, state: str, refusal: Problem | None) -> None:
-        """What became of a queued report."""
+        """Record the outcome of a queued report."""
         self._connection.execute(
             "UPDATE releases SET state = ?, problem = ?, detail = ? WHERE report_id = ? AND state = 'queued'",
             (state, refusal and refusal.code, refusal and refusal.detail, report_id),

@@ -1,1 +1,1 @@
-"""The operator's side of the line: campaigns run from their own machine, over HTTP."""
+"""The operator's side: campaigns run from their own machine, over HTTP."""

@@ -26,22 +26,22 @@ class OperatorClient(HttpClient):
 
     def __init__(self, server: str, token: str | None, *, ca: Path | None = None, insecure_http: bool = False) -> None:
         if not token:
-            raise BadParameter("operator's token: there is none; set SOTTOVOCE_OPERATOR_TOKEN, or give it with --token")
+            raise BadParameter("operator's token: it is missing; set SOTTOVOCE_OPERATOR_TOKEN, or give it with --token")
         if not token.isascii():
-            raise BadParameter("operator's token: it must be plain letters, digits and signs; copy it again")
+            raise BadParameter("operator's token: it must be plain letters, digits and punctuation; copy it again")
         super().__init__(server_address(server), ca=ca, insecure_http=insecure_http)
         self._token = token
 
     def create(self, draft: Mapping[str, Any], previous: str | None = None) -> dict[str, Any]:
-        """A new draft; or the next version of a campaign, with what is given changed."""
+        """A new draft; or the next version of a campaign, with the given changes."""
         return self._ask("POST", f"/api/campaigns/{previous}/versions" if previous else "/api/campaigns", draft)
 
     def campaigns(self) -> list[dict[str, Any]]:
-        """One's own campaigns, the newest first."""
+        """The operator's campaigns, newest first."""
         return self._listed("/api/campaigns", "campaigns")
 
     def campaign(self, campaign: str) -> dict[str, Any]:
-        """All that the server says of a campaign."""
+        """Everything that the server reports about a campaign."""
         return self._ask("GET", f"/api/campaigns/{campaign}")
 
     def open(self, campaign: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class OperatorClient(HttpClient):
         return self._ask("POST", f"/api/campaigns/{campaign}/open")
 
     def close(self, campaign: str) -> dict[str, Any]:
-        """Take no more reports."""
+        """Close a campaign: it accepts no more reports."""
         return self._ask("POST", f"/api/campaigns/{campaign}/close")
 
     def delete(self, campaign: str) -> None:
@@ -69,7 +69,7 @@ class OperatorClient(HttpClient):
         return made
 
     def invitations(self, campaign: str) -> list[dict[str, Any]]:
-        """Which invitations there are, and whether they are spent; not whom they became."""
+        """Which invitations there are, and whether they are spent; not who used them."""
         return self._listed(f"/api/campaigns/{campaign}/invitations", "invitations")
 
     def revoke_invitation(self, campaign: str, number: int) -> None:
@@ -96,7 +96,7 @@ class OperatorClient(HttpClient):
         return self._listed("/api/operators", "operators")
 
     def add_operator(self, name: str, administrator: bool) -> dict[str, Any]:
-        """Add an operator; the answer holds their token, this once."""
+        """Add an operator; the response holds their token, shown only once."""
         return self._ask("POST", "/api/operators", {"name": name, "administrator": administrator})
 
     def revoke_operator(self, number: int) -> None:
@@ -117,7 +117,7 @@ class OperatorClient(HttpClient):
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise Problem("bad_answer", f"{self.server}: it does not answer like a campaign server")
+            raise Problem("bad_answer", f"{self.server}: it does not respond like a campaign server")
         return answer
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:

@@ -11,7 +11,7 @@ from sottovoce.protocol.task_table import read_tasks
 def read_draft(path: Path) -> dict[str, Any]:
     """A campaign from a file: tasks as CSV (id, title, unit, low, high, grid, quota), or all of it as JSON.
 
-    Numbers stay the text that they are, so that 0.1 is a tenth.
+    Numbers stay text, so that 0.1 is exactly a tenth.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -22,4 +22,4 @@ def read_draft(path: Path) -> dict[str, Any]:
             return draft
         return {"tasks": read_tasks(str(path), text)}
     except (ValueError, RecursionError) as mistake:
-        raise UnreadableFile(f"{path}: {mistake}; tasks come as CSV, a whole campaign as JSON, in UTF-8") from None
+        raise UnreadableFile(f"{path}: {mistake}; give tasks as CSV or a whole campaign as JSON, in UTF-8") from None

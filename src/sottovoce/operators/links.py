@@ -10,18 +10,16 @@ from sottovoce.errors import MissingExtra, UnreadableFile
 
 
 def check_free(path: Path) -> None:
-    """Links are shown once: a file with earlier ones is not overwritten, and there must be a place for the new ones."""
+    """Links are shown once: a file with earlier ones is not overwritten, and the folder of the new one must exist."""
     from sottovoce.claims.writing import check_folder
 
     if path.exists():
-        raise UnreadableFile(
-            f"{path}: it is there already, perhaps with links that nobody can show again; name another"
-        )
+        raise UnreadableFile(f"{path}: it exists already, perhaps with links that cannot be shown again; name another")
     check_folder(path)
 
 
 def write_links(invitations: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Links as CSV (number, link), whole or not at all, for the owner's eyes only: a link lets its holder in."""
+    """Links as CSV (number, link), written completely or not at all; only the owner can read them."""
     from sottovoce.claims.writing import whole_file
 
     lines = ["number,link", *(f"{invitation['id']},{invitation['url']}" for invitation in invitations)]

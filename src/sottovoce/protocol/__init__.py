@@ -1,4 +1,4 @@
-"""The words that server and device share: manifest, report, invitation link, problems; docs/reference/protocol.md."""
+"""What server and device share: manifest, report, invitation link, problems; docs/reference/protocol.md."""
 
 from sottovoce.protocol.links import InvitationLink
 from sottovoce.protocol.manifest import Manifest, Task

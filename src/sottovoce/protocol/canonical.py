@@ -1,7 +1,7 @@
 """Canonical JSON: one spelling for each document, so that a hash of its bytes means its content.
 
 It is RFC 8785 without fractions: UTF-8, keys in order, no spaces, no escape that is not needed. Numbers are whole;
-decimals are strings with one spelling each. What is not exact in every language has no place in a promise.
+decimals are strings with one spelling each. A promise must not contain what is not exact in every language.
 """
 
 import json
@@ -17,7 +17,7 @@ MOST_BYTES = 8 << 20
 MOST_LEVELS = 8
 MOST_KEYS = 100  # of one object; no document of the protocol has as many fields
 LARGEST_INTEGER = 2**63 - 1  # what a database column and most languages hold
-_MOST_DIGITS = 15  # this many survive the way through a double, which the figures of a guarantee take
+_MOST_DIGITS = 15  # this many survive conversion to a double, as in the figures of a guarantee
 _LARGEST_POWER = 15
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _LONGEST_NUMBER = 40
@@ -41,11 +41,11 @@ def _refuse_fractions(document: Any) -> None:
         for key in document:
             # Languages sort other keys differently.
             if not (isinstance(key, str) and key.isascii()):
-                raise TypeError(f"key {key!r} in canonical JSON: keys are ASCII text; choose another name")
+                raise TypeError(f"key {key!r} in canonical JSON: keys must be ASCII text; choose another name")
         document = document.values()
     for entry in document:
         if isinstance(entry, float):
-            raise TypeError(f"{entry!r} in canonical JSON: fractions have no place there; write a decimal as text")
+            raise TypeError(f"{entry!r} in canonical JSON: fractions are not allowed; write a decimal as text")
         if isinstance(entry, dict | list | tuple):
             _refuse_fractions(entry)
 
@@ -56,9 +56,9 @@ def sha256_of(data: bytes) -> str:
 
 
 def parse_json(data: bytes, *, most_bytes: int = MOST_BYTES, fractions: bool = False) -> Any:
-    """Read strict JSON without fractions: each key once and few of them, no NaN, nothing deep, no endless number.
+    """Read strict JSON without fractions: each key once, limited keys, levels and digits, no NaN.
 
-    Spaces and the order of keys are free: what must be canonical is compared with its canonical bytes afterwards.
+    Spaces and the order of keys do not matter: what must be canonical is compared with its canonical bytes afterwards.
     Where operators may write numbers as they like, ``fractions`` come as exact decimals.
     """
     if len(data) > most_bytes:
@@ -86,15 +86,15 @@ def parse_json(data: bytes, *, most_bytes: int = MOST_BYTES, fractions: bool = F
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MOST_KEYS:
         raise Problem("bad_json", f"an object of {len(pairs):,} keys: it must have at most {MOST_KEYS}")
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    document = dict(pairs)
+    if len(document) != len(pairs):
         twice = first_repeated(key for key, _ in pairs)
         raise Problem("bad_json", f"key {_short(twice)}: it appears twice in one object")
-    return found
+    return document
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that has appeared before, in one walk however many there are.
+    """The first name that has appeared before, in one pass.
 
     >>> first_repeated(["a", "b", "b", "a"])
     'b'
@@ -110,17 +110,17 @@ def first_repeated(names: Iterable[str]) -> str | None:
 def _whole_number(text: str) -> int:
     # A leading "-" is one character; 2**63 has 19 digits. Longer text is never turned into a number.
     if len(text) > 20 or abs(int(text)) > LARGEST_INTEGER:
-        raise Problem("number_too_large", f"number {_short(text)}: it has no use here")
+        raise Problem("number_too_large", f"number {_short(text)}: it is out of range")
     return int(text)
 
 
 def _no_fraction(text: str) -> None:
-    raise Problem("float_in_report", f"number {_short(text)}: numbers are whole here, and decimals are text")
+    raise Problem("float_in_report", f"number {_short(text)}: numbers must be whole; write decimals as text")
 
 
 def _fraction(text: str) -> Decimal:
     if len(text) > _LONGEST_NUMBER:
-        raise Problem("bad_number", f"number {_short(text)}: it has more digits than any use")
+        raise Problem("bad_number", f"number {_short(text)}: it has too many digits")
     return Decimal(text)
 
 
@@ -129,7 +129,7 @@ def _no_constant(text: str) -> None:
 
 
 def _too_deep() -> Problem:
-    return Problem("too_deep", f"more than {MOST_LEVELS} levels: nothing here is nested so deeply")
+    return Problem("too_deep", f"more than {MOST_LEVELS} levels: no document of the protocol is nested this deeply")
 
 
 def _check_levels(document: Any, levels: int) -> None:
@@ -146,7 +146,7 @@ def _check_text(document: Any) -> None:
     try:
         json.dumps(document, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
-        raise Problem("bad_json", "an escape \\uD800 to \\uDFFF: half a surrogate pair is no character") from None
+        raise Problem("bad_json", "an escape \\uD800 to \\uDFFF: half a surrogate pair is not a character") from None
     except RecursionError:
         raise _too_deep() from None
 
@@ -159,7 +159,7 @@ def canonical_decimal(number: object) -> str:
     """
     if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal):
         raise Problem("bad_number", f"{_short(number)}: it must be a number")
-    if isinstance(number, int) and abs(number) > 10**_LARGEST_POWER:  # the text of an endless one takes long to make
+    if isinstance(number, int) and abs(number) > 10**_LARGEST_POWER:  # converting a very long one to text takes long
         raise Problem("bad_number", "a whole number: it must lie between -1e15 and 1e15")
     text = repr(number) if isinstance(number, float) else str(number).strip()
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
@@ -167,7 +167,7 @@ def canonical_decimal(number: object) -> str:
     exact = Decimal(text)
     if exact == 0:
         return "0"
-    exact = exact.normalize(Context(prec=_LONGEST_NUMBER))  # the usual precision would cut digits off in silence
+    exact = exact.normalize(Context(prec=_LONGEST_NUMBER))  # the usual precision would silently drop digits
     powers = exact.as_tuple()
     assert isinstance(powers.exponent, int)
     if len(powers.digits) > _MOST_DIGITS or exact.adjusted() >= _LARGEST_POWER or powers.exponent < -_LARGEST_POWER:

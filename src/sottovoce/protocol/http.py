@@ -1,6 +1,6 @@
 """Talking to a campaign server over HTTP, for devices and operators alike.
 
-The server is not trusted: its answers are bounded, checked and cleaned before use.
+The server is not trusted: its responses are bounded, checked and cleaned before use.
 """
 
 import json
@@ -27,13 +27,13 @@ _PASSING = {408, 425, 429}  # and all from 500 on: the same may succeed later
 
 
 class TryLater(Problem):
-    """The same request may succeed later: no connection, no answer, or an answer that says so."""
+    """The same request may succeed later: no connection, no response, or a response that says so."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
     """How long to keep trying: pauses double from the first to the longest, shortened at random so that many devices
-    do not come back at the same moment. Time is counted by a clock that cannot be set."""
+    do not come back at the same moment. Time is measured by a monotonic clock."""
 
     seconds: float = 30.0
     first: float = 0.2
@@ -43,11 +43,11 @@ class RetryPolicy:
     random: Callable[[], float] = random.random
 
     def deadline(self) -> float:
-        """When the time is over that starts now."""
+        """The end of a period that starts now."""
         return self.clock() + self.seconds
 
     def run(self, attempt: Callable[[], T], deadline: float) -> T:
-        """Try until it succeeds, is refused for good, or the time is over."""
+        """Try until it succeeds, is refused permanently, or the time is over."""
         pause = self.first
         while True:
             try:
@@ -71,7 +71,7 @@ class HttpClient:
         if not (insecure_http or is_encrypted_or_local(server)):
             raise Problem("insecure_address", f"address {server}: others on the network could read the token")
         self.server = server
-        # Reading all the world's authorities takes longer than a request; without TLS there is nothing to verify.
+        # Loading all certificate authorities takes longer than a request; without TLS there is nothing to verify.
         trusted = _trusted(ca) if server.startswith("https:") else False
         self._http = httpx.Client(timeout=self.timeout, follow_redirects=False, verify=trusted)
 
@@ -84,7 +84,7 @@ class HttpClient:
         self._http.close()
 
     def send(self, method: str, path: str, body: bytes | None = None, token: str | None = None) -> bytes:
-        """What the server answers; what it refuses is raised as its problem."""
+        """The server's response; a refusal is raised as its problem."""
         # Compressed content could expand to any size, all at once.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if body is not None:
@@ -95,13 +95,13 @@ class HttpClient:
         try:
             with self._http.stream(method, f"{self.server}{path}", content=body, headers=headers) as answer:
                 if "content-encoding" in answer.headers:
-                    raise Problem("bad_answer", f"{self.server}: its answer is compressed, which was not asked for")
+                    raise Problem("bad_answer", f"{self.server}: its response is compressed, which was not requested")
                 most = self.largest_answer if answer.is_success else _LARGEST_REFUSAL
                 content = bytearray()
                 for part in answer.iter_raw():
                     content += part
                     if len(content) > most or time.monotonic() > end:
-                        raise Problem("bad_answer", f"{self.server}: its answer is endless")
+                        raise Problem("bad_answer", f"{self.server}: its response is too long")
         except httpx.InvalidURL as mistake:
             raise Problem("not_found", f"{path[:60]!r}: {mistake}") from None
         except (httpx.HTTPError, httpx.StreamError) as mistake:
@@ -112,7 +112,7 @@ class HttpClient:
 
 
 def _refusal(server: str, answer: httpx.Response, content: bytes) -> Problem:
-    """What the server says is wrong, in the words of the catalogue where it has them."""
+    """The problem that the server reports, from the catalogue if it is there."""
     passing = answer.status_code in _PASSING or answer.status_code >= 500
     try:
         problem: Any = json.loads(content)
@@ -120,7 +120,7 @@ def _refusal(server: str, answer: httpx.Response, content: bytes) -> Problem:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         code, detail = "", ""
     if code not in CATALOGUE or CATALOGUE[code].status is None:
-        detail = f"{server}: it answers with status {answer.status_code} {_clean(code)} {detail}".strip()
+        detail = f"{server}: it responded with status {answer.status_code} {_clean(code)} {detail}".strip()
         code = "unavailable" if passing else "bad_answer"
     if passing:
         return TryLater(code, detail, retry_after=_retry_after(answer))
@@ -133,13 +133,13 @@ def _retry_after(answer: httpx.Response) -> int | None:
         return int(header[:9])
     try:
         at, sent = parsedate_to_datetime(header), parsedate_to_datetime(answer.headers.get("Date", ""))
-        return max(0, int((at - sent).total_seconds()))  # by the server's clock alone: ours may be wrong
+        return max(0, int((at - sent).total_seconds()))  # by the server's clock only: ours may be wrong
     except (ValueError, TypeError, OverflowError):
         return None
 
 
 def _clean(text: str) -> str:
-    """Text from outside for a terminal: nothing that moves its cursor, and not too much."""
+    """Untrusted text made safe for a terminal: no control characters, limited length."""
     return "".join(letter if letter.isprintable() else " " for letter in text[:300])
 
 
@@ -149,4 +149,4 @@ def _trusted(ca: Path | None) -> ssl.SSLContext | bool:
     try:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ssl.SSLError) as mistake:
-        raise UnreadableFile(f"{ca}: {mistake}; a certificate authority comes as a PEM file") from None
+        raise UnreadableFile(f"{ca}: {mistake}; a certificate authority must be a PEM file") from None

@@ -1,6 +1,6 @@
 """Invitation links: ``https://server/j/TOKEN#sha256=HASH``.
 
-The token says who may join and the fragment what he joins: the hash of the manifest. Browsers keep the fragment to
+The token says who may join and the fragment what they join: the hash of the manifest. Browsers keep the fragment to
 themselves, so the server cannot adapt what it offers to what the link expects.
 """
 
@@ -17,7 +17,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True)
 class InvitationLink:
-    """Where to join, with which secret, and the manifest that is meant (None if the link does not say)."""
+    """Where to join, with which secret, and the hash of the manifest (None if the link has none)."""
 
     server: str
     token: str
@@ -29,7 +29,7 @@ class InvitationLink:
 
     @classmethod
     def parse(cls, text: str) -> "InvitationLink":
-        """Read a link; a hash that is there must be whole.
+        """Parse a link; a hash, if present, must be complete.
 
         >>> InvitationLink.parse("https://sense.example/j/0123456789abcdef").server
         'https://sense.example'
@@ -44,10 +44,10 @@ class InvitationLink:
             raise Problem("bad_link", "the link: after /j/ it must carry the token of an invitation, and nothing else")
         if not parts.fragment:
             return cls(server, token, None)
-        name, _, found = parts.fragment.partition("=")
-        if name != "sha256" or not _HASH.fullmatch(found):
+        name, _, digest = parts.fragment.partition("=")
+        if name != "sha256" or not _HASH.fullmatch(digest):
             raise Problem("bad_link", "the link: after # it must carry sha256= and 64 hexadecimal digits")
-        return cls(server, token, found)
+        return cls(server, token, digest)
 
 
 def server_address(text: str) -> str:
@@ -69,6 +69,6 @@ def server_address(text: str) -> str:
 
 
 def is_encrypted_or_local(server: str) -> bool:
-    """Whether what is sent there can be read by nobody on the way: https, or this very machine."""
+    """Whether nobody can read what is sent there: https, or this machine."""
     parts = urlsplit(server)
     return parts.scheme == "https" or parts.hostname in _LOOPBACK

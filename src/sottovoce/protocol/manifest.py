@@ -1,4 +1,4 @@
-"""The manifest: all that a campaign asks and promises, in one document whose hash stands in the invitation link.
+"""The manifest: all that a campaign asks and promises, in one document whose hash is in the invitation link.
 
 A device consents to these bytes. Whatever is not in them binds nobody.
 """
@@ -24,7 +24,7 @@ MOST_GRIDS = 100  # of a new campaign, each with a promise of its own
 # A reading and its noise, in grid steps, stay far inside 63 bits, and a reading inside what a double counts exactly.
 _MOST_STEPS = 2**53
 _WIDEST_NOISE = 2**50
-_FIRST_YEAR = 1000  # earlier ones have no spelling with four digits that everybody reads
+_FIRST_YEAR = 1000  # earlier years have no four-digit form that every parser accepts
 
 
 def _printable(text: Any) -> Any:
@@ -66,7 +66,7 @@ Identifier = Annotated[Line, StringConstraints(min_length=1, max_length=100)]
 
 
 class Document(BaseModel):
-    """What travels: never changed once made, no field that the protocol does not know, no kind turned into another."""
+    """A document of the protocol: immutable, no unknown fields, no type conversion."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -100,7 +100,7 @@ class Task(Document):
 class Manifest(Document):
     """A campaign as participants see it.
 
-    Made from loose parts, it spells decimals, noise and deadline in their one way; `parse` takes canonical bytes only.
+    Made from loose parts, it writes decimals, noise and deadline canonically; `parse` accepts only canonical bytes.
     """
 
     format: Literal["sottovoce-manifest/1"] = "sottovoce-manifest/1"
@@ -163,7 +163,7 @@ class Manifest(Document):
 
     @property
     def readings_come_at_once(self) -> bool:
-        """Whether a participant's readings share what is drawn, so that they must be noised together."""
+        """Whether a participant's readings share random draws, so that noise must be added to all of them at once."""
         return self.law.noised_together
 
     @property
@@ -197,7 +197,7 @@ class Manifest(Document):
 
 @contextmanager
 def reported_as(code: str) -> Iterator[None]:
-    """The first thing that a model does not like, as a problem."""
+    """The first validation error, as a problem."""
     try:
         yield
     except ValidationError as mistake:
@@ -209,7 +209,7 @@ def reported_as(code: str) -> Iterator[None]:
 def _problem(code: str, mistake: ValidationError) -> Problem:
     first = mistake.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "document"
-    # The text of a whole document would take long to make, and nobody would read it.
-    found = "" if isinstance(first["input"], dict | list) else repr(first["input"])
-    value = f" {found}" if found and len(found) <= 60 else ""
+    # The text of a whole document would take long to produce, and nobody would read it.
+    shown = "" if isinstance(first["input"], dict | list) else repr(first["input"])
+    value = f" {shown}" if shown and len(shown) <= 60 else ""
     return Problem(code, f"{place}{value}: {first['msg'].removeprefix('Value error, ')}")

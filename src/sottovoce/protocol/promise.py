@@ -19,19 +19,19 @@ from sottovoce.protocol.manifest import Manifest
 if TYPE_CHECKING:
     from sottovoce.privacy.guarantee import Guarantee
 
-_KEPT = 256  # manifests are judged, shown and opened one after the other
+_KEPT = 256  # manifests are checked, shown and opened one by one
 
 
 @dataclass(frozen=True)
 class Promise:
-    """ε, and the chance δ at which it may fail. An infinite ε is no promise at all."""
+    """ε, and the probability δ that it fails. An infinite ε is no promise at all."""
 
     epsilon: float
     delta: float
 
 
 def promise_of(manifest: Manifest, delta: float = 1e-5, enough: float = math.inf) -> Promise:
-    """The smallest ε that holds for this manifest, except with a chance of at most ``delta``.
+    """The smallest ε that holds for this manifest, except with a probability of at most ``delta``.
 
     A pure ε of at most ``enough`` is taken as it is, without asking whether δ would make it smaller.
     """
@@ -50,11 +50,11 @@ def pure_epsilon(manifest: Manifest) -> float | None:
     """The ε without exception on the campaign's grids, rounded up to a double; None for laws that have none."""
     if not manifest.law.is_pure:
         return None
-    found = []
+    epsilons = []
     for grid in map(Fraction, manifest.grids):
         steps = math.ceil(Fraction(manifest.distance) / grid)
-        found.append(manifest.law.on_grid(grid).pure_epsilon(steps, manifest.moved_readings))
-    return max(math.inf if epsilon is None else epsilon for epsilon in found)
+        epsilons.append(manifest.law.on_grid(grid).pure_epsilon(steps, manifest.moved_readings))
+    return max(math.inf if epsilon is None else epsilon for epsilon in epsilons)
 
 
 def sentence(manifest: Manifest, promise: Promise) -> str:
@@ -79,6 +79,6 @@ def _weakest_of(
 
     law, exact = parse_law(noise), Fraction(distance)
     # About the weakest first: then one look at each of the others is enough. A coarse grid costs privacy, and these
-    # figures show the cost: whoever planned the campaign was warned.
+    # figures show the cost: the operator was warned when planning.
     by_reach = sorted(map(Fraction, grids), key=lambda grid: -math.ceil(exact / grid) * grid)
     return weakest([quiet_guarantee(law, float(distance), readings, unit, float(grid)) for grid in by_reach], delta)

@@ -36,7 +36,7 @@ class Report(Document):
     def bytes(self) -> bytes:
         """The canonical bytes, readings in the order of their tasks."""
         # What `canonical_bytes` would give, in a fifth of the time: a server does this for every report it takes, and
-        # the model has seen to it that there are only whole numbers and plain text.
+        # the model has checked that there are only whole numbers and plain text.
         readings = ",".join(
             f'{{"task":{encode_basestring(reading.task)},"value":{reading.value}}}'
             for reading in sorted(self.readings, key=lambda reading: reading.task)
@@ -47,7 +47,7 @@ class Report(Document):
 
     @cached_property
     def content_hash(self) -> str:
-        """What tells a retry (same id, same hash) from a conflict (same id, another hash)."""
+        """Distinguishes a retry (same id, same hash) from a conflict (same id, another hash)."""
         return sha256_of(self.bytes())
 
     def check(self, manifest: Manifest) -> None:
@@ -59,12 +59,13 @@ class Report(Document):
                 raise Problem("unknown_task", f"task {reading.task!r}: the campaign has no such task")
         if len(self.readings) > manifest.readings:
             raise Problem(
-                "too_many_readings", f"{len(self.readings)} readings: a participant gives at most {manifest.readings}"
+                "too_many_readings",
+                f"{len(self.readings)} readings: a participant may give at most {manifest.readings}",
             )
 
     @classmethod
     def parse(cls, data: builtins.bytes, *, most_bytes: int = 1 << 20) -> Self:
-        """Read a report as it came over the wire; any spelling of the same content will do."""
+        """Parse a received report; its JSON need not be canonical."""
         return cls.of(parse_json(data, most_bytes=most_bytes))
 
     @classmethod

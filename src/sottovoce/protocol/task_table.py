@@ -17,7 +17,7 @@ _LONGEST_SHOWN = 40
 def read_tasks(name: str, text: str) -> list[dict[str, Any]]:
     """Tasks from a table; ``name`` says where a mistake is.
 
-    Numbers stay the text that they are, so that 0.1 is a tenth.
+    Numbers stay text, so that 0.1 is exactly a tenth.
     """
     tasks: list[dict[str, Any]] = []
     for number, cells in read_rows(name, text, _NEEDED, COLUMNS):
@@ -27,7 +27,7 @@ def read_tasks(name: str, text: str) -> list[dict[str, Any]]:
 
 
 def read_quota(text: str, place: str) -> int:
-    """How many readings a task needs, as somebody wrote it."""
+    """How many readings a task needs, from text."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_QUOTA):
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
         raise UnreadableFile(
@@ -37,7 +37,7 @@ def read_quota(text: str, place: str) -> int:
 
 
 def write_tasks(tasks: Sequence[Mapping[str, Any]]) -> str:
-    """The way back, for people to change, in a spreadsheet too: a text that it would run is marked as text."""
+    """The inverse of `read_tasks`, for people to edit; text that a spreadsheet would run as a formula is marked."""
     columns = [name for name in COLUMNS if name in _NEEDED or any(task.get(name) for task in tasks)]
     text = io.StringIO()
     table = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")

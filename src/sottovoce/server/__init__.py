@@ -1,1 +1,1 @@
-"""The campaign server: HTTP in front, one database behind, results computed beside. It is not trusted with readings."""
+"""The campaign server: HTTP, one database, and jobs that compute results. It never sees raw readings."""

@@ -7,29 +7,29 @@ UNKNOWN = "unknown"
 
 
 def plain(address: str) -> str:
-    """An address as its network knows it. Behind ``--host ::`` those of IPv4 arrive in IPv6's clothes.
+    """An address in its usual form. With ``--host ::``, IPv4 addresses arrive written as IPv6.
 
     >>> plain("::ffff:203.0.113.77"), plain("2001:db8::7"), plain("nobody")
     ('203.0.113.77', '2001:db8::7', 'unknown')
     """
-    found = _parsed(address)
-    return UNKNOWN if found is None else str(found)
+    parsed = _parsed(address)
+    return UNKNOWN if parsed is None else str(parsed)
 
 
 @lru_cache(maxsize=1_000)
 def household(address: str) -> str:
-    """What one subscriber holds: an IPv4 address, or a /64 of IPv6, which has more addresses than anybody counts.
+    """What one subscriber holds: an IPv4 address, or a /64 of IPv6, with too many addresses to count one by one.
 
     >>> household("::ffff:203.0.113.77"), household("2001:db8::7"), household("nobody")
     ('203.0.113.77', '2001:0db8:0000:0000', 'unknown')
     """
-    found = _parsed(address)
-    return found.exploded[:19] if isinstance(found, IPv6Address) else plain(address)
+    parsed = _parsed(address)
+    return parsed.exploded[:19] if isinstance(parsed, IPv6Address) else plain(address)
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return None
-    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+    return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed

@@ -19,7 +19,7 @@ from sottovoce.server.limits import BodyLimits, RateLimits
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.observation import Observation
 from sottovoce.server.openapi import describe
-from sottovoce.server.problems import tell_problems
+from sottovoce.server.problems import report_problems
 from sottovoce.server.routes import campaigns, enrolments, health, invitations, operators, page, reports, results
 from sottovoce.server.settings import Settings
 from sottovoce.server.state import State
@@ -30,7 +30,7 @@ from sottovoce.server.storage.operators import any_operator, ensure_operator
 from sottovoce.server.storage.writer import Writer
 
 log = logging.getLogger("sottovoce.server")
-_SHORTEST_GOOD_TOKEN = 32
+_SHORTEST_STRONG_TOKEN = 32
 
 
 def create_app(
@@ -42,7 +42,7 @@ def create_app(
 ) -> FastAPI:
     """The server as an ASGI application.
 
-    ``show_token`` gets the first operator's token where one had to be drawn. Without ``background`` the jobs run only
+    ``show_token`` gets the first operator's token if one had to be generated. Without ``background`` the jobs run only
     when called (``app.state.sottovoce.jobs.tick()``).
     """
     settings = settings or Settings()
@@ -92,7 +92,7 @@ def create_app(
         app.include_router(part.router)
     for router in PAGES:
         app.include_router(router)
-    tell_problems(app)
+    report_problems(app)
     describe(app)
     # The last one added is the outermost.
     app.add_middleware(Shortcut)
@@ -104,23 +104,23 @@ def create_app(
 
 
 def _ensure_operator(engine: Engine, settings: Settings, clock: Clock, show_token: Callable[[str], None]) -> None:
-    """An administrator with the token of the settings; or, on an empty database, with one that is shown once."""
-    given = settings.operator_token.get_secret_value() if settings.operator_token else None
-    if given is not None and len(given) < _SHORTEST_GOOD_TOKEN:
-        log.warning("weak operator token", extra={"fix": f"use at least {_SHORTEST_GOOD_TOKEN} random characters"})
+    """An administrator with the token of the settings or, on an empty database, with a new one that is shown once."""
+    token = settings.operator_token.get_secret_value() if settings.operator_token else None
+    if token is not None and len(token) < _SHORTEST_STRONG_TOKEN:
+        log.warning("weak operator token", extra={"fix": f"use at least {_SHORTEST_STRONG_TOKEN} random characters"})
     drawn, valid = None, True
     with engine.execution_options(write=True).begin() as connection:
         lock_start_up(connection)
-        if given is not None:
-            valid = ensure_operator(connection, given, clock())
+        if token is not None:
+            valid = ensure_operator(connection, token, clock())
         elif not any_operator(connection):
             drawn = new_token()
             ensure_operator(connection, drawn, clock())
     if not valid:
         log.warning(
-            "the token in SOTTOVOCE_OPERATOR_TOKEN was replaced or revoked and stays void",
+            "the token in SOTTOVOCE_OPERATOR_TOKEN was replaced or revoked and stays invalid",
             extra={
-                "fix": "use the new token and take the old one out of the environment; to get in again, set another"
+                "fix": "use the new token and remove the old one from the environment; to regain access, set another"
             },
         )
     if drawn:

@@ -14,20 +14,20 @@ from sottovoce.protocol.problems import Problem
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
-# To read this many bytes takes a few milliseconds at worst; meanwhile nobody else is answered.
+# Reading this many bytes takes a few milliseconds at worst, during which no other request is answered.
 SMALL = 8 << 10
 # Few, because each of them keeps the event loop waiting for the interpreter's lock a little longer.
 _readers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reader")
 
 
 class RequestBody(BaseModel):
-    """A request's body: nothing unknown, no type taken for another."""
+    """A request's body: no unknown fields, no type conversion."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 async def json_bytes(request: Request, *, required: bool = True) -> bytes:
-    """The body of a request that says that it is JSON."""
+    """The body of a request that declares JSON."""
     content = await request.body()
     if content or required:
         require_json(request.headers.get("content-type", ""))
@@ -35,14 +35,14 @@ async def json_bytes(request: Request, *, required: bool = True) -> bytes:
 
 
 async def read_aside(read: Callable[[bytes], T], content: bytes) -> T:
-    """What a body says. A large one is read in a thread, while others are answered."""
+    """The content of a body. A large one is parsed in a thread, while other requests are answered."""
     if len(content) <= SMALL:
         return read(content)
     return await asyncio.get_running_loop().run_in_executor(_readers, read, content)
 
 
 def require_json(header: str) -> None:
-    """Refuse what does not say that it is JSON."""
+    """Refuse a body that is not declared as JSON."""
     kind = header.partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Problem("unsupported_media_type", f"content type {kind[:60]!r}: it must be application/json")

@@ -1,4 +1,4 @@
-"""What an operator can do with campaigns, whether by the API or on the console."""
+"""What an operator can do with campaigns, through the API or the console."""
 
 import asyncio
 import json
@@ -63,58 +63,58 @@ class CampaignDraft(CampaignChange):
 
 
 def create(connection: Connection, operator: OperatorRow, draft: CampaignDraft, now: int) -> CampaignRow:
-    """Make a draft."""
-    # Devices know campaigns by their id for ever, so no two may share one, on whatever server.
+    """Create a draft."""
+    # Devices identify campaigns by their id for ever, so no two may share one, on any server.
     base = {"campaign": secrets.token_hex(12), "asked_by": operator.name, "readings": len(draft.tasks)}
     return stored.create_campaign(
         connection, operator.key, _changed(base, draft), _quotas(draft) or {}, draft.method, None, now
     )
 
 
-def change(connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange) -> CampaignRow:
-    """Change a draft; or pin the method of any campaign."""
+def change(connection: Connection, operator_key: int, campaign: str, changes: CampaignChange) -> CampaignRow:
+    """Change a draft, or pin the method of any campaign."""
     row = stored.campaign_of(connection, operator_key, campaign)
-    if wanted.model_fields_set - {"method"}:
-        quotas = _quotas(wanted)
+    if changes.model_fields_set - {"method"}:
+        quotas = _quotas(changes)
         stored.change_draft(
             connection,
             row,
-            _changed(Manifest.parse(row.manifest).model_dump(), wanted),
+            _changed(Manifest.parse(row.manifest).model_dump(), changes),
             stored.quotas_of(connection, row.key) if quotas is None else quotas,
         )
-    if "method" in wanted.model_fields_set and wanted.method != row.method:
+    if "method" in changes.model_fields_set and changes.method != row.method:
         if row.erasing_at is not None:
             raise Problem("erased", f"campaign {campaign!r}: its readings are erased, so its results stay as they are")
-        stored.pin_method(connection, row.key, wanted.method)
+        stored.pin_method(connection, row.key, changes.method)
     return stored.campaign_of(connection, operator_key, campaign)
 
 
 def new_version(
-    connection: Connection, operator_key: int, campaign: str, wanted: CampaignChange, now: int
+    connection: Connection, operator_key: int, campaign: str, changes: CampaignChange, now: int
 ) -> CampaignRow:
-    """A draft that begins where an open or closed campaign stands."""
+    """A new draft with the terms of an open or closed campaign."""
     row = stored.campaign_of(connection, operator_key, campaign)
     if row.state == "draft":
-        raise Problem("wrong_state", f"campaign {campaign!r}: it is a draft, and can be changed itself")
+        raise Problem("wrong_state", f"campaign {campaign!r}: it is a draft, so change it instead")
     base = Manifest.parse(row.manifest).model_dump()
     base |= {"campaign": secrets.token_hex(12), "version": base["version"] + 1}
-    quotas = _quotas(wanted)
+    quotas = _quotas(changes)
     return stored.create_campaign(
         connection,
         operator_key,
-        _changed(base, wanted),
+        _changed(base, changes),
         stored.quotas_of(connection, row.key) if quotas is None else quotas,
-        wanted.method if "method" in wanted.model_fields_set else row.method,
+        changes.method if "method" in changes.model_fields_set else row.method,
         row.key,
         now,
     )
 
 
 async def opening(server: State, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
-    """What opens a draft: from then on its manifest is fixed and has a hash."""
+    """The action that opens a draft: from then on its manifest is fixed and has a hash."""
     row = await server.read(lambda connection: stored.campaign_of(connection, operator_key, campaign))
     manifest = Manifest.parse(row.manifest)
-    # The exact figures of a guarantee may take a moment, during which nothing else shall wait.
+    # The exact figures of a guarantee may take a moment, and nothing else should wait for them.
     guarantee = await asyncio.to_thread(guarantee_of, manifest)
 
     def open_it(connection: Connection) -> CampaignRow:
@@ -128,39 +128,39 @@ async def opening(server: State, operator_key: int, campaign: str) -> Callable[[
 
 
 def close(connection: Connection, operator_key: int, campaign: str, now: int) -> CampaignRow:
-    """Close an open campaign: it takes no more reports."""
+    """Close an open campaign: it accepts no more reports."""
     stored.close_campaign(connection, stored.campaign_of(connection, operator_key, campaign), now)
     return stored.campaign_of(connection, operator_key, campaign)
 
 
 def delete(connection: Connection, operator_key: int, campaign: str) -> None:
-    """Delete a draft. What has been open stays, as participants were promised."""
+    """Delete a draft. A campaign that has been open stays, as participants were promised."""
     stored.delete_draft(connection, stored.campaign_of(connection, operator_key, campaign))
 
 
 def _first_results(
     connection: Connection, row: CampaignRow, manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
 ) -> None:
-    """Results exist from the opening on, and say that nothing is known yet."""
+    """Results exist as soon as a campaign opens, and say that nothing is known yet."""
     empty = Computation.empty(manifest, guarantee, row.method, server.settings.least_claims)
     content = encode(empty.results(None, version=1, as_of=now))
     add_results(connection, row.key, 1, empty.method_name, 0, now, content)
 
 
 def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
-    """A manifest with what was sent in place of what was there."""
-    given = change.model_dump(exclude_unset=True, exclude={"method"})
-    for task in given.get("tasks") or ():
+    """The manifest with the changed fields replaced."""
+    fields = change.model_dump(exclude_unset=True, exclude={"method"})
+    for task in fields.get("tasks") or ():
         task.pop("quota", None)
-    missing = [name for name, entry in given.items() if entry is None and name != "deadline"]
+    missing = [name for name, entry in fields.items() if entry is None and name != "deadline"]
     if missing:
-        raise Problem("bad_request", f"{missing[0]} null: only the deadline and the method can be taken away")
-    manifest = Manifest.of(base | given)
+        raise Problem("bad_request", f"{missing[0]} null: only the deadline and the method can be removed")
+    manifest = Manifest.of(base | fields)
     if len(manifest.grids) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",
             f"tasks on {len(manifest.grids):,} different grids: at most {MOST_GRIDS} are judged one by one; "
-            "give tasks that are alike the same grid",
+            "give similar tasks the same grid",
         )
     return manifest
 

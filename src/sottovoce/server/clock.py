@@ -1,4 +1,4 @@
-"""Time, as the server sees it: given to whatever needs it, so that tests can let it jump."""
+"""The server's clock, passed to whatever needs it, so that tests can set it."""
 
 import time
 from collections.abc import Callable
@@ -21,10 +21,10 @@ def milliseconds(moment: str) -> int:
 
 
 def moment(milliseconds: int) -> str:
-    """The way back, for people and programs.
+    """The inverse of `milliseconds`.
 
     >>> moment(1500)
     '1970-01-01T00:00:01.500Z'
     """
-    found = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    time = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,7 +1,7 @@
-"""Connections: how many there are, how long one may do nothing, and how much of it is read at once.
+"""Connections: how many there are, how long one may stay idle, and how much is read from it at once.
 
-Uvicorn waits for ever for a client that connects and sends nothing, or half a header, or never fetches its answer. Each
-of them holds a socket and memory, and when the files that a process may open are used up, nobody gets in.
+Uvicorn waits for ever for a client that connects and sends nothing, or half a header, or never reads its response. Each
+of them holds a socket and memory, and when a process has no file descriptors left, nobody else can connect.
 """
 
 import asyncio
@@ -24,38 +24,38 @@ from sottovoce.server.settings import Settings
 
 log = logging.getLogger("sottovoce.server.connections")
 _FILES_KEPT_FREE = 200  # for the database, logs and whatever else a server opens
-_ACCEPTED_AT_ONCE = 64  # then it is the turn of those who are in
+_ACCEPTED_AT_ONCE = 64  # then open connections are served first
 _WARN_SECONDS = 60.0
-# The parser goes through all it is given before anybody else's turn, and a chunked body may have a chunk per byte.
+# The parser works through everything it gets before other connections are served, and a chunk may be one byte.
 _READ_AT_ONCE = 4 << 10
-_LEAST_FETCHED = 16 << 10  # bytes of an answer within `answer_seconds`
-_UNSENT_ABOVE = 64 << 10  # bytes: what waits for less than this is not counted
-_MOST_UNSENT = 256 << 20  # bytes of all answers that are waiting to be fetched
+_LEAST_FETCHED = 16 << 10  # bytes of a response within `answer_seconds`
+_UNSENT_ABOVE = 64 << 10  # bytes: smaller waiting responses are not counted
+_MOST_UNSENT = 256 << 20  # bytes of all responses that are waiting to be read
 
 
 class Door(socket.socket):
     """A listening socket that lets in a limited number of connections: in all, and from one address.
 
-    Those of trusted proxies are limited in all alone: behind them are many people. Whoever is refused is refused before
-    a byte is read, also of TLS.
+    Connections from trusted proxies count only towards the total: many people are behind them. A connection is refused
+    before a byte is read, even of TLS.
     """
 
     def __init__(self, family: socket.AddressFamily, most: int, settings: Settings) -> None:
         super().__init__(family, socket.SOCK_STREAM)
         self._most = most
-        wanted = settings.address_connections or most
-        self._most_of_one = min(wanted, max(1, most // 2))  # one address alone never shuts the others out
+        most_asked = settings.address_connections or most
+        self._most_of_one = min(most_asked, max(1, most // 2))  # a single address never shuts the others out
         self._proxies = _networks(settings.trusted_proxies) if settings.behind_proxy else ()
         self._open = 0
         self._open_of: Counter[str] = Counter()
-        self._turn = 0
+        self._attempts = 0
         self._refused, self._warned = 0, -_WARN_SECONDS
 
     def accept(self) -> tuple[socket.socket, Any]:
         while True:
-            self._turn += 1
-            if self._turn % _ACCEPTED_AT_ONCE == 0:
-                raise BlockingIOError  # the event loop comes back to it
+            self._attempts += 1
+            if self._attempts % _ACCEPTED_AT_ONCE == 0:
+                raise BlockingIOError  # the event loop will call again
             connection, address = super().accept()
             home = household(address[0])
             if self._admits(home, address[0]):
@@ -85,7 +85,7 @@ class Door(socket.socket):
 
 
 class _Guest(socket.socket):
-    """A connection that says when it is over, whoever closes or forgets it."""
+    """A connection that reports its end, whether it is closed or garbage-collected."""
 
     def __init__(self, connection: socket.socket, leave: Any, home: str) -> None:
         super().__init__(connection.family, connection.type, connection.proto, fileno=connection.detach())
@@ -96,30 +96,30 @@ class _Guest(socket.socket):
         super().close()
 
 
-def most_connections(wanted: int) -> int:
-    """As many as wanted, or as the system lets this process open; its limit is raised as far as need be."""
+def most_connections(asked: int) -> int:
+    """As many as asked for, or as the system lets this process open; the limit is raised as needed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + _FILES_KEPT_FREE
+    needed = asked + _FILES_KEPT_FREE
     if soft < needed and soft != resource.RLIM_INFINITY:
         raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         with suppress(ValueError, OSError):  # some systems have a limit of their own
             resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return wanted
+        return asked
     most = max(1, soft - _FILES_KEPT_FREE)
-    log.warning("few connections", extra={"most": most, "wanted": wanted, "fix": f"allow {needed} open files"})
+    log.warning("few connections", extra={"most": most, "wanted": asked, "fix": f"allow {needed} open files"})
     return most
 
 
 def _networks(listed: str) -> tuple[IPv4Network | IPv6Network, ...]:
     if listed.strip() == "*":
         return ip_network("0.0.0.0/0"), ip_network("::/0")
-    found = []
+    networks = []
     for entry in listed.split(","):
         with suppress(ValueError):  # uvicorn takes names too, such as those of sockets, which have no address
-            found.append(ip_network(entry.strip(), strict=False))
-    return tuple(found)
+            networks.append(ip_network(entry.strip(), strict=False))
+    return tuple(networks)
 
 
 def _is_among(address: str, networks: Collection[IPv4Network | IPv6Network]) -> bool:
@@ -128,7 +128,7 @@ def _is_among(address: str, networks: Collection[IPv4Network | IPv6Network]) -> 
 
 
 class _Unsent:
-    """Answers that wait to be fetched, the longest waiting first: together they have a limited amount of memory."""
+    """Responses that wait to be read, the longest waiting first; together they may use a limited amount of memory."""
 
     def __init__(self) -> None:
         self._bytes: OrderedDict[WatchedProtocol, int] = OrderedDict()
@@ -148,10 +148,10 @@ class _Unsent:
 
 
 class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
-    """Uvicorn's protocol, but it reads little at a time, and a client that does not come to the point is cut off.
+    """Uvicorn's protocol, but it reads little at a time, and slow clients are disconnected.
 
-    Between requests a client has a limited time to send the next header whole; while an answer is under way it must
-    fetch a little of it now and then.
+    Between requests a client has a limited time to send the whole next header; while a response is being sent, it must
+    keep reading.
     """
 
     idle_seconds: float
@@ -202,7 +202,7 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
         stuck = now - self._fetched_at >= self.answer_seconds
         between_requests = not unsent and (self.cycle is None or self.cycle.response_complete)
         if stuck or (between_requests and now - self._waiting_since >= self.idle_seconds):
-            self.transport.abort()  # to close it would wait for what is unsent
+            self.transport.abort()  # closing would wait for unsent data
         else:
             self._look_again()
 

@@ -1,4 +1,4 @@
-"""What an operator should doubt about results before he shows them to anybody."""
+"""What operators should doubt about results before they show them to anybody."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ Floats = NDArray[np.float64]
 _FEW = 0.1  # of those who claimed: when fewer than this share decide, a few do
 _LEAST_DECIDING = 3
 # Mean and median of claims that err to both sides alike differ by chance, with a standard deviation below one standard
-# error of the mean. So many of them are beyond chance, for a task or, over all tasks together, for their average.
+# error of the mean. This many are beyond chance, for a task or, over all tasks together, for their average.
 _BEYOND_CHANCE = 4.5
 
 
@@ -26,40 +26,40 @@ def doubts(
     ``claims``, ``effective_users`` and ``skew`` (mean less median, and the spread of the claims) are by task, of the
     tasks that have claims at all.
     """
-    found = []
+    warnings = []
     enough = claims >= least_claims
     few = tasks - int(enough.sum())
     if few:
-        found.append(
-            ("few_claims", f"{_count(few, tasks)} fewer than {least_claims} claims so far: no truth is shown there.")
+        warnings.append(
+            ("few_claims", f"{_count(few, tasks)} fewer than {least_claims} claims: no truth is shown there.")
         )
     decided_by_few = enough & (effective_users < np.maximum(_LEAST_DECIDING, _FEW * claims))
     if decided_by_few.any():
         worst = int(np.argmin(np.where(decided_by_few, effective_users / claims, np.inf)))
-        found.append(
+        warnings.append(
             (
                 "few_decide",
-                f"A few participants decide {_those(decided_by_few)}: at worst it is as if "
-                f"{effective_users[worst]:.1f} of {claims[worst]:,} had spoken. If they err, so do the results.",
+                f"A few participants decide {_those(decided_by_few)}: in the worst case it is as if only "
+                f"{effective_users[worst]:.1f} of {claims[worst]:,} had reported. If they err, so do the results.",
             )
         )
     difference, spread = skew
-    told = enough & (spread > 0)
-    leaning = difference[told] * np.sqrt(claims[told] - 1) / spread[told]
+    usable = enough & (spread > 0)
+    leaning = difference[usable] * np.sqrt(claims[usable] - 1) / spread[usable]
     lopsided = np.abs(leaning) > _BEYOND_CHANCE
     together = bool(len(leaning)) and abs(leaning.sum()) > _BEYOND_CHANCE * np.sqrt(len(leaning))
     if lopsided.any() or together:
         where = "Over all tasks" if together else f"In {_those(lopsided)}"
-        found.append(
+        warnings.append(
             (
                 "suspicious_crowd",
-                f"{where} mean and median lie further apart than chance explains: some participants lean to one side. "
-                "They may err in the same way, or have agreed on a lie.",
+                f"{where} mean and median differ by more than chance explains: some participants lean to one side. "
+                "They may make the same error, or have agreed on a false value.",
             )
         )
     if not converged:
-        found.append(("not_converged", "The method had not quite settled when it stopped; treat the last digits so."))
-    return [{"code": code, "text": text} for code, text in found]
+        warnings.append(("not_converged", "The method stopped before it converged; the last digits may be wrong."))
+    return [{"code": code, "text": text} for code, text in warnings]
 
 
 def _count(some: int, tasks: int) -> str:

@@ -1,4 +1,4 @@
-"""Results and claims as files to keep, whoever asks for them."""
+"""Results and claims as files to download."""
 
 import json
 from hashlib import sha256
@@ -23,7 +23,7 @@ from sottovoce.server.storage.steps import Cohorts, cohorts_with_withdrawals, lo
 
 
 def results_file_of(request: Request, results: ResultsRow, campaign: str, format: Format) -> Response:
-    """One version of the results: a row per task."""
+    """One version of the results: one row per task."""
     schema = pa.schema([(column.name, column.type) for column in row_columns(Place.FILE)])
     table = pa.Table.from_pylist(json.loads(results.content)["results"], schema)
     return tagged(
@@ -36,12 +36,12 @@ def results_file_of(request: Request, results: ResultsRow, campaign: str, format
 
 
 def claims_content(connection: Connection, operator_key: int, campaign: str, least: int, format: Format) -> bytes:
-    """The claims that the newest results of an operator's campaign rest on, under random names.
+    """The claims that the newest results of an operator's campaign are based on, under random names.
 
-    A name stands for what one participant sent in one cohort, and is another one after each step.
+    A name stands for what one participant sent in one cohort, and changes with each step.
 
-    Whoever withdraws is gone from the next export, and a copy of the last one would show whose claims those were. So
-    ``least`` - 1 others of the same cohort go with each, always the same: which of them withdrew is not to be seen.
+    A participant who withdraws is missing from the next export, and a copy of the last one would show which claims were
+    theirs. So ``least`` - 1 others of the same cohort, always the same, are left out too: nobody can see who withdrew.
     """
     row = campaign_of(connection, operator_key, campaign)
     if row.erasing_at is not None:

@@ -1,11 +1,11 @@
-"""Answers that need not be sent twice."""
+"""Responses that need not be sent twice."""
 
 from fastapi import Request
 from fastapi.responses import Response
 
 
 def tagged(request: Request, content: bytes, tag: str, media_type: str, *, filename: str | None = None) -> Response:
-    """Content with its tag; or only word that it has not changed, to whoever names the tag."""
+    """Content with its ETag, or 304 for a client that has it already."""
     headers = {"ETag": f'"{tag}"', "Cache-Control": "no-cache"}
     if _named(tag, request.headers.get("if-none-match", "")):
         return Response(status_code=304, headers=headers)

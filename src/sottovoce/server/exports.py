@@ -24,7 +24,7 @@ Names = dict[tuple[int, int], str]  # by participant and cohort
 
 
 def claims_table(manifest: Manifest, readings: Readings, names: Names) -> pa.Table:
-    """One row per claim, with the law of its noise: whoever analyses them must know it."""
+    """One row per claim, with the law of its noise, which an analysis needs."""
     both = np.stack([readings.participants, readings.cohorts], axis=1)
     who, ids = np.unique(both, axis=0, return_inverse=True)
     users = pa.array([names[key, cohort] for key, cohort in who.tolist()], pa.string())
@@ -37,7 +37,7 @@ def claims_table(manifest: Manifest, readings: Readings, names: Names) -> pa.Tab
             NOISE_COLUMN: pa.repeat(manifest.noise, len(readings)),
         }
     )
-    # Sorted by the random names: the order of joining is nobody's business.
+    # Sorted by the random names, so that the order of joining stays hidden.
     return table.sort_by([("user", "ascending"), ("object", "ascending")])
 
 

@@ -14,7 +14,7 @@ _PAGES = (
         b"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
     ),
     (b"cache-control", b"no-store"),
-    (b"referrer-policy", b"no-referrer"),  # the address of a participant's page holds his invitation
+    (b"referrer-policy", b"no-referrer"),  # the address of a participant's page holds their invitation
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -24,7 +24,7 @@ _OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
 
 
 class SecurityHeaders:
-    """Added to every answer, unless a route has set its own: to data what data need, to pages what pages need."""
+    """Added to every response unless a route has set its own: one set for data, one for pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -37,8 +37,8 @@ class SecurityHeaders:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = dict(message["headers"])
-                wanted = _PAGES if present.get(b"content-type", b"").startswith(b"text/html") else _DATA
-                headers = [*message["headers"], *(entry for entry in wanted if entry[0] not in present)]
+                defaults = _PAGES if present.get(b"content-type", b"").startswith(b"text/html") else _DATA
+                headers = [*message["headers"], *(entry for entry in defaults if entry[0] not in present)]
                 if scope["scheme"] == "https":
                     headers.append(_OVER_TLS)
                 message["headers"] = headers

@@ -20,16 +20,16 @@ def invitation_url(base: str, token: str, campaign: CampaignRow) -> str:
 
 
 def qr_code(url: str, *, stretches: bool = False) -> str:
-    """The link as a picture (SVG): of a size of its own, or of the size of its place."""
+    """The link as a QR code (SVG), with a fixed size or filling its container."""
     import segno
 
-    # To try which of eight masks gives the smoothest picture takes most of the time. Links are random text, which is
-    # smooth enough under any of them.
+    # Trying all eight masks to find the best takes most of the time. Links are random text, for which any of them is
+    # good enough.
     return segno.make(url, error="m", micro=False, mask=3).svg_inline(scale=4, border=4, omitsize=stretches)
 
 
 def state_of(invitation: InvitationRow) -> Literal["unspent", "spent", "revoked"]:
-    """As its operator is shown it: who joins is shown for several at once."""
+    """The state that the operator sees: spent invitations are shown several at once."""
     if invitation.shown_spent:
         return "spent"
     return "unspent" if invitation.revoked_at is None else "revoked"

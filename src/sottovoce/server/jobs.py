@@ -1,4 +1,4 @@
-"""What the server does by itself: new results, deadlines, retention. In threads, so that requests never wait for it.
+"""Background jobs: new results, deadlines, retention. They run in threads, so that requests never wait for them.
 
 Results have a thread of their own: readings are erased in time even if a computation fails or never ends.
 """
@@ -42,8 +42,8 @@ log = logging.getLogger("sottovoce.server.jobs")
 _EVERY_SECONDS = 0.5
 # A step is considered when no report has come for this long: with the pause above and the computing, within 5 s.
 _QUIET_MILLISECONDS = 2_000
-# Or when this many changes have gathered, and this share of all before: while reports pour in, they come first. Not
-# with fewer: each step may leave the last few claims of a task waiting for more, and in the end out.
+# Or when this many changes have gathered, and this share of all before: while many reports arrive, they come first.
+# Not with fewer: each step may leave the last few claims of a task waiting for more, and in the end out.
 _ENOUGH_CHANGES = 1_000
 _ENOUGH_SHARE = 0.5
 _PATIENCE = 10  # and then not before this many times the time that the last computation took
@@ -53,7 +53,7 @@ _GRACE_SECONDS = 600.0
 
 
 class Jobs:
-    """The background threads. Whatever matters is in the database, so a restart loses nothing."""
+    """The background threads. All state is in the database, so a restart loses nothing."""
 
     def __init__(self, engine: Engine, writer: Writer, clock: Clock, settings: Settings, metrics: Metrics) -> None:
         self._engine = engine
@@ -78,7 +78,7 @@ class Jobs:
     def close(self) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(timeout=2)  # a long computation is given up: the next start does it again
+            thread.join(timeout=2)  # a long computation is abandoned: the next start repeats it
 
     def _do_chores(self) -> None:
         while not self._stop.wait(_EVERY_SECONDS):
@@ -118,8 +118,8 @@ class Jobs:
             least = self._settings.least_claims
             self._writer.run_and_wait(lambda connection: advance(connection, campaign.key, least, self._clock()))
         with self._engine.connect() as connection:
-            found = select(campaigns.c.step, campaigns.c.published).where(campaigns.c.key == campaign.key)
-            step, published = connection.execute(found).one()
+            query = select(campaigns.c.step, campaigns.c.published).where(campaigns.c.key == campaign.key)
+            step, published = connection.execute(query).one()
         if step > published and self._failed.get(campaign.key) != step:
             self._compute(campaign.key)
 
@@ -129,7 +129,7 @@ class Jobs:
         if enough and time.monotonic() >= self._not_before:
             return True
         quiet = self._clock() - campaign.changed_at
-        return bool(quiet >= _QUIET_MILLISECONDS or quiet < 0)  # negative: the clock was set back
+        return bool(quiet >= _QUIET_MILLISECONDS or quiet < 0)  # negative if the clock was set back
 
     def _compute(self, campaign_key: int) -> None:
         started = time.perf_counter()
@@ -145,7 +145,7 @@ class Jobs:
             trouble = f"failed: {type(failure).__name__}"[:100]
             content = due.computation.results(None, version=0, as_of=self._clock())
         if trouble:
-            # What was published stays; the next step gives the method another chance.
+            # What was published stays; the method is tried again at the next step.
             self._failed[campaign_key] = due.step
         else:
             self._failed.pop(campaign_key, None)
@@ -156,7 +156,7 @@ class Jobs:
         log.info("results", extra={"campaign": campaign_key, "version": version, "trouble": trouble})
 
     def _keep(self, connection: Connection, *, due: "_Due", content: dict[str, Any], trouble: str | None) -> int | None:
-        """Publish results with the step that they are of. Where none could be computed yet, they are counts alone."""
+        """Publish results with the step that they are of. If none could be computed yet, they hold only counts."""
         erasing = select(campaigns.c.erasing_at).where(campaigns.c.key == due.key)
         if connection.scalar(erasing) is not None:
             return None
@@ -192,7 +192,7 @@ class Jobs:
         return _Due(campaign_key, campaign.step, included, computation)
 
     def erase(self) -> None:
-        """Erase the readings whose time has come. Results that could not be computed by now never will be."""
+        """Erase the readings that are due. Results that could not be computed by then never will be."""
         if not self._settings.retention_days:
             return
         before = self._clock() - self._settings.retention_days * _DAY
@@ -211,7 +211,7 @@ class Jobs:
             log.info("readings erased", extra={"campaign": campaign.key})
 
     def _given_up(self, campaign: ErasableCampaign) -> bool:
-        """Whether the last results were tried and failed, or have kept us waiting for too long."""
+        """Whether computing the last results failed or is taking too long."""
         since = self._awaited.setdefault(campaign.key, time.monotonic())
         return self._failed.get(campaign.key) == campaign.step or time.monotonic() - since >= _GRACE_SECONDS
 
@@ -232,21 +232,21 @@ class _Due:
 
     key: int
     step: int
-    included: Included  # what was published last rests on
+    included: Included  # what the last publication is based on
     computation: Computation
 
 
 def _each(*parts: Callable[[], None]) -> None:
-    """Do one after the other, whatever becomes of those before. What fails is done again in the next round."""
+    """Run jobs one by one, even if one fails. A failed job is repeated in the next round."""
     for part in parts:
         try:
             part()
-        except Exception:  # the database is away, or the server is stopping
-            log.warning("job put off", exc_info=True)
+        except Exception:  # the database cannot be reached, or the server is stopping
+            log.warning("job postponed", exc_info=True)
 
 
 def _snapshot(engine: Engine) -> Connection:
-    """A connection that sees one moment: the campaign and its readings belong together."""
+    """A connection with a consistent snapshot: the campaign and its readings belong together."""
     if engine.dialect.name == "postgresql":
         return engine.connect().execution_options(isolation_level="REPEATABLE READ")
     return engine.connect()

@@ -17,12 +17,12 @@ from sottovoce.server.settings import Settings
 
 _BUCKETS_KEPT = 50_000
 _OPEN_TO_ALL = {"/healthz", "/readyz", "/metrics"}
-_OF_STRANGERS = {"/api/enrolments", "/api/invitations/look-up", "/sign-in"}  # secrets, of a few hundred bytes
+_OF_STRANGERS = {"/api/enrolments", "/api/invitations/look-up", "/sign-in"}  # tokens and forms, a few hundred bytes
 _OF_PARTICIPANTS = ("/reports", "/participation")
 
 
 class Buckets:
-    """Token buckets: a number of requests per minute, all at once if need be. The least recently used are forgotten."""
+    """Token buckets: a number of requests per minute, at once if need be. The least recently used are forgotten."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = float(per_minute)
@@ -82,7 +82,7 @@ class BodyLimits:
             return
         limit = self._limit(scope["path"])
         declared = next((entry for name, entry in scope["headers"] if name == b"content-length"), b"0")
-        # A length that is no number is the HTTP parser's to refuse.
+        # A length that is not a number is refused by the HTTP parser.
         too_large = declared.isdigit() and (len(declared) > 12 or int(declared) > limit)
         if too_large and scope["path"].startswith("/api/"):
             await problem_response(_too_large(limit))(scope, receive, send)
@@ -93,9 +93,9 @@ class BodyLimits:
 
         async def limited() -> Message:
             nonlocal received, whole
-            if too_large:  # pages tell it in their own way, when they come to read
+            if too_large:  # pages report it in their own way, when they read the body
                 raise _too_large(limit)
-            if whole:  # what follows is only word of a client that leaves, at any time
+            if whole:  # what follows can only be a disconnect, at any time
                 return await receive()
             try:
                 async with asyncio.timeout_at(end):

@@ -14,7 +14,7 @@ _USUAL = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_me
 
 
 class JsonLines(logging.Formatter):
-    """A record and what came with it as ``extra``. Of an exception its type and place, not its words."""
+    """A record with its ``extra`` fields. Of an exception only its type and place, not its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -39,7 +39,7 @@ def _within_package(path: str) -> str:
 
 
 def set_up_logs(level: str) -> None:
-    """Everything on the error stream; what libraries say only from warnings on."""
+    """Log everything to stderr; from libraries only warnings and errors."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
@@ -48,7 +48,7 @@ def set_up_logs(level: str) -> None:
     logging.getLogger("sottovoce").setLevel(level.upper())
     # Access logs would hold whole addresses and the tokens in links.
     logging.getLogger("uvicorn.access").disabled = True
-    # It warns of every request that is not HTTP, of which a stranger can send any number.
+    # It warns about every request that is not HTTP, and anybody can send any number of them.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
 
 

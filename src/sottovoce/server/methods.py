@@ -1,4 +1,4 @@
-"""Methods in requests and answers: those that are registered when a request comes, or the description is asked for."""
+"""Methods in requests and responses: those registered when a request arrives or the API description is made."""
 
 from typing import Annotated, Any
 
@@ -21,6 +21,6 @@ def _known(name: str) -> str:
     return name
 
 
-# One that was pinned earlier may be gone; it can still be shown.
+# A method that was pinned earlier may be gone; its name can still be shown.
 StoredMethod = Annotated[str, _Registered()]
 Method = Annotated[StoredMethod, AfterValidator(_known)]

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: counts and times, never a token, a reading or an address."""
+"""Metrics for Prometheus: counts and times, never a token, a reading or an address."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -6,7 +6,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class Metrics:
-    """A registry of its own, so that two servers in one process do not count together."""
+    """A separate registry, so that two servers in one process are counted separately."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

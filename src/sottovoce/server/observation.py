@@ -1,4 +1,4 @@
-"""Around every request: an id, its time and outcome for metrics and logs, and an answer whatever happens."""
+"""Around every request: an id, its time and outcome for metrics and logs, and a response whatever happens."""
 
 import logging
 import secrets
@@ -15,16 +15,16 @@ from sottovoce.server.metrics import Metrics
 from sottovoce.server.problems import problem_response
 
 log = logging.getLogger("sottovoce.server.requests")
-# A client may invent others, one for each request: neither figures nor logs have room for them.
+# A client may invent others, one per request; they must not fill the metrics and logs.
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class Observation:
-    """Outermost: what it does not see did not happen. Routes are named by their template, which holds no token."""
+    """The outermost middleware: it sees every request. Routes are named by their template, which holds no token."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
-        # There are few routes, methods and statuses; to look their figures up takes longer than to count.
+        # There are few routes, methods and statuses; looking up their counters takes longer than counting.
         self._counter, self._timer = cache(metrics.requests.labels), cache(metrics.request_seconds.labels)
         self._prefix, self._numbers = secrets.token_hex(4), count()
 

@@ -39,7 +39,7 @@ def describe(app: FastAPI) -> None:
             schemas |= bodies["$defs"] | {"Problem": PROBLEM_SCHEMA}
             for name in ("Report", "GatewayReport"):
                 schemas[name]["properties"]["report_id"] |= {"format": "uuid", "pattern": _UUID}
-            for name in ("HTTPValidationError", "ValidationError"):  # told as problems instead
+            for name in ("HTTPValidationError", "ValidationError"):  # reported as problems instead
                 schemas.pop(name, None)
             app.openapi_schema = description
         return app.openapi_schema
@@ -50,7 +50,7 @@ def describe(app: FastAPI) -> None:
     def content() -> bytes:
         return json.dumps(openapi(), ensure_ascii=False).encode()
 
-    # In a thread: to make it the first time takes long enough for others to notice.
+    # In a thread: making it the first time takes long enough to delay other requests.
     @app.get(_ADDRESS, include_in_schema=False)
     def description() -> Response:
         return Response(content(), media_type="application/json")

@@ -1,4 +1,4 @@
-"""Problems on the wire: RFC 9457 documents, whoever raised them."""
+"""Problems as HTTP responses: RFC 9457 documents, whatever raised them."""
 
 import json
 import logging
@@ -58,8 +58,8 @@ PROBLEM_SCHEMA = {
 }
 
 
-def tell_problems(app: FastAPI) -> None:
-    """Every failure becomes a problem: ours, the framework's, the database's, and what nobody expected."""
+def report_problems(app: FastAPI) -> None:
+    """Every failure becomes a problem: ours, the framework's, the database's, and unexpected ones."""
 
     @app.exception_handler(Problem)
     async def ours(_: Request, problem: Exception) -> Response:
@@ -72,7 +72,7 @@ def tell_problems(app: FastAPI) -> None:
         code = _CODE_OF_STATUS.get(failure.status_code, "bad_request")
         if code != "method_not_allowed":
             return problem_response(Problem(code))
-        response = problem_response(Problem(code, f"{request.method}: not for this address"))
+        response = problem_response(Problem(code, f"{request.method}: this address does not support it"))
         response.headers["Allow"] = ", ".join(await run_in_threadpool(_methods_at, app, request.url.path))
         return response
 

@@ -26,7 +26,7 @@ LEVEL = 0.95  # of the intervals
 _NEGLIGIBLE = 1e-3  # a move of a truth by this share of its interval
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
-# What follows from truths and weights, and so moves a little with the point from which the iteration began.
+# Depends on truths and weights, and so varies slightly with the starting point of the iteration.
 _DERIVED = ("iterations", "effective_users", "weights", "warnings")
 # What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
 _TASK = {
@@ -67,7 +67,7 @@ def _settled(campaign: CampaignRow) -> bool:
 
 
 def trouble_words(trouble: str) -> str:
-    """What stands in the way of newer results, as a sentence's end.
+    """Why there are no newer results, as the end of a sentence.
 
     >>> trouble_words("failed: ZeroDivisionError")
     'the newest computation failed (ZeroDivisionError)'
@@ -78,7 +78,7 @@ def trouble_words(trouble: str) -> str:
 
 @dataclass(frozen=True)
 class Computation:
-    """Everything that results follow from."""
+    """Everything that results depend on."""
 
     manifest: Manifest
     guarantee: dict[str, Any]
@@ -110,7 +110,7 @@ class Computation:
     def find(self) -> Result | None:
         """Truths and weights; None where there is no reading.
 
-        Always from scratch: results follow from the readings alone, whatever was computed before.
+        Always from scratch: results depend only on the readings, not on earlier results.
         """
         if not len(self.readings):
             return None
@@ -120,7 +120,7 @@ class Computation:
             return Result.of(make_method(self.method_name, noise=self.manifest.law), self.claims(), LEVEL)
 
     def results(self, result: Result | None, version: int, as_of: int) -> dict[str, Any]:
-        """The results as they are sent out. A task that takes no step keeps the figures that it has."""
+        """The results as published. A task that takes no step keeps its figures."""
         counts = self.step.included.counts(len(self.manifest.tasks))
         places = [] if result is None else result.fit.objects_.tolist()
         figures = {} if result is None else dict(zip(places, figures_of(result), strict=True))
@@ -150,7 +150,7 @@ class Computation:
         }
 
     def _overall(self, result: Result | None, counts: NDArray[np.int64]) -> dict[str, Any]:
-        """What is said of all participants together. It must not reveal that a single one has left."""
+        """Figures over all participants together. They must not reveal that a single one has left."""
         if self.before is not None and not (self.step.changed.any() or self.step.whole.all()):
             return {name: self.before.get(name) for name in _OVERALL}
         overall: dict[str, Any] = dict.fromkeys(_OVERALL) | {"warnings": []}
@@ -166,7 +166,7 @@ class Computation:
     def _anew(self, place: int) -> bool:
         """Whether the figures of a task are new: it takes a step, or the same claims are seen by another method.
 
-        Once somebody has withdrawn, another method would see fewer claims, and the difference would tell of them.
+        Once somebody has withdrawn, another method would see fewer claims, and the difference would reveal theirs.
         """
         if self.before is None or self.step.changed[place]:
             return True
@@ -180,7 +180,7 @@ class Computation:
 
 
 def figures_of(result: Result) -> list[dict[str, Any]]:
-    """One row per object, as it is published but for the digits: what is not finite is not known.
+    """One row per object, as published but not rounded: a figure that is not finite is null.
 
     A figure that is not measured keeps the decimals that its column says.
     """
@@ -198,7 +198,7 @@ def _published(entry: Any, decimals: int | None) -> Any:
 
 
 def weights_of(result: Result) -> dict[str, list[Any]]:
-    """How many participants have which weight, against the mean of all. Nobody is named, or could be."""
+    """How many participants have which weight, relative to the mean of all. Nobody can be identified."""
     relative = result.fit.weights_ / result.fit.weights_.mean()
     counts, _ = np.histogram(np.minimum(relative, _WEIGHT_EDGES[-1] + 0.1), [*_WEIGHT_EDGES, math.inf])
     return {"edges": [*_WEIGHT_EDGES, None], "counts": counts.tolist()}
@@ -207,7 +207,7 @@ def weights_of(result: Result) -> dict[str, list[Any]]:
 def doubts_about(
     result: Result, tasks: int, least_claims: int, claims: NDArray[np.int64] | None = None
 ) -> list[dict[str, str]]:
-    """``claims`` are the numbers of claims by object, where they are stated otherwise than they are now."""
+    """``claims`` are the numbers of claims by object, where the published numbers differ from the present ones."""
     fit = result.fit
     return doubts(
         tasks,
@@ -227,7 +227,7 @@ def warm_up() -> None:
 
 
 def rounded(figures: dict[str, Any], grid: float) -> dict[str, Any]:
-    """Figures to two digits of the interval's half width: what follows is noise, and would help to undo the sums.
+    """Figures to two digits of the interval's half width: further digits are noise, and would help to reverse the sums.
 
     >>> rounded({"truth": 41.66317, "low": 41.2481, "high": 42.0782, "mean": 41.7005}, 0.1)
     {'truth': 41.66, 'low': 41.25, 'high': 42.08, 'mean': 41.7}
@@ -236,7 +236,7 @@ def rounded(figures: dict[str, Any], grid: float) -> dict[str, Any]:
     half = (high - low) / 2 if low is not None and high is not None else 0.0
     decimals = math.ceil(-math.log10(grid)) if half <= 0 else 1 - math.floor(math.log10(half))
     measured = {column.name for column in columns_in(Place.API) if column.measured}
-    # Zero added, so that none is negative.
+    # Adding zero turns -0.0 into 0.0.
     return {
         name: round(entry, decimals) + 0.0 if name in measured and entry is not None else entry
         for name, entry in figures.items()
@@ -248,7 +248,7 @@ def encode(results: dict[str, Any]) -> bytes:
 
 
 def same_findings(one: bytes, other: bytes) -> bool:
-    """Whether two results say the same, whatever their version and time.
+    """Whether two results are the same, apart from their version and time.
 
     The same claims give the same truths up to the tolerance of the iteration, which depends on where it began.
     """

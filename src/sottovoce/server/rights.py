@@ -13,7 +13,7 @@ from sottovoce.server.storage.rows import OperatorRow
 
 
 class _Bearer(HTTPBearer):
-    """The token of a request; unlike its base, it tells what is missing as a problem."""
+    """The token of a request; unlike its base class, it reports a missing token as a problem."""
 
     async def __call__(self, request: Request) -> str:  # type: ignore[override]
         return bearer_token(request.scope["headers"])
@@ -24,7 +24,7 @@ def bearer_token(headers: Iterable[tuple[bytes, bytes]]) -> str:
     header = next((entry for name, entry in headers if name == b"authorization"), b"").decode("latin-1")
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise Problem("unauthorised", "the Authorization header: it must be there, as Bearer and a token")
+        raise Problem("unauthorised", "the Authorization header: it must be present, as Bearer and a token")
     return token.strip()
 
 
@@ -44,7 +44,7 @@ Operator = Annotated[OperatorRow, Depends(_operator)]
 
 async def _administrator(operator: Operator) -> OperatorRow:
     if not operator.administrator:
-        raise Problem("forbidden", f"operator {operator.name!r}: only administrators manage operators")
+        raise Problem("forbidden", f"operator {operator.name!r}: only administrators can manage operators")
     return operator
 
 

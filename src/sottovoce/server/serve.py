@@ -27,7 +27,7 @@ _M_MMAP_THRESHOLD, _LARGE_ARRAY = -3, 1 << 18
 def serve(
     settings: Settings, host: str, port: int, *, show_url: Callable[[str], None], show_token: Callable[[str], None]
 ) -> None:
-    """Serve until told to stop (SIGTERM, SIGINT); then answer what is under way, store what is waiting, and return."""
+    """Serve until SIGTERM or SIGINT; then finish current requests, store waiting reports, and return."""
     if (settings.tls_cert is None) != (settings.tls_key is None):
         raise BadParameter("one of --tls-cert and --tls-key: https needs both; give the other one too")
     for path in (settings.tls_cert, settings.tls_key):
@@ -64,20 +64,20 @@ def serve(
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
     )
-    # Uvicorn raises the signal again when it is done; to stop as asked is no failure.
+    # Uvicorn raises the signal again when it is done; stopping on request is not a failure.
     for kind in (signal.SIGTERM, signal.SIGINT):
         signal.signal(kind, lambda *_: None)
     Announced(config).run(sockets=[listening])
 
 
 def _return_large_arrays() -> None:
-    """Make the C library hand freed arrays back; by default it keeps as much as the largest results ever needed."""
-    with suppress(AttributeError):  # other C libraries than GNU's have no such setting, nor the habit
+    """Make the C library return freed arrays; by default it keeps as much as the largest results ever needed."""
+    with suppress(AttributeError):  # C libraries other than GNU's do not need this setting
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_ARRAY)
 
 
 def _prepare(settings: Settings) -> None:
-    """Open the database and bring it up to date, while mistakes can still be reported in one sentence."""
+    """Open and migrate the database, while errors can still be reported in one sentence."""
     database = settings.database.get_secret_value()
     engine = open_engine(database)
     try:
@@ -87,7 +87,7 @@ def _prepare(settings: Settings) -> None:
         words = str(getattr(failure, "orig", failure)).strip().splitlines()[0]
         raise UnreadableFile(
             f"database {engine.url.render_as_string()}: it cannot be opened ({words}); "
-            "check that it is there, is a database of Sottovoce and may be written"
+            "check that it exists, is a database of Sottovoce and can be written"
         ) from None
     finally:
         engine.dispose()

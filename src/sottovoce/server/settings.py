@@ -26,21 +26,24 @@ class Settings(BaseSettings):
         SecretStr | None,
         Field(
             description="Token of an administrator, at least 16 characters, added at the start if it is new; one that "
-            "was replaced or revoked stays void. Without it, the first start on an empty database draws one and prints "
-            "it once."
+            "was replaced or revoked stays invalid. Without it, the first start on an empty database generates one and "
+            "prints it once."
         ),
     ] = None
     public_url: Annotated[
         str | None,
-        Field(description="Address of the server as participants see it, for invitation links; by default as asked."),
+        Field(
+            description="Address of the server as participants see it, for invitation links; by default the address of "
+            "the request."
+        ),
     ] = None
 
-    batch_rows: Annotated[int, Field(ge=1, description="Commit when so many rows are waiting …")] = 5_000
+    batch_rows: Annotated[int, Field(ge=1, description="Commit when this many rows are waiting …")] = 5_000
     batch_milliseconds: Annotated[
-        float, Field(ge=0, le=1_000, description="… or when the first of them has waited so long.")
+        float, Field(ge=0, le=1_000, description="… or when the first of them has waited this long.")
     ] = 5.0
     most_waiting: Annotated[
-        int, Field(ge=1, description="Refuse more (503) when so many reports are waiting to be stored.")
+        int, Field(ge=1, description="Refuse more (503) when this many reports are waiting to be stored.")
     ] = 10_000
 
     address_rate: Annotated[
@@ -75,43 +78,43 @@ class Settings(BaseSettings):
     operator_body_limit: Annotated[
         int, Field(ge=1_000, description="Largest body of an operator's request, in bytes.")
     ] = 8 << 20
-    body_seconds: Annotated[float, Field(gt=0, description="A request must have arrived whole after this long.")] = 20.0
+    body_seconds: Annotated[float, Field(gt=0, description="A request must arrive completely within this time.")] = 20.0
     idle_seconds: Annotated[
-        float, Field(gt=0, description="A connection that does not bring a request for this long is closed.")
+        float, Field(gt=0, description="A connection that sends no request for this long is closed.")
     ] = 15.0
     answer_seconds: Annotated[
         float,
-        Field(gt=0, description="A client that fetches less than 16 KiB of its answer in this time is cut off."),
+        Field(gt=0, description="A client that reads less than 16 KiB of its response in this time is disconnected."),
     ] = 20.0
     stop_seconds: Annotated[
-        int, Field(ge=1, description="When told to stop, wait so long for requests that are under way.")
+        int, Field(ge=1, description="On shutdown, wait this long for requests that are in progress.")
     ] = 5
 
     least_claims: Annotated[
         int,
         Field(
             ge=1,
-            description="Results come in steps: the truth of a task is shown from this many claims on and changes when "
-            "there are this many more; so do counts, exports and which invitations are spent.",
+            description="Results come in steps: the truth of a task is shown once it has this many claims and changes "
+            "when there are this many more; counts, exports and the list of spent invitations follow the same steps.",
         ),
     ] = 5
     retention_days: Annotated[
         int,
         Field(
             ge=0,
-            description="Readings of a campaign are erased so many days after it closed; results stay. 0 keeps them.",
+            description="Readings of a campaign are erased this many days after it closes; results stay. 0 keeps them.",
         ),
     ] = 90
 
     tls_cert: Annotated[Path | None, Field(description="Certificate (PEM, with its chain) to serve https.")] = None
     tls_key: Annotated[Path | None, Field(description="Private key of the certificate (PEM).")] = None
     behind_proxy: Annotated[
-        bool, Field(description="Believe the X-Forwarded headers of the proxies named in `trusted_proxies`.")
+        bool, Field(description="Trust the X-Forwarded headers of the proxies named in `trusted_proxies`.")
     ] = False
-    trusted_proxies: Annotated[
-        str, Field(description="Addresses of proxies that are believed, separated by commas.")
-    ] = "127.0.0.1,::1"
-    metrics: Annotated[bool, Field(description="Serve figures for Prometheus at `/metrics`.")] = True
+    trusted_proxies: Annotated[str, Field(description="Addresses of trusted proxies, separated by commas.")] = (
+        "127.0.0.1,::1"
+    )
+    metrics: Annotated[bool, Field(description="Serve metrics for Prometheus at `/metrics`.")] = True
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Field(description="How much is logged, as JSON lines on stderr.")
     ] = "info"
@@ -121,10 +124,10 @@ class Settings(BaseSettings):
     def _hard_to_guess(cls, token: SecretStr | None) -> SecretStr | None:
         secret = "" if token is None else token.get_secret_value()
         if token is not None and not _TOKEN.fullmatch(secret):
-            # A header carries no other signs, and what surrounds a token in it is cut off.
+            # A header carries no other characters, and spaces around a token in it are cut off.
             raise ValueError(
                 f"the token has {len(secret)} characters: it must be at least 16 visible ASCII characters without "
-                "spaces, or it could be guessed or not be sent; draw one with "
+                "spaces, otherwise it could be guessed or not be sent; generate one with "
                 "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
             )
         return token

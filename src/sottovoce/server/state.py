@@ -29,7 +29,7 @@ class State:
     jobs: Jobs
 
     async def read(self, query: Callable[[Connection], T]) -> T:
-        """Ask the database, off the event loop."""
+        """Query the database, off the event loop."""
 
         def ask() -> T:
             with self.engine.connect() as connection:

@@ -1,8 +1,8 @@
-"""Which claims the published figures of each task rest on. They change in steps, each of at least k claims.
+"""Which claims the published figures of each task are based on. They change in steps, each of at least k claims.
 
 A *cohort* is everybody who reported in one period, which ends when at least k participants have. When it ends depends
-on how many reported, never on what. So even whoever knows the order in which people reported cannot tell the members of
-a cohort apart. A task with too few new claims for a step keeps them for a later one.
+on how many reported, never on what. So even somebody who knows the order in which people reported cannot tell the
+members of a cohort apart. A task with too few new claims for a step keeps them for a later one.
 
 What may be published is decided here, for each task on its own. Take the means of all versions ever published. Whoever
 multiplies each by its number of claims has sums over sets of claims S₁, S₂, …, and can form any combination Σ aᵥ·Sᵥ. A
@@ -18,8 +18,8 @@ remaining ones. Hence it has at least k edges if
 
     fresh + Σ over earlier steps of min(withdrawn, remaining) ≥ k,
 
-which is what we ask for. To count changes alone would not do. Let claims 1–5 make the first step, 6–10 the second, and
-let 1 and 6–10 be withdrawn: six changes, but the third mean would differ from the first by claim 1 alone.
+which is the condition used here. Counting changes is not enough. Let claims 1–5 make the first step, 6–10 the second,
+and let 1 and 6–10 be withdrawn: six changes, but the third mean would differ from the first only by claim 1.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Included:
     claims: Ints
 
     def counts(self, tasks: int) -> Ints:
-        """Claims that the published figures rest on, by the place of the task."""
+        """Claims that the published figures are based on, by the place of the task."""
         return np.bincount(self.places, self.claims, minlength=tasks).astype(np.int64)
 
     def entered(self, readings: Readings) -> Ints:
@@ -60,17 +60,17 @@ NOTHING_INCLUDED = Included(_NONE, _NONE, _NONE)
 
 @dataclass(frozen=True)
 class Step:
-    """What the next results rest on."""
+    """What the next results are based on."""
 
     included: Included
-    readings: Readings  # those that the figures rest on
+    readings: Readings  # those that the figures are based on
     changed: Flags  # by the place of the task: whether it takes a step
-    whole: Flags  # whether nobody whom its figures rest on has withdrawn since
+    whole: Flags  # whether nobody in its figures has withdrawn since
     retracted: Flags  # whether its figures go, since k were withdrawn and too few are left
 
 
 def next_step(included: Included, readings: Readings, cohort: int, least: int, tasks: int) -> Step:
-    """Let every task take a step that has enough new to say. ``readings`` are those of complete cohorts.
+    """Let every task with enough new claims take a step. ``readings`` are those of complete cohorts.
 
     ``cohort`` is the last complete one, ``least`` is k.
     """

@@ -1,6 +1,6 @@
-"""The analyst's question and its answer: what ``sottovoce discover`` does, for a file that came with a form.
+"""The analyst's question and its answer: what ``sottovoce discover`` does, for an uploaded file.
 
-Everything happens in memory; when the answer is given, nothing of the question is left.
+Everything happens in memory; nothing is kept after the response.
 """
 
 import shlex
@@ -59,7 +59,7 @@ class Question:
             raise BadParameter(f"duplicates={self.duplicates[:60]!r}: it must be 'error', 'mean' or 'last'; choose one")
 
     def commands(self) -> list[list[str]]:
-        """The same by command, one per method, in words that a shell takes as they are."""
+        """The same as commands, one per method, quoted for a shell."""
         options: list[str] = []
         for name in ("user", "object", "value"):
             if getattr(self, name) != name:
@@ -70,30 +70,30 @@ class Question:
             options.append("--skip-bad")
         if self.truth is not None:
             options += ["--truth", self.truth.name]
-        found = []
+        commands = []
         for method in self.methods:
             noise = ["--noise", self.noise] if self.noise and takes(method, "noise") else []
             out = "truths.csv" if len(self.methods) == 1 else f"truths-{method}.csv"
             words = ["sottovoce", "discover", self.claims.name, "--method", method, *noise, *options, "--out", out]
-            found.append([shlex.quote(word) for word in words])
-        return found
+            commands.append([shlex.quote(word) for word in words])
+        return commands
 
     def answer(self) -> "Answer":
-        """Read, fit and compare. Whatever is wrong with the file or the form is raised as the library words it."""
+        """Read, fit and compare. Mistakes in the file or the form are raised with the library's own messages."""
         end = time.monotonic() + MOST_SECONDS
 
         def in_time(done: int, move: float) -> None:
             if time.monotonic() > end:
                 raise TooMuch(
-                    f"{self.claims}: after {MOST_SECONDS:g} s it was still being computed: here others wait; "
-                    "run the command instead, which takes its time"
+                    f"{self.claims}: the computation took more than {MOST_SECONDS:g} s, the limit on the server; "
+                    "run the command instead, which has no time limit"
                 )
 
         claims = self._read()
         law = self.noise or claims.noise
         compared = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # said beside the method instead
+            warnings.simplefilter("ignore", ConvergenceWarning)  # shown beside the method instead
             for name in self.methods:
                 in_time(0, 0.0)
                 compared.append(Result.of(make_method(name, noise=law), claims, LEVEL, progress=in_time))
@@ -126,7 +126,7 @@ class Line:
     iterations: int | None
     settled: bool
     effective_users: float | None
-    apart: float  # from the first method, on the average
+    apart: float  # from the first method, on average
     furthest: float
     furthest_at: str
     scores: dict[str, float] | None

@@ -1,6 +1,6 @@
-"""The analyst's corner: upload claims, see what they say. Nothing is kept.
+"""The analyst's page: upload claims and see the truths. Nothing is kept.
 
-Computing costs; so it is for operators who have signed in, one at a time, and within limits.
+Computing is expensive, so it is for signed-in operators, one at a time, and within limits.
 """
 
 import hmac
@@ -21,9 +21,9 @@ from sottovoce.server.console.uploads import UploadForm, upload_form
 from sottovoce.server.state import Server, State
 
 router = APIRouter(prefix="/analyst", route_class=PageRoute, include_in_schema=False)
-_turn = Lock()  # one computation at a time, whoever asks: results of campaigns need the processor too
+_computing = Lock()  # one computation at a time for all operators: results of campaigns need the processor too
 _BESIDE_FILES = 16_384  # bytes of a form that are not its files
-_LONGEST_TOLD = 700  # characters of a mistake: it may quote a row as long as the file
+_LONGEST_MESSAGE = 700  # characters of an error message: it may quote a row as long as the file
 _PLOTTED = 30
 _EMPTY = {
     "user": "user", "object": "object", "value": "value", "noise": "", "duplicates": "error", "skip_bad": False,
@@ -38,7 +38,7 @@ async def ask(request: Request, _: Session, server: Server) -> Response:
 
 @router.post("")
 async def answer(request: Request, session: Session, server: Server) -> Response:
-    """The answer; or the library's own word on what is wrong, with the form as it was."""
+    """The answer, or the library's own error message with the form as it was filled in."""
     refuse_foreign(request)
     try:
         form = await upload_form(request)
@@ -50,7 +50,7 @@ async def answer(request: Request, session: Session, server: Server) -> Response
         raise Problem("stale_page", "the form: it does not belong to this session")
     filled = _filled(form)
     try:
-        found = await run_in_threadpool(_answer, form, filled)
+        answered = await run_in_threadpool(_answer, form, filled)
     except Problem as problem:
         if problem.code != "unavailable":
             raise
@@ -59,7 +59,7 @@ async def answer(request: Request, session: Session, server: Server) -> Response
         return _page(request, server, filled, status=422, trouble=("The form needs another look", mistake))
     except SottovoceError as mistake:
         return _page(request, server, filled, status=422, trouble=("The file needs another look", mistake))
-    return _page(request, server, filled, answer=found)
+    return _page(request, server, filled, answer=answered)
 
 
 def _filled(form: UploadForm) -> dict[str, Any]:
@@ -71,12 +71,12 @@ def _answer(form: UploadForm, filled: dict[str, Any]) -> Answer:
     if "claims" not in form.files:
         raise BadParameter("no file: claims come in a CSV, Parquet or JSON Lines file; choose one")
     question = Question(form.files["claims"], truth=form.files.get("truth"), **filled)
-    if not _turn.acquire(blocking=False):
-        raise Problem("unavailable", "the analyst's corner: it is computing for somebody else")
+    if not _computing.acquire(blocking=False):
+        raise Problem("unavailable", "the analysis: another one is being computed")
     try:
         return question.answer()
     finally:
-        _turn.release()
+        _computing.release()
 
 
 def _page(
@@ -89,8 +89,8 @@ def _page(
     trouble: tuple[str, object] | None = None,
 ) -> Response:
     most = server.settings.operator_body_limit - _BESIDE_FILES
-    title, told = trouble or ("", "")
-    text = str(told)
+    title, problem = trouble or ("", "")
+    text = str(problem)
     return render(
         request,
         "analyst.html",
@@ -103,5 +103,5 @@ def _page(
         plotted=_PLOTTED,
         answer=answer,
         trouble=title,
-        told=text if len(text) <= _LONGEST_TOLD else f"{text[:_LONGEST_TOLD]}…",
+        message=text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…",
     )

@@ -37,7 +37,7 @@ _TASKS_SHOWN = 10  # on the page of a draft
 
 @router.get("")
 async def page(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    """A draft to check; or how an open or closed campaign stands."""
+    """A draft to check, or the progress of an open or closed campaign."""
     row = await server.read(lambda connection: stored.campaign_of(connection, session.key, campaign))
     if row.state == "draft":
         return await run_in_threadpool(_draft, request, row)
@@ -68,8 +68,8 @@ def _progress(connection: Connection, row: CampaignRow, server: State) -> dict[s
 
 def _draft(request: Request, row: CampaignRow) -> Response:
     manifest = parsed(row.manifest)
-    # It was checked when it was stored: to read ten thousand tasks again would take longer than the page. A promise
-    # depends on the tasks' grids and their number alone.
+    # It was checked when it was stored: parsing ten thousand tasks again would take longer than the page. A promise
+    # depends only on the grids and the number of the tasks.
     examples = {task["grid"]: task for task in manifest["tasks"]}
     on_grid = {grid: Task.model_construct(**task) for grid, task in examples.items()}
     known = Manifest.model_construct(**manifest | {"tasks": [on_grid[task["grid"]] for task in manifest["tasks"]]})
@@ -78,7 +78,7 @@ def _draft(request: Request, row: CampaignRow) -> Response:
 
 @router.get("/progress")
 async def progress(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    """The figures at the top, again."""
+    """The figures at the top, refreshed."""
 
     def show(connection: Connection) -> Response:
         row = stored.campaign_of(connection, session.key, campaign)
@@ -91,7 +91,7 @@ async def progress(campaign: CampaignId, request: Request, session: Session, ser
 async def findings(
     campaign: CampaignId, request: Request, session: Session, server: Server, version: int = 0
 ) -> Response:
-    """The results again, if there are newer ones than those that the page shows."""
+    """The results, if there are newer ones than those on the page."""
 
     def show(connection: Connection) -> Response:
         row = stored.campaign_of(connection, session.key, campaign)
@@ -159,7 +159,7 @@ async def claims_file(
 
 @router.get("/{step}/confirm")
 async def confirm(campaign: CampaignId, step: Step, request: Request, session: Session, server: Server) -> Response:
-    """What cannot be undone is asked about once more."""
+    """Actions that cannot be undone need a confirmation."""
     row = await server.read(lambda connection: stored.campaign_of(connection, session.key, campaign))
     return render(request, "confirm.html", row=row, manifest=parsed(row.manifest), step=step)
 
@@ -185,7 +185,7 @@ async def delete(campaign: CampaignId, session: Session, _: Form, server: Server
 
 @router.post("/versions")
 async def new_version(campaign: CampaignId, session: Session, _: Form, server: Server) -> Response:
-    """A draft that begins where this campaign stands."""
+    """A new draft with the terms of this campaign."""
     now, unchanged = server.clock(), CampaignChange()
     made = await server.write(lambda connection: actions.new_version(connection, session.key, campaign, unchanged, now))
     return RedirectResponse(f"/campaigns/{made.id}/tasks", 303)
@@ -195,6 +195,6 @@ async def new_version(campaign: CampaignId, session: Session, _: Form, server: S
 async def method(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
     """Results by another method."""
     with reported_as("bad_request"):
-        wanted = CampaignChange.model_validate({"method": form.get("method") or None})
-    await server.write(lambda connection: actions.change(connection, session.key, campaign, wanted))
+        changes = CampaignChange.model_validate({"method": form.get("method") or None})
+    await server.write(lambda connection: actions.change(connection, session.key, campaign, changes))
     return RedirectResponse(f"/campaigns/{campaign}", 303)

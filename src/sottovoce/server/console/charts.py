@@ -1,7 +1,7 @@
 """Charts made on the server: SVG that needs no script, stretches to its page, prints, and can be read aloud.
 
-Across, everything is in per cent of the width; down, in pixels. So a chart fills a phone and a wall alike while its
-letters keep their size. Colours are the stylesheet's (results.css): pages allow no style attributes.
+Horizontal positions are per cent of the width, vertical ones pixels. So a chart fills any screen while its letters keep
+their size. Colours are the stylesheet's (results.css): pages allow no style attributes.
 """
 
 import math
@@ -19,7 +19,7 @@ _MARGIN = 0.04  # of the range, left free on both sides
 _SMALL = 0.08  # of the range of the truths: intervals narrower than this would be hidden by their own dots
 _BARS = 120  # pixels
 
-# Shape and colour of a method: numbers without a common factor, so that few methods look alike.
+# Numbers of shapes and colours without a common factor, so that few methods look alike.
 _SHAPES = (
     '<circle r="4.5"/>',
     '<path d="M-4.5-4.5h9v9h-9z"/>',
@@ -35,7 +35,7 @@ _MEDIAN = Markup('<path class="median" d="M-4-8h8L0-3z"/>')
 
 
 def measured(number: float | None, row: Row | None = None) -> str:
-    """A number with so many decimals that the last two digits lie within the uncertainty of its row.
+    """A number rounded so that its last two digits lie within the uncertainty of its row.
 
     >>> measured(41.66317, {"low": 41.2, "high": 42.1}), measured(-0.5), measured(None)
     ('41.66', '−0.5000', '–')
@@ -54,9 +54,9 @@ def measured(number: float | None, row: Row | None = None) -> str:
 def forest_plot(rows: Iterable[Row], *, methods: Sequence[str] = ("truth",), level: float = 0.95) -> Markup:
     """Truths with their intervals, one under the other, the plain mean and median as faint marks.
 
-    A list with a strip of SVG in each line: names wrap, lines stay together in print, and what is drawn is told where
-    it stands. Tasks in different units get scales of their own. Where truths lie so far apart that intervals would
-    shrink to dots, each task is drawn around its own truth. Tasks without a truth are left to the table.
+    A list with a strip of SVG in each line: names wrap, lines stay together in print, and every mark has a text
+    description. Tasks in different units get separate scales. Where truths are too far apart for intervals to be
+    visible, each task is drawn around its own truth. Tasks without a truth are left to the table.
     """
     units: dict[str, list[Row]] = {}
     for row in rows:
@@ -74,13 +74,13 @@ def weights_chart(histogram: Mapping[str, Sequence[Any]]) -> Markup:
     total, most, width = sum(counts), max(counts, default=0) or 1, 100 / max(len(counts), 1)
     bars = Markup("")
     for place, count in enumerate(counts):
-        height = max(2.0, round(_BARS * count / most, 1)) if count else 0.0  # one among thousands is still seen
+        height = max(2.0, round(_BARS * count / most, 1)) if count else 0.0  # one among thousands is still visible
         inside = {"x": _percent(place * width + 0.6), "middle": _percent((place + 0.5) * width)}
         bars += Markup(
-            '<g><title>{told}</title><rect x="{x}" y="{y}" width="{w}" height="{height}" rx="2"/>'
+            '<g><title>{description}</title><rect x="{x}" y="{y}" width="{w}" height="{height}" rx="2"/>'
             '<text x="{middle}" y="{above}">{count}</text></g>'
         ).format(
-            told=f"{weight_range(edges, place)} the mean: {count:,} of {total:,}",
+            description=f"{weight_range(edges, place)} the mean: {count:,} of {total:,}",
             y=20 + _BARS - height,
             w=_percent(width - 1.2),
             height=height,
@@ -93,15 +93,15 @@ def weights_chart(histogram: Mapping[str, Sequence[Any]]) -> Markup:
                 _percent(place * width), _BARS + 36, f"{edges[place]:g}"
             )
     typical = max(range(len(counts)), key=lambda place: counts[place]) if total else 0
-    told = (
+    description = (
         f"Number of participants by weight, where 1 is the mean weight. The largest group, {counts[typical]:,} of "
         f"{total:,}, has {weight_range(edges, typical)} the mean weight."
     )
     return Markup(
         '<figure class="chart"><svg class="bars" role="img" width="100%" height="{height}">'
-        "<title>How the weight is spread</title><desc>{told}</desc>"
+        "<title>How the weight is spread</title><desc>{description}</desc>"
         '<line class="axis" x2="100%" y1="{base}" y2="{base}"/>{bars}</svg></figure>'
-    ).format(height=_BARS + 46, told=told, base=_BARS + 20, bars=bars)
+    ).format(height=_BARS + 46, description=description, base=_BARS + 20, bars=bars)
 
 
 def weight_range(edges: Sequence[float | None], place: int) -> str:
@@ -123,7 +123,7 @@ class _Scale:
 
     @classmethod
     def around(cls, rows: Sequence[Row]) -> "_Scale":
-        """Holds every truth and interval. A stray mean must not squeeze them: it may at most double the scale."""
+        """Contains every truth and interval. A far-off mean must not squeeze them: it may at most double the scale."""
         inside = [entry[end] for row in rows for entry in _estimates(row) for end in ("truth", "low", "high")]
         known = [number for number in inside if number is not None and math.isfinite(number)]
         low, high = min(known), max(known)
@@ -181,12 +181,12 @@ def _forest(rows: Sequence[Row], unit: str) -> Markup:
     )
     lines = Markup("").join(
         Markup(
-            '<li><span>{label}</span><svg role="img" width="100%" height="{height}"><title>{told}</title>{grid}{marks}'
-            '</svg><span class="figures"><b>{truth}</b> <span>n {claims:,}</span></span></li>'
+            '<li><span>{label}</span><svg role="img" width="100%" height="{height}"><title>{description}</title>'
+            '{grid}{marks}</svg><span class="figures"><b>{truth}</b> <span>n {claims:,}</span></span></li>'
         ).format(
             label=str(row.get("title") or row["task"]),
             height=2 * _MIDDLE + _LINE * len(placed["others"]),
-            told=_told(row, unit),
+            description=_in_words(row, unit),
             grid=grid,
             marks=_marks(placed, scale),
             truth=f"{measured(row['truth'], row)} {unit}".rstrip(),
@@ -205,7 +205,7 @@ def _marks(row: Row, scale: _Scale) -> Markup:
             continue
         if scale.holds(row[name]):
             marks += _at(scale(row[name]), _MIDDLE, shape)
-        else:  # off the scale: an arrow says where
+        else:  # off the scale: an arrow shows the direction
             at, arrow = ("0%", "‹") if row[name] < scale.low else ("100%", "›")
             marks += Markup('<text class="beyond" x="{}" y="{}">{}</text>').format(at, _MIDDLE + 5, arrow)
     for number, estimate in enumerate(_estimates(row)):
@@ -270,10 +270,10 @@ def _legend(methods: Sequence[str], level: float) -> Markup:
     return Markup('<figcaption><ul class="legend">{}</ul></figcaption>').format(listed)
 
 
-def _told(row: Row, unit: str) -> str:
+def _in_words(row: Row, unit: str) -> str:
     """A row of the plot in words."""
-    found = f"{measured(row['truth'], row)} {unit}".rstrip()
+    text = f"{measured(row['truth'], row)} {unit}".rstrip()
     if row["low"] is not None and row["high"] is not None:
-        found += f" ({measured(row['low'], row)} to {measured(row['high'], row)})"
+        text += f" ({measured(row['low'], row)} to {measured(row['high'], row)})"
     beside = [f"{name} {measured(row[name], row)}" for name in ("mean", "median") if row.get(name) is not None]
-    return ", ".join([found, *beside])
+    return ", ".join([text, *beside])

@@ -71,23 +71,23 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
     before = parsed(row.manifest)
 
     def prepare(tasks: list[dict[str, Any]]) -> Action:
-        wanted: dict[str, Any] = {**_about(form), "deadline": _about(form).get("deadline"), "tasks": tasks}
+        fields: dict[str, Any] = {**_about(form), "deadline": _about(form).get("deadline"), "tasks": tasks}
         if before["readings"] == len(before["tasks"]):  # all of them, as before
-            wanted["readings"] = len(tasks)
+            fields["readings"] = len(tasks)
         with reported_as("bad_request"):
-            asked = CampaignChange.model_validate(wanted)
-        return lambda connection: actions.change(connection, session.key, campaign, asked)
+            changes = CampaignChange.model_validate(fields)
+        return lambda connection: actions.change(connection, session.key, campaign, changes)
 
     return await _keep(request, server, row, form, prepare)
 
 
 @router.get("/{campaign}/privacy")
 async def privacy(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    """The planner. Its figures come a moment later, or when they are asked for where there are no scripts."""
+    """The planner. Its figures are loaded by script, or with the form where scripts are off."""
     row = await server.read(lambda connection: _draft(connection, session, campaign))
-    wanted = PlanRequest.of(request.query_params, parsed(row.manifest))
-    offers, sentence = await run_in_threadpool(_plan, wanted) if request.query_params else (None, None)
-    return render(request, "privacy.html", row=row, wanted=wanted, offers=offers, sentence=sentence, mistake=None)
+    plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
+    offers, sentence = await run_in_threadpool(_plan, plan_request) if request.query_params else (None, None)
+    return render(request, "privacy.html", row=row, plan=plan_request, offers=offers, sentence=sentence, mistake=None)
 
 
 @router.get("/{campaign}/privacy/plan")
@@ -95,21 +95,21 @@ async def plan(campaign: CampaignId, request: Request, session: Session, server:
     """The laws that keep the promise, and the promise in words."""
     row = await server.read(lambda connection: _draft(connection, session, campaign))
     try:
-        wanted = PlanRequest.of(request.query_params, parsed(row.manifest))
-        offers, sentence = await run_in_threadpool(_plan, wanted)
+        plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
+        offers, sentence = await run_in_threadpool(_plan, plan_request)
     except SottovoceError as mistake:
-        return render(request, "_plan.html", wanted=None, offers=None, sentence=None, mistake=_words(mistake))
-    return render(request, "_plan.html", wanted=wanted, offers=offers, sentence=sentence, mistake=None)
+        return render(request, "_plan.html", plan=None, offers=None, sentence=None, mistake=_words(mistake))
+    return render(request, "_plan.html", plan=plan_request, offers=offers, sentence=sentence, mistake=None)
 
 
 @router.get("/{campaign}/privacy/line/{law}")
 async def line(campaign: CampaignId, law: str, request: Request, session: Session, server: Server) -> Response:
     """One line of the chart: the error to expect with one participant, at every promise."""
     row = await server.read(lambda connection: _draft(connection, session, campaign))
-    wanted = PlanRequest.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
-    if law not in wanted.laws:
+    plan_request = PlanRequest.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
+    if law not in plan_request.laws:
         raise Problem("not_found", f"law {law[:20]!r}: it cannot be used here")
-    return JSONResponse({"epsilons": EPSILONS, "errors": await run_in_threadpool(wanted.line, law)})
+    return JSONResponse({"epsilons": EPSILONS, "errors": await run_in_threadpool(plan_request.line, law)})
 
 
 @router.post("/{campaign}/privacy")
@@ -117,22 +117,22 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
     row = await server.read(lambda connection: _draft(connection, session, campaign))
     manifest = parsed(row.manifest)
     try:
-        wanted = PlanRequest.of(form, manifest)
-        given = await run_in_threadpool(wanted.change, manifest)
-        asked = CampaignChange.model_validate(given)
-        await server.write(lambda connection: actions.change(connection, session.key, campaign, asked))
+        plan_request = PlanRequest.of(form, manifest)
+        fields = await run_in_threadpool(plan_request.change, manifest)
+        changes = CampaignChange.model_validate(fields)
+        await server.write(lambda connection: actions.change(connection, session.key, campaign, changes))
     except SottovoceError as mistake:
         before = PlanRequest.of({}, manifest)
         return render(
             request, "privacy.html", status=422,
-            row=row, wanted=before, offers=None, sentence=None, mistake=_words(mistake),
+            row=row, plan=before, offers=None, sentence=None, mistake=_words(mistake),
         )  # fmt: skip
     return RedirectResponse(f"/campaigns/{campaign}", 303)
 
 
-def _plan(wanted: PlanRequest) -> tuple[list[dict[str, Any]], str | None]:
-    offers = wanted.offers()
-    return offers, wanted.sentence() if wanted.law in {offer["name"] for offer in offers} else None
+def _plan(plan_request: PlanRequest) -> tuple[list[dict[str, Any]], str | None]:
+    offers = plan_request.offers()
+    return offers, plan_request.sentence() if plan_request.law in {offer["name"] for offer in offers} else None
 
 
 def _draft(connection: Connection, session: SignedIn, campaign: str) -> CampaignRow:
@@ -149,17 +149,17 @@ async def _keep(
     form: Mapping[str, str],
     prepare: Callable[[list[dict[str, Any]]], Action],
 ) -> Response:
-    """Keep what a form says; or show it again with what is wrong about it, or with room for more."""
+    """Save the form, or show it again with its mistake or with more rows."""
     typed = _typed_rows(form)
     if "more" not in form:
         try:
             tasks = read_tasks("the table", form["table"]) if form.get("table") else _typed_tasks(typed)
             if not tasks:
-                raise Problem("bad_request", "tasks: there is none; say at least one thing to measure")
+                raise Problem("bad_request", "tasks: there are none; add at least one thing to measure")
             kept = await server.write(prepare(tasks))
             return RedirectResponse(f"/campaigns/{kept.id}/privacy", 303)
-        except SottovoceError as found:
-            mistake = _words(found)
+        except SottovoceError as error:
+            mistake = _words(error)
     else:
         mistake = None
     about = {name: form.get(name, "") for name in _ABOUT}
@@ -184,14 +184,14 @@ def _question(
 
 
 def _about(form: Mapping[str, str]) -> dict[str, str]:
-    found = {name: form[name] for name in _ABOUT if form.get(name)}
-    if "deadline" in found and re.fullmatch(r"[\d-]+[T ][\d:]+", found["deadline"]):
-        found["deadline"] += "Z"  # the field asks for UTC
-    return found
+    fields = {name: form[name] for name in _ABOUT if form.get(name)}
+    if "deadline" in fields and re.fullmatch(r"[\d-]+[T ][\d:]+", fields["deadline"]):
+        fields["deadline"] += "Z"  # the field asks for UTC
+    return fields
 
 
 def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows in which somebody wrote something."""
+    """The rows that are not empty."""
     rows = [{name: form.get(f"{name}-{place}", "") for name in _FIELDS} for place in range(MOST_TYPED)]
     return [row for row in rows if any(entry for name, entry in row.items() if name != "id")]
 
@@ -220,5 +220,5 @@ _CALLED = {"low": "lowest value", "high": "highest value", "grid": "step"}
 
 
 def _words(mistake: SottovoceError) -> str:
-    told = mistake.detail if isinstance(mistake, Problem) else str(mistake)
-    return f"{re.sub(r'^tasks[.][0-9]+: ', '', told)}."
+    message = mistake.detail if isinstance(mistake, Problem) else str(mistake)
+    return f"{re.sub(r'^tasks[.][0-9]+: ', '', message)}."

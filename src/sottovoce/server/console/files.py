@@ -1,4 +1,4 @@
-"""The files of the pages: stylesheet, scripts and what others wrote, served as they are with a tag."""
+"""The files of the pages: stylesheet, scripts and vendored files, served unchanged with an ETag."""
 
 from functools import cache
 from hashlib import sha256
@@ -17,19 +17,19 @@ _KINDS = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-
 @cache
 def _contents() -> dict[str, tuple[bytes, str, str]]:
     """Content, hash and kind of every file in the two folders, by its plain name."""
-    found = {}
+    contents = {}
     for folder in ("vendor", "static"):
         for entry in (files("sottovoce.server.console") / folder).iterdir():
             kind = _KINDS.get(entry.name.rpartition(".")[2])
             if kind is not None:
                 content = entry.read_bytes()
-                found[entry.name] = (content, sha256(content).hexdigest(), kind)
-    return found
+                contents[entry.name] = (content, sha256(content).hexdigest(), kind)
+    return contents
 
 
 @router.api_route("/{name}", methods=["GET", "HEAD"])
 async def file(name: str, request: Request) -> Response:
-    found = _contents().get(name)
-    if found is None:
+    content = _contents().get(name)
+    if content is None:
         raise Problem("not_found", "the address: there is no such file")
-    return tagged(request, *found)
+    return tagged(request, *content)

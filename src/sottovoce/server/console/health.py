@@ -26,7 +26,7 @@ async def health(request: Request, session: Session, server: Server) -> Response
 
 @router.get("/server/figures")
 async def figures(request: Request, session: Session, server: Server) -> Response:
-    """The same without the page around it."""
+    """The same as a fragment, without the rest of the page."""
     return render(request, "_figures.html", **await _figures(server))
 
 
@@ -57,13 +57,13 @@ def _value(metrics: Metrics, name: str) -> float:
 
 
 def _by_label(metrics: Metrics, name: str, label: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for family in metrics.registry.collect():
         if family.name == name:
-            found |= {
+            counts |= {
                 entry.labels[label]: int(entry.value) for entry in family.samples if entry.name.endswith("_total")
             }
-    return found
+    return counts
 
 
 def _mean(timer: Histogram, route: str | None = None) -> float | None:

@@ -1,4 +1,4 @@
-"""Invitations on the console: a sheet of QR codes to print, and what became of each link."""
+"""Invitations on the console: a sheet of QR codes to print, and the state of each link."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -34,8 +34,8 @@ async def listed(campaign: CampaignId, request: Request, session: Session, serve
         row = campaign_of(connection, session.key, campaign)
         counts = counts_of(connection, row.key)
         page = Page.of(request, counts["invitations"])
-        found = newest_invitations(connection, row.key, page.first, page.length)
-        links = [{"number": link.key, "state": state_of(link), "created_at": link.created_at} for link in found]
+        rows = newest_invitations(connection, row.key, page.first, page.length)
+        links = [{"number": link.key, "state": state_of(link), "created_at": link.created_at} for link in rows]
         return render(
             request, "invitations.html",
             row=row, manifest=parsed(row.manifest), counts=counts, page=page, links=links, most=MOST_AT_ONCE,
@@ -47,7 +47,7 @@ async def listed(campaign: CampaignId, request: Request, session: Session, serve
 
 @router.post("")
 async def invite(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    """New links, on a sheet. They are shown this once, so the answer to the form is the sheet itself."""
+    """New links, on a sheet. They are shown only once, so the response to the form is the sheet itself."""
     asked, now = form.get("count", ""), server.clock()
     if not asked.isdecimal() or len(asked) > 4 or not 1 <= int(asked) <= MOST_AT_ONCE:
         raise Problem("bad_request", f"number of invitations {asked[:20]!r}: it must be from 1 to {MOST_AT_ONCE}")
@@ -64,7 +64,7 @@ async def invite(campaign: CampaignId, request: Request, session: Session, form:
 async def rotate(
     campaign: CampaignId, invitation: InvitationNumber, request: Request, session: Session, _: Form, server: Server
 ) -> Response:
-    """A new invitation in place of one that went astray."""
+    """Replace an invitation that was lost."""
     now = server.clock()
 
     def replace(connection: Connection) -> tuple[CampaignRow, tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Long tables a page at a time: sorted, searched and cut on the server, so that ten thousand rows stay quick."""
+"""Pagination of long tables: sorted, searched and cut on the server, so that ten thousand rows stay fast."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Listing(Generic[T]):
     """One page of a table, with the links that lead to the others."""
 
     rows: Sequence[T]
-    total: int  # that fit the search
+    total: int  # that match the search
     page: int  # from 1 on
     pages: int
     first: int  # number of the first row, from 1 on
@@ -37,7 +37,7 @@ class Listing(Generic[T]):
         return f"{self.address}?{urlencode(query)}" if query else self.address
 
     def sorted_by(self, name: str) -> str:
-        """A click on a column's head: first upwards, then downwards, then in the table's own order."""
+        """The next order after a click on a column's header: ascending, descending, then the table's own order."""
         if self.sort != name:
             return self.link(sort=name, order="")
         return self.link(sort="", order="") if self.descending else self.link(sort=name, order="down")
@@ -56,7 +56,7 @@ def page_of(
     text: Callable[[T], str] | None = None,
     length: int = ROWS,
 ) -> Listing[T]:
-    """The page that a query asks for. What cannot be understood is left out: an address is typed by anybody."""
+    """The page that a query asks for. Invalid parameters are ignored: anybody can type an address."""
     search = query.get("search", "").strip()[:100] if text else ""
     if search and text:
         rows = [row for row in rows if search.casefold() in text(row).casefold()]
@@ -64,7 +64,7 @@ def page_of(
     key = (keys or {}).get(sort)
     if key is not None:
         known = sorted((row for row in rows if key(row) is not None), key=key, reverse=descending)
-        rows = [*known, *(row for row in rows if key(row) is None)]  # what is not known comes last, either way
+        rows = [*known, *(row for row in rows if key(row) is None)]  # missing values come last in both directions
     pages = max(1, -(-len(rows) // length))
     page = _page_number(query, pages)
     first = (page - 1) * length

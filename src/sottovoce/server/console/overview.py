@@ -19,7 +19,7 @@ _CAMPAIGNS = 20
 
 @router.get("/")
 async def overview(request: Request, session: Session, server: Server) -> Response:
-    """One's own campaigns, the newest first."""
+    """The operator's campaigns, newest first."""
 
     def load(connection: Connection) -> tuple[Page, list[dict[str, Any]]]:
         page = Page.of(request, count_campaigns(connection, session.key), _CAMPAIGNS)

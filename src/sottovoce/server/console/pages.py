@@ -39,27 +39,27 @@ def figure(number: float | None, digits: int = 4) -> str:
     return (f"{number:,.0f}" if "e+" in text and abs(number) < 1e12 else text).replace("-", "−")
 
 
-def when(given: int | str | None) -> Markup | str:
+def when(time: int | str | None) -> Markup | str:
     """A moment for people, with the exact one beside it for programs.
 
     >>> str(when(0))
     '<time datetime="1970-01-01T00:00:00.000Z">1 Jan 1970, 00:00 UTC</time>'
     """
-    if given is None:
+    if time is None:
         return _NOTHING
-    exact = moment(given) if isinstance(given, int) else given
-    found = datetime.fromisoformat(exact).astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(exact, f"{found.day} {found:%b %Y, %H:%M} UTC")
+    exact = moment(time) if isinstance(time, int) else time
+    utc = datetime.fromisoformat(exact).astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(exact, f"{utc.day} {utc:%b %Y, %H:%M} UTC")
 
 
 def result_columns(place: Place) -> tuple[list[Column], list[Column]]:
-    """What stands in a table of results after the truth and its interval: what is measured, and what is counted."""
+    """The columns of a table of results after the truth and its interval: measured figures, then counts."""
     columns = [column for column in columns_in(place) if column.name not in ("truth", "low", "high")]
     return [column for column in columns if column.measured], [column for column in columns if not column.measured]
 
 
 def result_cell(column: Column, row: charts.Row) -> str:
-    """A figure of a task for people; one that an old version of the results does not have is not known."""
+    """A figure of a task for people; a dash if an old version of the results does not have it."""
     entry = row.get(column.name)
     if entry is None or column.measured:
         return charts.measured(entry, row)
@@ -89,7 +89,7 @@ _templates.globals.update(
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
-    """A template as an answer. Templates know the request and, on the console's pages, who is signed in."""
+    """A template as a response. Templates get the request and, on the console's pages, the signed-in operator."""
     signed_in = getattr(request.state, "signed_in", None)
     content = _templates.get_template(template).render(request=request, signed_in=signed_in, **context)
     return HTMLResponse(content, status)
@@ -118,8 +118,8 @@ class PageRoute(APIRoute):
 
 
 def _sign_in_first(request: Request) -> Response:
-    """Lead to the sign-in page, and from there back to where somebody wanted to go."""
-    if "hx-request" in request.headers:  # a part of a page that is open: the whole of it has to go
+    """Redirect to the sign-in page, and from there back to the requested page."""
+    if "hx-request" in request.headers:  # a fragment of an open page: the whole page must be replaced
         return Response(headers={"HX-Redirect": "/sign-in"})
     back = f"?{urlencode({'next': request.url.path})}" if request.method == "GET" and request.url.path != "/" else ""
     return RedirectResponse(f"/sign-in{back}", 303)

@@ -1,6 +1,6 @@
 """The planner behind the privacy page: from a promise to noise, and to the error that it will cost.
 
-What is offered keeps the promise on the campaign's own grids. What was computed once serves again when an operator
+What is offered keeps the promise on the campaign's own grids. Figures are cached for when an operator
 moves a slider; the lines of the chart are the same at any distance that is many steps of the grid.
 """
 
@@ -30,13 +30,13 @@ _PARTICIPANTS = 100
 _DELTA = 1e-5
 _HAIR = 1e-9  # by which devices, too, let a figure miss a round limit
 _STYLES = 5  # of lines in the chart
-_FINE = 100  # steps: for the eye, noise on a finer grid costs the same
-_SAME_ERROR = 6  # digits of a law that are looked at, so that the same law at another distance is found again
+_FINE = 100  # steps: on a finer grid the error looks the same
+_SAME_ERROR = 6  # digits of a law in the key of the cache, so that the same law at another distance is found
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """A promise, and the crowd that it is made to."""
+    """A promise, and the crowd that gets it."""
 
     epsilon: float
     delta: float
@@ -50,7 +50,7 @@ class PlanRequest:
 
     @classmethod
     def of(cls, query: Mapping[str, str], manifest: Mapping[str, Any]) -> "PlanRequest":
-        """What the form says; where it says nothing, what the draft promises now."""
+        """The values of the form; for empty fields, what the draft promises now."""
         law = parse_law(manifest["noise"])
         distance = _number(query, "distance", float(manifest["distance"]))
         unit = query.get("unit", manifest["unit"])
@@ -58,7 +58,7 @@ class PlanRequest:
             raise Problem("bad_request", f"unit {unit[:20]!r}: a promise is for a reading or for a participant")
         delta = _number(query, "delta", _DELTA)
         if not delta < 0.1:
-            raise Problem("bad_request", f"exception {delta:g}: it must be rare; 0.00001 is usual")
+            raise Problem("bad_request", f"probability of failure {delta:g}: it must be small; 0.00001 is usual")
         grids = tuple(sorted({task["grid"] for task in manifest["tasks"]}))
         readings = _count(query, "readings", min(manifest["readings"], len(manifest["tasks"])), MOST_TASKS)
         return cls(
@@ -80,7 +80,7 @@ class PlanRequest:
 
     @staticmethod
     def title(name: str) -> str:
-        """What people call a law."""
+        """The name of a law for people."""
         return LAWS[name].title
 
     @staticmethod
@@ -156,7 +156,7 @@ class PlanRequest:
         return _sentence(law, self.distance, self.readings, self.unit, self._steps, law.granted(self.delta))
 
     def change(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
-        """What the campaign gets, after a look at it as devices will look."""
+        """The change to the campaign, after the same check that devices will make."""
         if self.law not in self.laws:
             raise Problem(
                 "bad_manifest",
@@ -175,7 +175,7 @@ class PlanRequest:
         if promise.epsilon > self.epsilon * (1 + _HAIR):
             raise Problem(
                 "bad_manifest",
-                f"noise {law}: devices would find ε = {promise.epsilon:.4g} instead of {self.epsilon:.4g}; "
+                f"noise {law}: devices would compute ε = {promise.epsilon:.4g} instead of {self.epsilon:.4g}; "
                 "choose another kind of noise",
             )
         return change
@@ -188,7 +188,7 @@ def first_noise(tasks: list[dict[str, Any]]) -> dict[str, Any]:
         grids = {grid for _, _, grid in ranges}
         distance = max(_one_digit(min(high - low for low, high, _ in ranges) / 10), *grids)
         law = noise_for(FreshVariance, 1.0, 0.0, float(distance), 1, "reading", tuple(map(float, grids)))
-    except (KeyError, ValueError):  # a range that is none: the manifest says so, and better
+    except (KeyError, ValueError):  # not a range: the manifest gives the better message
         distance, law = Fraction(1), FreshVariance(0.5)
     return {"noise": str(law), "distance": _plain(distance)}
 

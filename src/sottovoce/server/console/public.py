@@ -1,4 +1,4 @@
-"""The public page of a campaign's results: what the crowd found, how, and under which promise."""
+"""The public page of a campaign's results: the truths, the method and the promise."""
 
 from hashlib import sha256
 
@@ -50,10 +50,10 @@ async def _page(id: str, version: int | None, request: Request, server: State) -
             raise
         return render(request, "public_missing.html", status=404)
     address = f"{server.settings.public_url or str(request.base_url).rstrip('/')}/c/{id}"
-    # Ten thousand tasks take a moment, during which others are answered.
+    # Ten thousand tasks take a moment, during which other requests are answered.
     page = await run_in_threadpool(_rendered, request, campaign, versions, content, address)
     answer = tagged(request, page, sha256(page).hexdigest()[:32], _HTML)
-    # Browsers take the headers of "not changed" for those of the page they keep, so they must be a page's.
+    # Browsers apply the headers of a 304 to the cached page, so they must be those of a page.
     answer.headers["Content-Type"] = _HTML
     return answer
 

@@ -1,8 +1,8 @@
-"""Who is at the console, and whether it is he who pressed the button.
+"""Who is signed in to the console, and whether they sent the form themselves.
 
-The cookie holds a secret of which the database has the hash. It is out of reach for scripts, goes to this server alone
-and never along with what another site starts. On top, every form carries a second secret that follows from the first:
-a page of another site can make a browser send a form, but cannot read what to put into it.
+The cookie holds a secret of which the database has the hash. Scripts cannot read it, and browsers send it only
+to this server and never with a request that another site starts. In addition, every form carries a second secret that
+follows from the first: a page of another site can make a browser send a form, but cannot read what to put into it.
 """
 
 import hmac
@@ -31,8 +31,8 @@ class SignedIn:
 
     @property
     def key(self) -> int:
-        found: int = self.operator.key
-        return found
+        key: int = self.operator.key
+        return key
 
     @property
     def form_token(self) -> str:
@@ -44,8 +44,8 @@ async def _signed_in(request: Request, server: Server) -> SignedIn:
     token = request.cookies.get(_name(request), "")
     operator = await server.read(lambda connection: operator_in(connection, token, server.clock()))
     request.state.signed_in = SignedIn(operator, token)
-    found: SignedIn = request.state.signed_in
-    return found
+    signed_in: SignedIn = request.state.signed_in
+    return signed_in
 
 
 Session = Annotated[SignedIn, Depends(_signed_in)]
@@ -63,13 +63,13 @@ Form = Annotated[dict[str, str], Depends(_checked_form)]
 
 
 def refuse_foreign(request: Request) -> None:
-    """Browsers say when a page of another site made them send something."""
+    """Refuse a request that a page of another site started; browsers report this."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Problem("stale_page", "the form: it was sent from another site")
 
 
 def _name(request: Request) -> str:
-    """Browsers take a cookie of the first name only over TLS, and for no other host."""
+    """Browsers accept a cookie with the first name only over TLS and only for this host."""
     return "__Host-session" if request.url.scheme == "https" else "session"
 
 

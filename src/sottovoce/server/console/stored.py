@@ -7,5 +7,5 @@ from typing import Any
 
 @lru_cache(maxsize=8)
 def parsed(content: bytes) -> Any:
-    """What is stored, not to be changed: of ten thousand tasks this is half the work, and page after page the same."""
+    """A stored document, cached and not to be changed: with ten thousand tasks, parsing is half the work of a page."""
     return json.loads(content)

@@ -1,4 +1,4 @@
-"""Forms with files, taken apart in memory: nothing that is uploaded touches a disk.
+"""Forms with files, parsed in memory: no upload touches a disk.
 
 Browsers send them as multipart/form-data (RFC 7578). The headers of the parts are left to the standard library; the
 parts themselves are what lies between the boundaries, byte for byte.
@@ -19,7 +19,7 @@ _LONGEST_HEAD = 8 << 10  # bytes before the content of a part
 
 
 class Upload(io.BytesIO):
-    """A file as the browser sent it. It goes by the name that it has there, without its folders."""
+    """A file as the browser sent it, with the name that it has there, without its folders."""
 
     def __init__(self, name: str, content: bytes) -> None:
         super().__init__(content)
@@ -31,7 +31,7 @@ class Upload(io.BytesIO):
 
 @dataclass(frozen=True)
 class UploadForm:
-    """What a form holds. A file that was not chosen is not there."""
+    """The content of a form, without files that were not chosen."""
 
     fields: dict[str, list[str]] = field(default_factory=dict)
     files: dict[str, Upload] = field(default_factory=dict)
@@ -48,12 +48,14 @@ async def upload_form(request: Request) -> UploadForm:
     boundary = header.get_boundary()
     if header.get_content_type() != _KIND or not boundary:
         kind = header.get_content_type()
-        raise Problem("unsupported_media_type", f"content type {kind[:60]!r}: a form with files comes as {_KIND}")
+        raise Problem(
+            "unsupported_media_type", f"content type {kind[:60]!r}: a form with files must be sent as {_KIND}"
+        )
     return parse_parts(await request.body(), boundary.encode())
 
 
 def parse_parts(content: bytes, boundary: bytes) -> UploadForm:
-    """Take a body apart.
+    """Parse a body.
 
     >>> form = parse_parts(b'--x\\r\\nContent-Disposition: form-data; name="a"\\r\\n\\r\\none\\r\\n--x--\\r\\n', b"x")
     >>> form.text("a")
@@ -62,11 +64,11 @@ def parse_parts(content: bytes, boundary: bytes) -> UploadForm:
     form = UploadForm()
     before, *parts = (b"\r\n" + content).split(b"\r\n--" + boundary, _MOST_PARTS)
     if before or not parts or not parts[-1].startswith(b"--"):
-        raise Problem("bad_request", f"the form: it must be whole, with at most {_MOST_PARTS - 1} fields")
+        raise Problem("bad_request", f"the form: it must be complete, with at most {_MOST_PARTS - 1} fields")
     for part in parts[:-1]:
-        head, found, body = part.partition(b"\r\n\r\n")
+        head, separator, body = part.partition(b"\r\n\r\n")
         try:
-            if not found or len(head) > _LONGEST_HEAD:
+            if not separator or len(head) > _LONGEST_HEAD:
                 raise ValueError(len(head))
             header = HeaderParser().parsestr(head.strip().decode())
             name, filename = header.get_param("name", header="content-disposition"), header.get_filename()

@@ -1,7 +1,7 @@
-"""What makes the server fast at the cost of some plainness. Any of it could be left out, and nothing else would change.
+"""What makes the server fast at the cost of simplicity. Any of it could be removed without changing anything else.
 
 Each part says what it gains. `bench/fast_path.py` measures it: the same reports of 30 readings, 200 clients at once, to
-a server with the part and to one without it, in turns. The gains are medians over turns, in reports per second, in two
-or three runs on a machine with other work. What gains less than 5 % does not stay: reading PostgreSQL by binary COPY
-was here, and took twice as long as fetching rows.
+a server with the part and to one without it, alternately. The gains are medians over the rounds, in reports per second,
+in two or three runs on a machine with other work. What gains less than 5 % is removed: reading PostgreSQL by binary
+COPY was here, and took twice as long as fetching rows.
 """

@@ -1,6 +1,7 @@
 """From SQLite's readings table straight into arrays: participant, place of the task, grid steps, cohort.
 
-Gain: 20 % to 57 % of the time that row by row takes, and half of its processor time (120,000 to 300,000 readings).
+Gain: 20 % to 57 % faster than row by row (four runs of 72,000 to 300,000 readings); half the processor time (120,000
+readings).
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ _AS_TEXT = (
 def gathered(connection: Connection, campaign_key: int, cohort: int) -> Columns:
     """From SQLite, which writes the numbers of many participants into one text.
 
-    As rows, each would need the interpreter's lock, and requests would wait for results to be computed.
+    Fetching each row would take the interpreter's lock, and requests would wait while results are computed.
     """
     keys = select(participants.c.key).where(participants.c.campaign_key == campaign_key).order_by(participants.c.key)
     everybody = connection.execute(keys).scalars().all()

@@ -1,8 +1,8 @@
 """Many rows in one statement.
 
-A driver's ``executemany`` makes one call per row, and each hands the interpreter's lock to and fro.
+A driver's ``executemany`` makes one call per row, and each call releases and takes the interpreter's lock.
 
-Gain: 67 % and 26 %; to insert 3,000 readings takes a fifth of the processor time on SQLite and on PostgreSQL.
+Gain: 67 % and 26 %; inserting 3,000 readings takes a fifth of the processor time on SQLite and on PostgreSQL.
 """
 
 from collections.abc import Sequence

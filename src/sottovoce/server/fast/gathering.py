@@ -1,6 +1,6 @@
-"""Answers leave in one piece.
+"""Responses are written in one call.
 
-Gain: 8 %, nothing and 16 %, in three runs: the more, the busier the writer.
+Gain: 8 %, nothing and 16 %, in three runs.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ _MOST_GATHERED = 64 << 10  # bytes
 
 
 class Gathering:
-    """A transport that passes on what is written within one turn of the event loop in one call.
+    """A transport that passes on in one call what is written within one iteration of the event loop.
 
-    Uvicorn writes head and body of an answer one by one. Each call to the system lets go of the interpreter's lock, and
-    while the writer is at work, getting it back may take longer than all the rest.
+    Uvicorn writes the head and the body of a response separately. Each system call releases the interpreter's lock, and
+    while the writer is working, getting it back may take longer than everything else.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -30,7 +30,7 @@ class Gathering:
             self._loop.call_soon(self._pass_on)
         self._parts.append(data)
         self._size += len(data)
-        if self._size > _MOST_GATHERED:  # so that the flow of a long answer is still controlled
+        if self._size > _MOST_GATHERED:  # so that flow control still works for a long response
             self._pass_on()
 
     def close(self) -> None:
@@ -39,7 +39,7 @@ class Gathering:
 
     @property
     def unsent(self) -> int:
-        """Bytes that the system has not taken yet, because the client does not fetch what came before."""
+        """Bytes that the system has not taken yet, because the client has not read what came before."""
         return self._size + self._transport.get_write_buffer_size()
 
     @property

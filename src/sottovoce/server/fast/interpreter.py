@@ -7,7 +7,7 @@ import gc
 import sys
 
 _SWITCH_SECONDS = 0.001
-_COLLECTIONS = (20_000, 20, 20)  # reports come and go by the thousand, and none of them is a cycle
+_COLLECTIONS = (20_000, 20, 20)  # reports come and go by the thousand, and none of them is a reference cycle
 
 
 def switch_often() -> None:
@@ -16,7 +16,7 @@ def switch_often() -> None:
 
 
 def collect_rarely() -> None:
-    """What was loaded so far stays for good: without this, every collection would walk through all of it."""
+    """Exclude everything loaded at the start from collection: otherwise every collection would walk through it."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECTIONS)

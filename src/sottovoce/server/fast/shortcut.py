@@ -1,5 +1,5 @@
-"""Reports are most of the traffic. They are taken by the same function as by the framework's route, but without its
-layers, which take as long as all that the function does.
+"""Reports are most of the traffic. The same function handles them as in the framework's route, but without its layers,
+which take as long as the function itself.
 
 Gain: 23 % and 82 %.
 """
@@ -18,7 +18,7 @@ _PATH = re.compile(r"/api/campaigns/([^/]+)/reports")
 
 
 class Shortcut:
-    """The innermost layer but for the framework's own: limits, headers and metrics apply as to all else."""
+    """The innermost middleware before the framework: limits, headers and metrics apply as to all other routes."""
 
     path = router.prefix  # by which metrics and logs name the route
 
@@ -26,14 +26,14 @@ class Shortcut:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if found is None:
+        match = _PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if match is None:
             await self._app(scope, receive, send)
             return
         scope["route"] = self
         try:
             status, answer = await take(
-                scope["app"].state.sottovoce, found[1], scope["headers"], partial(_body, receive)
+                scope["app"].state.sottovoce, match[1], scope["headers"], partial(_body, receive)
             )
         except Problem as problem:
             await problem_response(problem)(scope, receive, send)

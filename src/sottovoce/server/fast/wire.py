@@ -1,8 +1,8 @@
-"""Reports off the wire: strictly, and fast where that is safe.
+"""Parsing of reports: strict, and fast where that is safe.
 
-Devices send canonical JSON, and that of a report with plain task names is a regular language. What a pattern for the
-whole of it matches can have nothing that was overlooked, such as a key that appears twice, and the hash of its bytes is
-the hash of the content. Everything else goes through the protocol's own parser.
+Devices send canonical JSON, and that of a report with plain task names is a regular language. Whatever a
+pattern for the whole document matches cannot hide anything, such as a key that appears twice, and the hash of its bytes
+is the hash of the content. Everything else goes through the protocol's own parser.
 
 Gain: 24 % and 47 %; reading one report takes 22 µs instead of 123 µs.
 """
@@ -19,7 +19,7 @@ from sottovoce.protocol.report import Report
 if TYPE_CHECKING:
     from sottovoce.server.storage.reports import Receipt
 
-# A name without signs that JSON escapes, at most as long as the protocol allows; an integer as it is spelled.
+# A name without characters that JSON escapes, at most as long as the protocol allows; an integer as it is spelled.
 _READING = r'\{"task":"[^"\\\x00-\x1f]{1,100}","value":(?:0|-?[1-9][0-9]{0,18})\}'
 _REPORT = re.compile(
     r'\{"manifest_sha256":"([0-9a-f]{64})",'
@@ -30,7 +30,7 @@ _REPORT = re.compile(
 
 @dataclass(slots=True, eq=False)
 class Submission:
-    """A report as it came in: what it says, to which campaign and with whose token, and who waits for the answer."""
+    """A report as received: its content, campaign and token, and who waits for the response."""
 
     campaign_id: str
     token_hash: str
@@ -55,13 +55,13 @@ class Submission:
         return 1 + len(self.tasks)
 
     def as_report(self) -> Report:
-        """The same in the protocol's words, for whatever is not done a thousand times a second."""
+        """The same as the protocol's model, for everything that is not done a thousand times per second."""
         readings = [{"task": task, "value": value} for task, value in zip(self.tasks, self.values, strict=True)]
         return Report.of({"report_id": self.report_id, "manifest_sha256": self.manifest_sha256, "readings": readings})
 
 
 def read_submission(campaign_id: str, token_hash: str, content: bytes) -> Submission:
-    """Read a report, or raise the problem with it."""
+    """Parse a report, or raise the problem with it."""
     canonical = _read_canonical(content)
     if canonical is None:
         return Submission.of(campaign_id, token_hash, Report.parse(content))

@@ -143,21 +143,21 @@ def _whole(connection: Connection, row: CampaignRow) -> Campaign:
 async def create(
     operator: Operator, draft: Annotated[CampaignDraft, Depends(body_of(CampaignDraft))], server: Server
 ) -> Campaign:
-    """Make a draft."""
+    """Create a draft."""
     now = server.clock()
     return await server.write(lambda connection: _whole(connection, actions.create(connection, operator, draft, now)))
 
 
 @router.get("", responses=problems("unauthorised"))
 async def list_own(operator: Operator, server: Server) -> CampaignList:
-    """One's own campaigns, the newest first."""
+    """Your own campaigns, newest first."""
     rows = await server.read(lambda connection: stored.list_campaigns(connection, operator.key))
     return CampaignList(campaigns=[CampaignEntry(**_entry(row, Manifest.parse(row.manifest))) for row in rows])
 
 
 @router.get("/{campaign}", responses=problems("unauthorised", "not_found", "bad_request"))
 async def get(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
-    """One of one's own campaigns, with how many took part."""
+    """One of your own campaigns, with how many took part."""
     return await server.read(
         lambda connection: _whole(connection, stored.campaign_of(connection, operator.key, campaign))
     )
@@ -171,18 +171,18 @@ async def get(operator: Operator, campaign: CampaignId, server: Server) -> Campa
 async def change(
     operator: Operator,
     campaign: CampaignId,
-    wanted: Annotated[CampaignChange, Depends(body_of(CampaignChange))],
+    body: Annotated[CampaignChange, Depends(body_of(CampaignChange))],
     server: Server,
 ) -> Campaign:
-    """Change a draft; or pin the method of any campaign (null: the default one again)."""
+    """Change a draft, or pin the method of any campaign (null: back to the default)."""
     return await server.write(
-        lambda connection: _whole(connection, actions.change(connection, operator.key, campaign, wanted))
+        lambda connection: _whole(connection, actions.change(connection, operator.key, campaign, body))
     )
 
 
 @router.delete("/{campaign}", status_code=204, responses=problems("unauthorised", "not_found", "frozen", "bad_request"))
 async def delete(operator: Operator, campaign: CampaignId, server: Server) -> None:
-    """Delete a draft. What has been open stays, as participants were promised."""
+    """Delete a draft. A campaign that has been open stays, as participants were promised."""
     await server.write(lambda connection: actions.delete(connection, operator.key, campaign))
 
 
@@ -195,13 +195,13 @@ async def delete(operator: Operator, campaign: CampaignId, server: Server) -> No
 async def new_version(
     operator: Operator,
     campaign: CampaignId,
-    wanted: Annotated[CampaignChange, Depends(body_of(CampaignChange, required=False))],
+    body: Annotated[CampaignChange, Depends(body_of(CampaignChange, required=False))],
     server: Server,
 ) -> Campaign:
-    """A draft that begins where an open or closed campaign stands: its own campaign, with the next version number."""
+    """A new draft with the terms of an open or closed campaign: a campaign of its own, with the next version number."""
     now = server.clock()
     return await server.write(
-        lambda connection: _whole(connection, actions.new_version(connection, operator.key, campaign, wanted, now))
+        lambda connection: _whole(connection, actions.new_version(connection, operator.key, campaign, body, now))
     )
 
 
@@ -217,7 +217,7 @@ async def open_draft(operator: Operator, campaign: CampaignId, server: Server) -
 
 @router.post("/{campaign}/close", responses=problems("unauthorised", "not_found", "wrong_state", "bad_request"))
 async def close_open(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
-    """Close an open campaign: it takes no more reports."""
+    """Close an open campaign: it accepts no more reports."""
     now = server.clock()
     return await server.write(
         lambda connection: _whole(connection, actions.close(connection, operator.key, campaign, now))

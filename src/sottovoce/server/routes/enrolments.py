@@ -47,18 +47,18 @@ class Enrolled(BaseModel):
     responses=problems("invitation_unknown", "invitation_spent", "invitation_revoked", *UNREADABLE),
     openapi_extra=described(Lookup),
 )
-async def look_up(wanted: Annotated[Lookup, Depends(body_of(Lookup))], server: Server) -> Invited:
-    """What an invitation leads to. It is not spent by that; the token is in the body, where no log keeps it.
+async def look_up(body: Annotated[Lookup, Depends(body_of(Lookup))], server: Server) -> Invited:
+    """The campaign that an invitation is for. This does not spend it; the token is in the body, which is not logged.
 
-    Operators know the tokens that they handed out, so this says no sooner than the list of invitations that one is
-    spent.
+    Operators know the tokens that they handed out, so this does not say that one is spent before the list of
+    invitations does.
     """
-    found, campaign = await server.read(lambda connection: invitation_with(connection, wanted.invitation))
-    state = state_of(found)
+    row, campaign = await server.read(lambda connection: invitation_with(connection, body.invitation))
+    state = state_of(row)
     if state == "spent":
-        raise Problem("invitation_spent", f"invitation {found.key}: it has been used")
+        raise Problem("invitation_spent", f"invitation {row.key}: it has been used")
     if state == "revoked":
-        raise Problem("invitation_revoked", f"invitation {found.key}: it was taken back")
+        raise Problem("invitation_revoked", f"invitation {row.key}: it was revoked")
     return Invited(campaign_id=campaign.id, manifest_sha256=campaign.fixed_sha256)
 
 
@@ -71,11 +71,11 @@ async def look_up(wanted: Annotated[Lookup, Depends(body_of(Lookup))], server: S
     ),
     openapi_extra=described(Enrolment),
 )  # fmt: skip
-async def enrolment(wanted: Annotated[Enrolment, Depends(body_of(Enrolment))], server: Server) -> Enrolled:
-    """Spend an invitation and become a participant. The same call with the same key gets the same answer."""
+async def enrolment(body: Annotated[Enrolment, Depends(body_of(Enrolment))], server: Server) -> Enrolled:
+    """Spend an invitation and become a participant. The same call with the same key gets the same response."""
     now = server.clock()
     campaign_id, token = await server.write(
-        lambda connection: enrol(connection, wanted.invitation, wanted.enrolment_key, now)
+        lambda connection: enrol(connection, body.invitation, body.enrolment_key, now)
     )
     return Enrolled(campaign_id=campaign_id, participant_token=token)
 
@@ -86,6 +86,6 @@ async def enrolment(wanted: Annotated[Enrolment, Depends(body_of(Enrolment))], s
     responses=problems("unauthorised", "forbidden", "bad_request"),
 )
 async def withdrawal(campaign: CampaignId, token: ParticipantToken, server: Server) -> None:
-    """Withdraw: one's readings are erased and leave the next results."""
+    """Withdraw: your readings are erased and are not part of the next results."""
     now = server.clock()
     await server.write(lambda connection: withdraw(connection, campaign, token, now))

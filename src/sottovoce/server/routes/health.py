@@ -1,4 +1,4 @@
-"""Is it alive, can it work, how is it doing."""
+"""Liveness, readiness and metrics."""
 
 from typing import Literal
 
@@ -41,7 +41,7 @@ async def readyz(server: Server) -> Health:
     except SQLAlchemyError:
         raise Problem("unavailable", "the database cannot be reached", retry_after=5) from None
     if not current:
-        raise Problem("unavailable", "the database has another schema than this version needs")
+        raise Problem("unavailable", "the schema of the database does not match this version")
     return Health()
 
 
@@ -51,7 +51,7 @@ async def readyz(server: Server) -> Health:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **problems("not_found")},
 )
 async def metrics(server: Server) -> Response:
-    """Figures for Prometheus."""
+    """Metrics for Prometheus."""
     if not server.settings.metrics:
         raise Problem("not_found")
     return Response(generate_latest(server.metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

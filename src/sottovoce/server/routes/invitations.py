@@ -1,4 +1,4 @@
-"""Invitations: links for participants, each good for one of them."""
+"""Invitations: links for participants, each for one of them."""
 
 from typing import Annotated, Literal
 
@@ -27,7 +27,7 @@ InvitationNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class NewInvitations(RequestBody):
-    """How many, and whether with a QR code each."""
+    """How many, and whether each comes with a QR code."""
 
     count: Annotated[int, Field(ge=1, le=1000)] = 1
     qr: bool = False
@@ -40,7 +40,7 @@ class Rotation(RequestBody):
 
 
 class Invitation(BaseModel):
-    """Shown once: only the hash of the token is stored. So the QR code (SVG) comes with it or not at all."""
+    """Shown once: only the hash of the token is stored. So the QR code (SVG) can only be sent with it."""
 
     id: int
     token: str
@@ -76,24 +76,24 @@ def _invitation(number: int, token: str, campaign: CampaignRow, base: str, qr: b
 async def create(
     operator: Operator,
     campaign: CampaignId,
-    wanted: Annotated[NewInvitations, Depends(body_of(NewInvitations))],
+    body: Annotated[NewInvitations, Depends(body_of(NewInvitations))],
     request: Request,
     server: Server,
 ) -> Invitations:
-    """Make invitations. Their links carry the hash of the manifest, so the campaign must be open."""
+    """Create invitations. Their links carry the hash of the manifest, so the campaign must be open."""
     now, base = server.clock(), address_of(server, request)
 
     def make(connection: Connection) -> tuple[CampaignRow, list[tuple[int, str]]]:
         row = campaign_of(connection, operator.key, campaign)
-        return row, create_invitations(connection, row, wanted.count, now)
+        return row, create_invitations(connection, row, body.count, now)
 
     row, made = await server.write(make)
-    return Invitations(invitations=[_invitation(number, token, row, base, wanted.qr) for number, token in made])
+    return Invitations(invitations=[_invitation(number, token, row, base, body.qr) for number, token in made])
 
 
 @router.get("", responses=problems("unauthorised", "not_found", "bad_request"))
 async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> InvitationList:
-    """All invitations of a campaign, spent ones as of the last step. Nothing tells which participant one became."""
+    """All invitations of a campaign, spent ones as of the last step. Who used one is not recorded."""
     rows = await server.read(
         lambda connection: list_invitations(connection, campaign_of(connection, operator.key, campaign).key)
     )
@@ -115,7 +115,7 @@ async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> 
     responses=problems("unauthorised", "not_found", "invitation_spent", "bad_request"),
 )
 async def revoke(operator: Operator, campaign: CampaignId, invitation: InvitationNumber, server: Server) -> None:
-    """Take an invitation back; without effect on somebody who has used it since the last step."""
+    """Revoke an invitation; without effect on somebody who has used it since the last step."""
     now = server.clock()
     await server.write(
         lambda connection: revoke_invitation(
@@ -133,11 +133,11 @@ async def rotate(
     operator: Operator,
     campaign: CampaignId,
     invitation: InvitationNumber,
-    wanted: Annotated[Rotation, Depends(body_of(Rotation, required=False))],
+    body: Annotated[Rotation, Depends(body_of(Rotation, required=False))],
     request: Request,
     server: Server,
 ) -> Invitation:
-    """A new invitation in place of one that went astray; the old link is void."""
+    """Replace an invitation that was lost; the old link stops working."""
     now, base = server.clock(), address_of(server, request)
 
     def replace(connection: Connection) -> tuple[CampaignRow, tuple[int, str]]:
@@ -145,4 +145,4 @@ async def rotate(
         return row, rotate_invitation(connection, row, invitation, now)
 
     row, made = await server.write(replace)
-    return _invitation(*made, row, base, wanted.qr)
+    return _invitation(*made, row, base, body.qr)

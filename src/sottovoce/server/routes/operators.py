@@ -20,7 +20,7 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class NewOperator(RequestBody):
-    """Whom to add."""
+    """The operator to add."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
     administrator: bool = False
@@ -63,19 +63,17 @@ def _entry(row: OperatorRow) -> dict[str, Any]:
     openapi_extra=described(NewOperator),
 )
 async def add(
-    _: Administrator, wanted: Annotated[NewOperator, Depends(body_of(NewOperator))], server: Server
+    _: Administrator, body: Annotated[NewOperator, Depends(body_of(NewOperator))], server: Server
 ) -> OperatorWithToken:
-    """Add an operator. The answer holds their token; it is shown this once."""
+    """Add an operator. The response holds their token, which is shown only once."""
     token, now = new_token(), server.clock()
-    made = await server.write(
-        lambda connection: add_operator(connection, wanted.name, token, wanted.administrator, now)
-    )
+    made = await server.write(lambda connection: add_operator(connection, body.name, token, body.administrator, now))
     return OperatorWithToken(token=token, **_entry(made))
 
 
 @router.get("", responses=problems("unauthorised", "forbidden"))
 async def list_all(_: Administrator, server: Server) -> OperatorList:
-    """All operators, revoked ones too."""
+    """All operators, including revoked ones."""
     return OperatorList(operators=[OperatorEntry(**_entry(row)) for row in await server.read(list_operators)])
 
 
@@ -87,7 +85,7 @@ async def me(operator: Operator) -> OperatorEntry:
 
 @router.delete("/me", include_in_schema=False)
 async def not_by_that_name() -> None:
-    """Operators are removed by their number alone; the route below would take this for a bad one."""
+    """Operators are removed by number; without this, the next route would report a bad number."""
     raise HTTPException(405)
 
 
@@ -97,14 +95,14 @@ async def not_by_that_name() -> None:
     responses=problems("unauthorised", "forbidden", "not_found", "wrong_state", "bad_request"),
 )
 async def revoke(_: Administrator, operator: Number, server: Server) -> None:
-    """Make an operator's token void. Their campaigns go on."""
+    """Revoke an operator's token. Their campaigns continue."""
     now = server.clock()
     await server.write(lambda connection: revoke_operator(connection, operator, now))
 
 
 @router.post("/{operator}/rotate", responses=problems("unauthorised", "forbidden", "not_found", "bad_request"))
 async def rotate(asking: Operator, operator: Number, server: Server) -> NewToken:
-    """Replace a token: one's own, or as an administrator anybody's."""
+    """Replace a token: your own, or, as an administrator, anybody's."""
     if asking.key != operator and not asking.administrator:
-        raise Problem("forbidden", f"operator {operator}: only administrators replace the tokens of others")
+        raise Problem("forbidden", f"operator {operator}: only administrators can replace the tokens of others")
     return NewToken(token=await server.write(lambda connection: rotate_operator(connection, operator)))

@@ -1,6 +1,6 @@
-"""The participant's page: the device in a browser, with its files. Opening it spends nothing and tells nothing.
+"""The participant's page: the device in a browser, with its files. Opening it spends and reveals nothing.
 
-The answer is the same whoever asks and whatever the invitation is: the page itself asks what it leads to.
+The response is the same for everybody and every invitation: the page itself asks which campaign it is for.
 """
 
 import gzip
@@ -19,7 +19,7 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.server.etags import tagged
 
 router = APIRouter(prefix="/j", include_in_schema=False)
-_INVITATION = re.compile(r"[A-Za-z0-9_-]{0,128}")  # none at all: the participant's own list of campaigns
+_INVITATION = re.compile(r"[A-Za-z0-9_-]{0,128}")  # empty: the participant's own list of campaigns
 _KINDS = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -52,10 +52,10 @@ class _File:
         return gzip.compress(self.content, mtime=0)
 
     def answer(self, request: Request, *, stored: bool) -> Response:
-        """The file, compressed for whoever takes that; with a tag unless nobody may store it."""
+        """The file, compressed for clients that accept it; with an ETag unless it must not be stored."""
         smaller = _GZIP.search(request.headers.get("accept-encoding", "")) is not None
         content = self.compressed if smaller else self.content
-        tag = self.digest.hex() + "-gzip" * smaller  # two spellings have two tags
+        tag = self.digest.hex() + "-gzip" * smaller  # two encodings have two ETags
         answer = tagged(request, content, tag, self.kind) if stored else Response(content, media_type=self.kind)
         answer.headers.update(_HEADERS)
         if smaller and answer.body:
@@ -74,13 +74,15 @@ def _page_files() -> dict[str, _File]:
     )
 
 
-def _with_service_worker(found: dict[str, _File]) -> dict[str, _File]:
-    """The service worker is told what the page consists of, so that it changes whenever any file does."""
-    worker = found.pop("service-worker.js")
-    listed = json.dumps({name: b64encode(file.digest).decode() for name, file in found.items()}, separators=(",", ":"))
+def _with_service_worker(page_files: dict[str, _File]) -> dict[str, _File]:
+    """The service worker lists the files of the page, so that it changes whenever any file does."""
+    worker = page_files.pop("service-worker.js")
+    listed = json.dumps(
+        {name: b64encode(file.digest).decode() for name, file in page_files.items()}, separators=(",", ":")
+    )
     version = sha256(listed.encode() + worker.content).hexdigest()[:16]
     head = f'const FILES={listed}\nconst VERSION="{version}"\n'
-    return {**found, "service-worker.js": _File(head.encode() + worker.content, worker.kind)}
+    return {**page_files, "service-worker.js": _File(head.encode() + worker.content, worker.kind)}
 
 
 @router.api_route("/{name:path}", methods=["GET", "HEAD"])

@@ -1,4 +1,4 @@
-"""Reports: the one thing that participants send often, so the way from the socket to the writer is short."""
+"""Reports: what participants send most, so the path from the socket to the writer is short."""
 
 import asyncio
 import json
@@ -37,11 +37,11 @@ _REFUSALS = (
 
 
 class Stored(BaseModel):
-    """A report that is safe on the disk."""
+    """A report that is stored durably."""
 
     report_id: str
     readings: Annotated[int, Field(description="how many readings count")]
-    over_quota: Annotated[list[str], Field(description="tasks that had all they need, and were left out")]
+    over_quota: Annotated[list[str], Field(description="tasks that had enough readings and were left out")]
 
 
 class GatewayReport(Report):
@@ -51,13 +51,13 @@ class GatewayReport(Report):
 
 
 class Batch(RequestBody):
-    """Reports that a gateway has gathered. What is no report gets its verdict too, and does not spoil the others."""
+    """Reports that a gateway has collected. An invalid one gets its own verdict and does not affect the others."""
 
     reports: Annotated[list[GatewayReport | Any], Field(min_length=1, max_length=_MOST_IN_BATCH)]
 
 
 class Verdict(BaseModel):
-    """What became of one report: 201 stored now, 200 stored before, or the status and code of the problem with it."""
+    """The outcome of one report: 201 stored now, 200 stored before, or the status and code of the problem with it."""
 
     report_id: str | None
     status: int
@@ -86,7 +86,7 @@ class Verdicts(BaseModel):
     },
 )
 async def submit(request: Request) -> Response:
-    """Take a report. The answer comes when it is durably stored."""
+    """Accept a report. The response is sent once it is stored durably."""
     server, campaign = request.app.state.sottovoce, request.path_params["campaign"]
     status, answer = await take(server, campaign, request.scope["headers"], request.body)
     return Response(answer, status, media_type="application/json")
@@ -95,15 +95,15 @@ async def submit(request: Request) -> Response:
 async def take(
     server: State, campaign: str, sent: list[tuple[bytes, bytes]], body: Callable[[], Awaitable[bytes]]
 ) -> tuple[int, bytes]:
-    """What a report is answered: the status and the body. Of the framework it needs nothing."""
-    headers = dict(reversed(sent))  # of a header that is there twice, the first counts, as for the limits
+    """The status and body of the response to a report. It does not depend on the framework."""
+    headers = dict(reversed(sent))  # of a repeated header the first counts, as for the limits
     token = bearer_token(sent)
     require_json(headers.get(b"content-type", b"").decode("latin-1"))
     try:
-        if not _CAMPAIGN.fullmatch(campaign):  # databases do not take every character
-            raise Problem("not_found", "the campaign: there is none with such a name")
-        # The writer asks whose token it is, with those of many others at once. What costs memory and time is not even
-        # awaited for a stranger.
+        if not _CAMPAIGN.fullmatch(campaign):  # databases do not accept every character
+            raise Problem("not_found", "the campaign: there is none with this id")
+        # The writer looks up the token, together with many others. A body that costs memory and time is not even read
+        # from an unknown sender.
         length = headers.get(b"content-length", b"")
         if not length.isdigit() or int(length) > SMALL:
             await server.read(lambda connection: participant_of(connection, campaign, token))
@@ -124,7 +124,7 @@ async def take(
     openapi_extra=described(Batch),
 )
 async def submit_batch(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Verdicts:
-    """Take what a gateway has gathered: reports, each with its participant's token. Each is judged on its own."""
+    """Accept reports that a gateway has collected, each with its participant's token. Each is judged on its own."""
     content = await json_bytes(request)
     await server.read(lambda connection: campaign_of(connection, operator.key, campaign))
     document = await read_aside(partial(parse_json, most_bytes=len(content)), content)

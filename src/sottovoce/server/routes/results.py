@@ -1,4 +1,4 @@
-"""Results, for everybody; claims, for the operator alone."""
+"""Results, for everybody; claims, only for the operator."""
 
 from typing import Annotated, Any, Literal
 
@@ -34,7 +34,7 @@ class TaskResult(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
-        """Described by the columns of results, wherever they come from. What is not in files is new to old versions."""
+        """Described by the columns of results. Columns that are not in files may be missing in old versions."""
         columns = row_columns(Place.API)
         return {
             "title": cls.__name__,
@@ -65,7 +65,7 @@ class Promised(BaseModel):
 
 
 class Weights(BaseModel):
-    """How many participants have which weight, against the mean of all. The last edge is open."""
+    """How many participants have which weight, relative to the mean of all. The last edge is open."""
 
     edges: list[float | None]
     counts: list[int]
@@ -130,7 +130,7 @@ async def newest(campaign: CampaignId, request: Request, server: Server) -> Resp
 
 @router.get("/results/versions", responses=problems("not_found", "bad_request"))
 async def versions(campaign: CampaignId, server: Server) -> VersionList:
-    """The versions that are kept, the newest first."""
+    """The versions that are kept, newest first."""
     rows = await server.read(lambda connection: list_versions(connection, published_campaign(connection, campaign).key))
     return VersionList(
         versions=[
@@ -180,9 +180,9 @@ async def results_file(
 async def claims_file(
     operator: Operator, campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], server: Server
 ) -> Response:
-    """The claims that the newest results rest on (user, object, value, noise_law), as `sottovoce discover` reads them.
+    """The claims behind the newest results (user, object, value, noise_law), as `sottovoce discover` reads them.
 
-    Users are random names, other ones after each step: a name stands for what one participant sent in one step.
+    Users are random names that change with each step: a name stands for what one participant sent in one step.
     """
 
     least = server.settings.least_claims

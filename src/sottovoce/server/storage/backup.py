@@ -1,6 +1,7 @@
-"""Backup and restore of a SQLite database, with a check. A running server is copied as it stands between two commits.
+"""Backup and restore of a SQLite database, with a check.
 
-For PostgreSQL its own tools do this better than anything we could write; the refusal says how.
+The database of a running server is copied as it is between two commits. PostgreSQL has better tools of its own; the
+refusal names them.
 """
 
 import os
@@ -19,12 +20,12 @@ from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.server.storage import migrations
 
 _BUSY_SECONDS = 30.0
-_BROKEN = "it is no database of Sottovoce, or a damaged one; use an older backup"
+_BROKEN = "it is not a database of Sottovoce, or it is damaged; use an older backup"
 
 
 @dataclass(frozen=True)
 class BackupContents:
-    """What is in a database that was found whole."""
+    """The contents of a database that passed the check."""
 
     revision: str
     current: bool  # has the schema of this version; an older one is brought up to date when the server starts
@@ -34,19 +35,19 @@ class BackupContents:
 
 
 def back_up(database: str, out: Path) -> BackupContents:
-    """Copy a database into a new file, while the server runs if need be; it appears once it is checked."""
+    """Copy a database into a new file, even while the server runs; the file appears once it is checked."""
     source = _file_of(database, "copy it with pg_dump --format=custom --file=FILE URL, also while the server runs")
     if out.exists():
-        raise UnreadableFile(f"{out}: it is there already, and a backup is not overwritten; name another file")
+        raise UnreadableFile(f"{out}: it exists already, and a backup is not overwritten; name another file")
     return _copy(source, out)
 
 
 def restore(backup: Path, database: str, *, replace: bool = False) -> BackupContents:
-    """Put a backup where a server will look for its database, after a check; the server must not be running."""
+    """Check a backup and put it in place as a server's database; the server must not be running."""
     target = _file_of(database, "restore with pg_restore --clean --if-exists --dbname=URL FILE")
     if target.exists() and not replace:
         raise BadParameter(
-            f"{target}: there is a database already, which would be lost; restore elsewhere, or add --replace"
+            f"{target}: there is a database already, which would be lost; restore to another place, or add --replace"
         )
     return _copy(backup, target, replacing=target.exists())
 
@@ -66,10 +67,14 @@ def _copy(source: Path, target: Path, replacing: bool = False) -> BackupContents
     if not source.is_file():
         raise UnreadableFile(f"{source}: there is no such file; check the name and the folder")
     with whole_file(target) as temporary:
-        # Made by us, so that nobody else can read it even for a moment.
+        # Created here, so that nobody else can read it even for a moment.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with _told(source), closing(_opened(source)) as original, closing(sqlite3.connect(temporary)) as copy:
-            # In one step, so in one transaction: writers go on meanwhile, and none of their commits is half in it.
+        with (
+            _errors_reported(source),
+            closing(_opened(source)) as original,
+            closing(sqlite3.connect(temporary)) as copy,
+        ):
+            # In one step, so in one transaction: writers continue meanwhile, and no commit is copied in part.
             original.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
             contents = _checked(copy, source)
@@ -84,7 +89,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _told(source: Path) -> Iterator[None]:
+def _errors_reported(source: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as mistake:
@@ -92,7 +97,7 @@ def _told(source: Path) -> Iterator[None]:
 
 
 def _checked(connection: sqlite3.Connection, source: Path) -> BackupContents:
-    """What a copy holds, if it is whole."""
+    """The contents of a copy, if it passes the check."""
     verdicts = [verdict for (verdict,) in connection.execute("PRAGMA integrity_check(1)")]
     if verdicts != ["ok"] or connection.execute("PRAGMA foreign_key_check").fetchone():
         raise UnreadableFile(f"{source}: {verdicts[0]}; {_BROKEN}")
@@ -100,7 +105,7 @@ def _checked(connection: sqlite3.Connection, source: Path) -> BackupContents:
     scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
     if revision not in {script.revision for script in scripts.walk_revisions()}:
         raise UnreadableFile(
-            f"{source}: its schema {revision!r} is not known to this version of the program; use the newer one that "
+            f"{source}: its schema {revision!r} is unknown to this version of the program; use the newer one that "
             "made it"
         )
     ((campaigns, reports),) = connection.execute(
@@ -111,15 +116,15 @@ def _checked(connection: sqlite3.Connection, source: Path) -> BackupContents:
 
 
 def _take_out_of_use(database: Path) -> None:
-    """Make sure that nobody has the database open, and that no log of it is left to be taken for its successor's."""
+    """Make sure that nobody has the database open, and that no log of it is left for the new one to pick up."""
     try:
         with closing(sqlite3.connect(database, timeout=0)) as connection:
-            # Leaving the write-ahead log takes being alone, so this fails while a server runs.
+            # Leaving the write-ahead log needs exclusive access, so this fails while a server runs.
             connection.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.OperationalError as mistake:
         if mistake.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise BadParameter(f"{database}: a server is using it; stop the server first") from None
     except sqlite3.DatabaseError:
-        pass  # damaged: a good reason to restore
+        pass  # damaged, which is why it is restored
     for suffix in ("-wal", "-shm"):
         database.with_name(database.name + suffix).unlink(missing_ok=True)

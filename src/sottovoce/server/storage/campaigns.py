@@ -15,7 +15,7 @@ Quotas = Mapping[str, int]  # by task id; tasks without one take any number of r
 
 
 def campaign_of(connection: Connection, operator_key: int, id: str) -> CampaignRow:
-    """An operator's campaign. Another operator's is as good as none."""
+    """An operator's campaign; another operator's is reported as missing."""
     mine = select(campaigns).where(campaigns.c.id == id, campaigns.c.operator_key == operator_key)
     campaign = row_or_none(connection, CampaignRow, mine)
     if campaign is None:
@@ -33,7 +33,7 @@ def _locked(connection: Connection, campaign: CampaignRow) -> CampaignRow:
 
 
 def published_campaign(connection: Connection, id: str) -> CampaignRow:
-    """A campaign that is or was open: all that the public may know of."""
+    """A campaign that is or was open: the public sees no others."""
     public = select(campaigns).where(campaigns.c.id == id, campaigns.c.state != "draft")
     campaign = row_or_none(connection, CampaignRow, public)
     if campaign is None:
@@ -48,7 +48,7 @@ def unknown_campaign(id: str) -> Problem:
 def list_campaigns(
     connection: Connection, operator_key: int, first: int = 0, most: int | None = None
 ) -> list[CampaignRow]:
-    """An operator's campaigns, the newest first; all of them, or ``most`` after the first few."""
+    """An operator's campaigns, newest first; all of them, or at most ``most`` from an offset."""
     mine = select(campaigns).where(campaigns.c.operator_key == operator_key).order_by(campaigns.c.key.desc())
     return all_rows(connection, CampaignRow, mine.offset(first).limit(most) if most is not None else mine)
 
@@ -76,7 +76,7 @@ def previous_id(connection: Connection, campaign: CampaignRow) -> str | None:
 
 
 def counts_of(connection: Connection, campaign_key: int) -> dict[str, int]:
-    """How many were invited, came and left, as of the last step: who joined is shown for several at once."""
+    """How many were invited, joined and withdrew, as of the last step: new participants are shown several at once."""
     invited, spent, revoked = connection.execute(
         select(
             func.count(),
@@ -123,7 +123,7 @@ def create_campaign(
 
 
 def change_draft(connection: Connection, campaign: CampaignRow, manifest: Manifest, quotas: Quotas) -> None:
-    """Replace what a draft says."""
+    """Replace the content of a draft."""
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
         raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}")
@@ -145,7 +145,7 @@ def _write_tasks(connection: Connection, campaign_key: int, manifest: Manifest, 
 
 
 def pin_method(connection: Connection, campaign_key: int, method: str | None) -> None:
-    """Choose the method; results are computed anew with it, from the same claims."""
+    """Choose the method; results are computed again with it, from the same claims."""
     connection.execute(
         update(campaigns).where(campaigns.c.key == campaign_key).values(method=method, step=campaigns.c.step + 1)
     )
@@ -166,7 +166,9 @@ def open_campaign(connection: Connection, campaign: CampaignRow, manifest: Manif
     if campaign.manifest != manifest.bytes():
         raise Problem("wrong_state", f"campaign {campaign.id!r}: it was changed at the same moment; open it again")
     if campaign.deadline is not None and campaign.deadline <= now:
-        raise Problem("bad_manifest", f"deadline {manifest.deadline}: it has passed; a campaign must open before it")
+        raise Problem(
+            "bad_manifest", f"deadline {manifest.deadline}: it has passed; a campaign must open before its deadline"
+        )
     connection.execute(
         update(campaigns)
         .where(campaigns.c.key == campaign.key)
@@ -175,7 +177,7 @@ def open_campaign(connection: Connection, campaign: CampaignRow, manifest: Manif
 
 
 def close_campaign(connection: Connection, campaign: CampaignRow, now: int) -> None:
-    """From now on no report is stored: whatever is being stored is waited for."""
+    """Accept no more reports, after those that are being stored."""
     campaign = _locked(connection, campaign)
     if campaign.state != "open":
         raise Problem(

@@ -22,7 +22,7 @@ _ROWS_AT_ONCE = 20_000
 
 @dataclass(frozen=True)
 class Readings:
-    """Readings of a campaign: participant, place of the task, grid steps, and with whom they came in."""
+    """Readings of a campaign: participant, place of the task, grid steps, and cohort."""
 
     participants: NDArray[np.int64]
     places: NDArray[np.int64]
@@ -32,8 +32,8 @@ class Readings:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def where(self, wanted: NDArray[np.bool_]) -> "Readings":
-        return Readings(self.participants[wanted], self.places[wanted], self.steps[wanted], self.cohorts[wanted])
+    def where(self, mask: NDArray[np.bool_]) -> "Readings":
+        return Readings(self.participants[mask], self.places[mask], self.steps[mask], self.cohorts[mask])
 
     def values(self, manifest: Manifest) -> NDArray[np.float64]:
         """In the units of the tasks. Multiplied and divided by whole numbers, so that 3 steps of 0.1 are 0.3."""
@@ -56,7 +56,7 @@ def load_readings(connection: Connection, campaign_key: int, cohort: int) -> Rea
 
 
 def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
-    """All claims of a campaign as the database has them, in the order of participants, some at a time."""
+    """All claims of a campaign as the database has them, in the order of participants, in batches."""
     with readable(database.url), database.connect() as connection:
         campaign = published_campaign(connection, campaign_id)
         manifest, labels = Manifest.parse(campaign.manifest), labels_of(connection, campaign.key)
@@ -74,7 +74,7 @@ def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
 def _in_parts(
     connection: Connection, campaign_key: int, *conditions: ColumnElement[bool]
 ) -> Iterator[Sequence[Iterable[int]]]:
-    """Rows of readings as the database has them, some at a time."""
+    """Rows of readings as the database has them, in batches."""
     ordered = (
         select(readings.c.participant_key, readings.c.place, readings.c.value, readings.c.cohort)
         .where(readings.c.campaign_key == campaign_key, *conditions)
@@ -90,5 +90,5 @@ def _columns(rows: Sequence[Iterable[int]]) -> NDArray[np.int64]:
 
 def labels_of(connection: Connection, campaign_key: int) -> dict[int, str]:
     """The secrets of participants from which the names of their claims are made."""
-    found = select(participants.c.key, participants.c.label).where(participants.c.campaign_key == campaign_key)
-    return {row.key: row.label for row in connection.execute(found)}
+    query = select(participants.c.key, participants.c.label).where(participants.c.campaign_key == campaign_key)
+    return {row.key: row.label for row in connection.execute(query)}

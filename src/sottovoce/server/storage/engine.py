@@ -20,7 +20,7 @@ CHORES_LOCK = 7_358_062
 RESULTS_LOCK = 7_358_063
 _BUSY_SECONDS = 5  # how long a connection waits for another one's lock
 _CONNECT_SECONDS = 5
-# A process that stands still in the middle of a transaction, or a machine that is gone, must not keep its locks.
+# A process that hangs in the middle of a transaction, or a machine that is gone, must not keep its locks.
 _LEAVE_LOCKS_AFTER = "60s"
 _ERASED = "sottovoce erased"
 
@@ -46,7 +46,7 @@ def lock_start_up(connection: Connection) -> None:
 
 
 def mark_erased(connection: Connection) -> None:
-    """Say that readings were erased in this transaction, which SQLite's log still holds after the commit."""
+    """Record that readings were erased in this transaction; SQLite's log still holds them after the commit."""
     connection.info[_ERASED] = True
 
 
@@ -56,14 +56,14 @@ def take_erased(connection: Connection) -> bool:
 
 
 def empty_log(engine: Engine) -> bool:
-    """Move SQLite's log into the database and cut it to nothing; False while somebody still reads from it."""
+    """Move SQLite's log into the database and truncate it; False while somebody still reads from it."""
     if engine.dialect.name != "sqlite":
         return True
     try:
         connection = engine.raw_connection()
         try:
             cursor = connection.cursor()
-            # Readers are not waited for: they may take long, and reports would wait as well.
+            # Do not wait for readers: they may take long, and reports would wait as well.
             cursor.execute("PRAGMA busy_timeout = 0")
             try:
                 busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -86,7 +86,7 @@ def _postgresql(url: URL) -> Engine:
         max_overflow=10,
         pool_timeout=_CONNECT_SECONDS,
         connect_args={"connect_timeout": _CONNECT_SECONDS},
-        hide_parameters=True,  # readings and hashes have no place in the words of an error
+        hide_parameters=True,  # error messages must not contain readings or hashes
     )
 
     @event.listens_for(engine, "begin")
@@ -98,7 +98,7 @@ def _postgresql(url: URL) -> Engine:
 
 
 def open_existing(database: str) -> Engine:
-    """An engine for a database that a server has made, to read from: nothing is created, no foreign file touched."""
+    """A read-only engine for a server's database: nothing is created, and no other file is touched."""
     url = _checked(database)
     with readable(url):
         if url.get_backend_name() == "sqlite":
@@ -111,14 +111,14 @@ def open_existing(database: str) -> Engine:
 
 @contextmanager
 def readable(url: URL) -> Iterator[None]:
-    """What stands in the way of reading a database, in words: out of reach, damaged, or of another version."""
+    """Report in words why a database cannot be read: out of reach, damaged, or of another version."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.DatabaseError) as mistake:
-        told = str(getattr(mistake, "orig", mistake)).strip().partition("\n")[0]
+        reason = str(getattr(mistake, "orig", mistake)).strip().partition("\n")[0]
         raise UnreadableFile(
-            f"{url.render_as_string()}: it cannot be read ({told}); give a server's database, whole, within reach and "
-            "of this version"
+            f"{url.render_as_string()}: it cannot be read ({reason}); give a server's database that can be "
+            "reached, is complete and has this version's schema"
         ) from None
 
 
@@ -144,9 +144,9 @@ def _checked(database: str) -> URL:
         if not url.database or url.database == ":memory:":
             raise BadParameter(f"database {database!r}: reports must outlive the server, so it must be a file; {rule}")
         if not Path(url.database).resolve().parent.is_dir():
-            raise UnreadableFile(f"{url.database}: there is no folder {Path(url.database).parent}; make it first")
+            raise UnreadableFile(f"{url.database}: there is no folder {Path(url.database).parent}; create it first")
         if Path(url.database).exists() and not Path(url.database).is_file():
-            # Neither opened nor made private: a folder or a device belongs to others as well.
+            # Neither opened nor made private: others use a folder or a device as well.
             raise UnreadableFile(f"{url.database}: it is a folder or a device, and the database is a file; name a file")
     return url
 
@@ -161,7 +161,7 @@ def _sqlite(url: URL) -> Engine:
         # Transactions are begun below; the driver's own way would leave the first reads of a transaction outside it.
         connection.isolation_level = None
         # WAL lets readers go on while one writes. FULL: a commit returns when it is on the disk, not before.
-        # What is deleted is overwritten: a withdrawn reading shall not be found in the file.
+        # What is deleted is overwritten: a withdrawn reading must not remain in the file.
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 

@@ -33,24 +33,24 @@ def list_invitations(connection: Connection, campaign_key: int) -> list[Invitati
 
 
 def newest_invitations(connection: Connection, campaign_key: int, first: int, most: int) -> list[InvitationRow]:
-    """This many invitations after the first few, the newest first."""
+    """At most this many invitations from an offset, newest first."""
     of_campaign = select(invitations).where(invitations.c.campaign_key == campaign_key)
     newest = of_campaign.order_by(invitations.c.key.desc()).offset(first).limit(most)
     return all_rows(connection, InvitationRow, newest)
 
 
 def revoke_invitation(connection: Connection, campaign_key: int, key: int, now: int) -> None:
-    """Take an invitation back. One that is spent cannot be: nothing tells which participant it became.
+    """Revoke an invitation. A spent one cannot be revoked: nothing records which participant used it.
 
-    Whether it is spent is not to be seen before the next step. Until then it can be taken back as if it were not, which
-    is without effect on whoever has spent it.
+    Whether it is spent is not shown before the next step. Until then it can be revoked as if it were not, which has no
+    effect on the participant who used it.
     """
     if _unspent(connection, campaign_key, key).revoked_at is None:
         connection.execute(update(invitations).where(invitations.c.key == key).values(revoked_at=now))
 
 
 def rotate_invitation(connection: Connection, campaign: CampaignRow, key: int, now: int) -> tuple[int, str]:
-    """Number and token of a new invitation in place of one that went astray; the old link is void."""
+    """Number and token of a new invitation in place of one that was lost; the old link stops working."""
     _require_open(campaign)
     revoke_invitation(connection, campaign.key, key, now)
     ((number, token),) = create_invitations(connection, campaign, 1, now)
@@ -82,6 +82,6 @@ def invitation_with(connection: Connection, token: str) -> tuple[InvitationRow, 
     if invitation is None or not same_hash(invitation.token_hash, hashed):
         raise Problem("invitation_unknown", "the invitation: there is none with this token")
     if invitation.revoked_at is not None and invitation.spent_by is None:
-        raise Problem("invitation_revoked", f"invitation {invitation.key}: it was taken back")
+        raise Problem("invitation_revoked", f"invitation {invitation.key}: it was revoked")
     its_campaign = select(campaigns).where(campaigns.c.key == invitation.campaign_key)
     return invitation, one_row(connection, CampaignRow, its_campaign)

@@ -22,10 +22,10 @@ _PRIVATE = 0o600
 
 @contextmanager
 def served_alone(database: str) -> Iterator[None]:
-    """Keep a SQLite file to this server, and from other users of the machine; PostgreSQL looks after itself.
+    """Reserve a SQLite file for this server, and hide it from other users of the machine; PostgreSQL needs neither.
 
     The lock is on a file beside the database: SQLite's own locks would be lost if anybody else in this process opened
-    and closed the database, and a backup that is put in its place is another file.
+    and closed the database, and a restored backup is another file.
     """
     path = database_file(database)
     if path is None:
@@ -63,16 +63,16 @@ def _keep_private(path: Path) -> None:
             mode = stat.S_IMODE(file.stat().st_mode)
             if not mode & 0o077:
                 continue
-            told = {"file": str(file), "mode": f"{mode:04o}"}
+            details = {"file": str(file), "mode": f"{mode:04o}"}
             try:
                 file.chmod(_PRIVATE)
-                log.warning("other users could open the database; now only its owner can", extra=told)
+                log.warning("other users could open the database; now only its owner can", extra=details)
             except PermissionError:
-                log.warning("other users can open the database", extra=told | {"fix": f"chmod 600 {file}"})
+                log.warning("other users can open the database", extra=details | {"fix": f"chmod 600 {file}"})
 
 
 class JobsLock:
-    """Results are made in one process at a time, and so are chores such as retention: where their lock is held.
+    """The lock for background jobs: results and retention run in one process at a time.
 
     On PostgreSQL it is an advisory lock of a connection that is kept for it. When the process ends, the database ends
     the connection, and the next process that asks gets the lock. A SQLite file has one server anyway.
@@ -85,7 +85,7 @@ class JobsLock:
         self._holding: Connection | None = None
 
     def run(self, work: Callable[[], None]) -> None:
-        """Do the work if no other process is at it. Where it fails, another process may try next."""
+        """Do the work unless another process is doing it. If it fails, another process may try next."""
         try:
             if self._held():
                 work()
@@ -109,7 +109,7 @@ class JobsLock:
         if not connection.exec_driver_sql("SELECT pg_try_advisory_lock(%s)", (self._key,)).scalar():
             connection.close()
             return False
-        connection.detach()  # from the pool, which would hand it to others with the lock
+        connection.detach()  # from the pool, which would pass it on together with the lock
         self._holding = connection
         # A machine that vanishes with the lock is noticed within a minute or so, rather than after two hours.
         for name, amount in (("idle", 30), ("interval", 10), ("count", 3)):

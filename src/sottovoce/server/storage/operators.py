@@ -14,12 +14,12 @@ def operator_with(connection: Connection, token: str, *, lock: bool = False) -> 
     named = select(operators).where(operators.c.token_hash == hashed)
     operator = row_or_none(connection, OperatorRow, named.with_for_update(read=True) if lock else named)
     if operator is None or not same_hash(operator.token_hash, hashed) or operator.revoked_at is not None:
-        raise Problem("unauthorised", "the token: it is no operator's")
+        raise Problem("unauthorised", "the token: it does not belong to any operator")
     return operator
 
 
 def ensure_operator(connection: Connection, token: str, now: int) -> bool:
-    """Add an administrator with this token if it is new; False if it was an operator's and is void."""
+    """Add an administrator with this token if it is new; False if the token was replaced or revoked."""
     hashed = token_hash(token)
     if connection.scalar(select(replaced_tokens).where(replaced_tokens.c.token_hash == hashed)) is not None:
         return False
@@ -43,7 +43,7 @@ def list_operators(connection: Connection) -> list[OperatorRow]:
 
 
 def revoke_operator(connection: Connection, key: int, now: int) -> None:
-    """Make an operator's token void; at least one administrator stays."""
+    """Revoke an operator's token; at least one administrator stays."""
     # All of them are locked, so that two administrators cannot revoke each other at the same moment.
     administrators = connection.scalars(
         select(operators.c.key)
@@ -61,9 +61,9 @@ def revoke_operator(connection: Connection, key: int, now: int) -> None:
 
 
 def rotate_operator(connection: Connection, key: int) -> str:
-    """A new token for an operator; the old one is void for ever. A revoked operator is let in again."""
-    found = _locked(connection, key)
-    connection.execute(insert(replaced_tokens).values(token_hash=found.token_hash))
+    """A new token for an operator; the old one never works again. A revoked operator regains access."""
+    operator = _locked(connection, key)
+    connection.execute(insert(replaced_tokens).values(token_hash=operator.token_hash))
     token = new_token()
     connection.execute(
         update(operators).where(operators.c.key == key).values(token_hash=token_hash(token), revoked_at=None)
@@ -73,7 +73,7 @@ def rotate_operator(connection: Connection, key: int) -> str:
 
 
 def _end_sessions(connection: Connection, key: int) -> None:
-    """Whoever has the old token shall be out of the console too."""
+    """The old token must not keep anybody signed in to the console."""
     connection.execute(delete(sessions).where(sessions.c.operator_key == key))
 
 

@@ -1,4 +1,4 @@
-"""Participants: joining by an invitation, and leaving again."""
+"""Participants: joining by an invitation, and withdrawing."""
 
 import secrets
 from hashlib import sha256
@@ -16,22 +16,22 @@ from sottovoce.server.storage.tables import campaigns, invitations, participants
 def enrol(connection: Connection, invitation: str, enrolment_key: str | None, now: int) -> tuple[str, str]:
     """Campaign id and participant token for an invitation.
 
-    An answer can get lost after the commit, so the same call must get the same answer again, although only hashes are
-    stored. With an enrolment key, a secret that the device draws and keeps, the token follows from that key and the
-    invitation (HMAC-SHA256), and the server can make it anew from what the device sends. Whoever has only the link, for
-    example from a photograph of its QR code, cannot: without the key they learn only that the invitation is spent.
-    Without a key the token is random, and a lost answer costs the invitation.
+    A response can get lost after the commit, so the same call must get the same response again, although only hashes
+    are stored. With an enrolment key, a secret that the device draws and keeps, the token follows from that key and the
+    invitation (HMAC-SHA256), and the server can compute it again from what the device sends. Somebody who has only the
+    link, for example from a photograph of its QR code, cannot: without the key they learn only that the invitation is
+    spent. Without a key the token is random, and a lost response costs the invitation.
 
     The invitation keeps a hash over both secrets and the participant a hash of the token. Neither can be computed from
-    the other, so the tables do not tell which invitation became which participant.
+    the other, so the tables do not reveal which participant used which invitation.
     """
-    found, campaign = invitation_with(connection, invitation)
+    row, campaign = invitation_with(connection, invitation)
     secret = enrolment_key or new_token()
     mark = sha256(f"sottovoce enrolment\n{invitation}\n{secret}".encode()).hexdigest()
     token = participant_token(invitation, secret)
-    if found.spent_by is not None:
-        if enrolment_key is None or not same_hash(found.spent_by, mark):
-            raise Problem("invitation_spent", f"invitation {found.key}: it has been used, with another enrolment key")
+    if row.spent_by is not None:
+        if enrolment_key is None or not same_hash(row.spent_by, mark):
+            raise Problem("invitation_spent", f"invitation {row.key}: it has been used, with another enrolment key")
         return campaign.id, token
     if campaign.deadline is not None and campaign.deadline <= now:
         raise Problem("deadline_passed", f"campaign {campaign.id!r}: its deadline has passed")
@@ -44,14 +44,14 @@ def enrol(connection: Connection, invitation: str, enrolment_key: str | None, no
     spent = connection.execute(
         update(invitations)
         .where(
-            invitations.c.key == found.key,
-            invitations.c.token_hash == found.token_hash,
+            invitations.c.key == row.key,
+            invitations.c.token_hash == row.token_hash,
             invitations.c.spent_by.is_(None),
             invitations.c.revoked_at.is_(None),
         )
         .values(spent_by=mark)
     )
-    if spent.rowcount != 1:  # another process spent, revoked or renewed it at this moment, and it is judged anew
+    if spent.rowcount != 1:  # another process spent, revoked or replaced it just now, so look at it again
         return enrol(connection, invitation, enrolment_key, now)
     connection.execute(
         insert(participants).values(campaign_key=campaign.key, token_hash=token_hash(token), label=secrets.token_hex(8))
@@ -60,7 +60,7 @@ def enrol(connection: Connection, invitation: str, enrolment_key: str | None, no
 
 
 def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> None:
-    """Erase a participant's readings. The ids of their reports stay, so that none of them can come in again."""
+    """Erase a participant's readings. The ids of their reports stay, so that none of them can be sent again."""
     participant = participant_of(connection, campaign_id, token, locked=True)
     if participant.withdrawn_at is not None:
         return
@@ -73,7 +73,7 @@ def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> 
     counted = connection.scalar(
         select(func.count()).where(reports.c.participant_key == participant.key, reports.c.content_hash.is_not(None))
     )
-    # The hash of a short report could be turned round by trying all values, so it goes as well.
+    # The hash of a short report could be reversed by trying all values, so it is erased as well.
     connection.execute(
         update(reports).where(reports.c.participant_key == participant.key).values(content_hash=None, readings=0)
     )
@@ -104,7 +104,7 @@ def participant_of(connection: Connection, campaign_id: str, token: str, *, lock
         query = query.with_for_update(key_share=True)
     participant = row_or_none(connection, ParticipantRow, query)
     if participant is None or not same_hash(participant.token_hash, hashed):
-        raise Problem("unauthorised", "the token: it is no participant's")
+        raise Problem("unauthorised", "the token: it does not belong to any participant")
     own = connection.scalar(select(campaigns.c.id).where(campaigns.c.key == participant.campaign_key))
     if own != campaign_id:
         raise Problem("forbidden", f"campaign {campaign_id!r}: the token is for another campaign")

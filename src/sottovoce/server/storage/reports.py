@@ -22,15 +22,15 @@ _READING = ("campaign_key", "participant_key", "place", "value", "cohort")
 
 @dataclass(slots=True, frozen=True)
 class Receipt:
-    """A report that is stored: now, or by an earlier sending of the same."""
+    """A report that is stored, now or by an earlier attempt."""
 
     new: bool
     readings: int
-    over_quota: tuple[str, ...] = ()  # tasks that had all they need; their readings were not stored
+    over_quota: tuple[str, ...] = ()  # tasks that had enough readings; these were not stored
 
 
 class Overtaken(Exception):
-    """Another process changed what was judged, before it could be stored: to be judged anew."""
+    """Another process changed what was judged before it could be stored; it must be judged again."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -84,7 +84,7 @@ class _Batch:
         self._connection = connection
         self._now = now
         self._store = store
-        # Locked, whichever process they come to: two reports of one participant are judged one after the other, and
+        # Locked across processes: two reports of one participant are judged one after the other, and
         # each sees what the other one stored. In the order of their keys, so that batches never wait in a circle.
         self._participant_of = {
             row.token_hash: row
@@ -110,7 +110,7 @@ class _Batch:
 
     def _find_known(self, submissions: Iterable[Submission]) -> dict[tuple[int, str], tuple[int, str | None, int]]:
         """Sender, content hash and number of readings of reports that were stored under the ids of this batch."""
-        found = select(
+        query = select(
             reports.c.campaign_key, reports.c.report_id, reports.c.participant_key, reports.c.content_hash,
             reports.c.readings,
         ).where(
@@ -118,21 +118,21 @@ class _Batch:
             reports.c.campaign_key.in_({campaign.key for campaign in self._campaign_of.values()}),
             reports.c.report_id.in_({one.report_id for one in submissions}),
         )  # fmt: skip
-        return {(row[0], row[1]): (row[2], row[3], row[4]) for row in self._connection.execute(found)}
+        return {(row[0], row[1]): (row[2], row[3], row[4]) for row in self._connection.execute(query)}
 
     def _find_answered(self) -> dict[int, set[int]]:
         """Places of the tasks that the senders have answered before."""
         answered: dict[int, set[int]] = {row.key: set() for row in self._participant_of.values()}
-        found = select(readings.c.participant_key, readings.c.place).where(
+        query = select(readings.c.participant_key, readings.c.place).where(
             readings.c.campaign_key.in_({row.campaign_key for row in self._participant_of.values()}),
             readings.c.participant_key.in_(answered),
         )
-        for participant, place in self._connection.execute(found):
+        for participant, place in self._connection.execute(query):
             answered[participant].add(place)
         return answered
 
     def _lock_quotas(self) -> dict[int, dict[int, int]]:
-        """Readings that tasks with a quota have, by campaign and place; locked until they are counted anew."""
+        """Readings that tasks with a quota have, by campaign and place; locked until the counts are updated."""
         senders = {row.campaign_key for row in self._participant_of.values()}
         limited = [
             campaign.key
@@ -170,14 +170,18 @@ class _Batch:
 
         answered = self._answered[participant.key]
         if answered and terms.manifest.readings_come_at_once:
-            raise Problem("task_already_reported", "a second report: under this noise law all readings come in one")
+            raise Problem(
+                "task_already_reported", "a second report: under this noise law all readings must be in one report"
+            )
         if not answered.isdisjoint(places):
             task = next(task for task in report.tasks if terms.place_of[task] in answered)
-            raise Problem("task_already_reported", f"task {task!r}: this participant has reported it in another report")
+            raise Problem(
+                "task_already_reported", f"task {task!r}: this participant has already answered it in another report"
+            )
         if len(answered) + len(places) > terms.manifest.readings:
             raise Problem(
                 "too_many_readings",
-                f"{len(answered)} readings before and {len(places)} now: a participant gives at most "
+                f"{len(answered)} readings before and {len(places)} now: a participant may give at most "
                 f"{terms.manifest.readings}",
             )
         full = self._full(campaign.key, terms, places)
@@ -206,7 +210,7 @@ class _Batch:
     def _sender(self, submission: Submission) -> tuple[ParticipantRow, OpenCampaign]:
         participant = self._participant_of.get(submission.token_hash)
         if participant is None or not same_hash(participant.token_hash, submission.token_hash):
-            raise Problem("unauthorised", "the token: it is no participant's")
+            raise Problem("unauthorised", "the token: it does not belong to any participant")
         campaign = self._campaign_of.get(submission.campaign_id)
         if campaign is None or campaign.key != participant.campaign_key:
             raise Problem("forbidden", f"campaign {submission.campaign_id!r}: the token is for another campaign")
@@ -221,7 +225,7 @@ class _Batch:
             raise Problem("campaign_not_open", f"campaign {campaign.id!r}: it is {campaign.state}")
 
     def _full(self, campaign_key: int, terms: _Terms, places: list[int]) -> set[int]:
-        """Those of the tasks that have all they need."""
+        """The tasks that have enough readings."""
         if not terms.quotas:
             return set()
         taken = self._taken[campaign_key]
@@ -237,7 +241,7 @@ class _Batch:
                 .values(taken=self._taken[key][place])
             )
         added = Counter((row[0], row[-1]) for row in self._reports)
-        # Last, as all reports of a campaign meet in this row. Whoever closes it, or ends its cohort, waits for this
+        # Last, as all reports of a campaign share this row. Closing it, or ending its cohort, waits for this
         # transaction; afterwards nothing is added to what was closed or ended.
         for (key, cohort), count in sorted(added.items()):
             counted = self._connection.execute(

@@ -9,8 +9,8 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.server.storage.rows import OutdatedCampaign, ResultsRow, VersionRow, all_rows, one_row, row_or_none
 from sottovoce.server.storage.tables import campaigns, results
 
-# Of ten thousand tasks one version is over a megabyte, and there may be one for every few reports. So the newest is
-# kept and, of the earlier ones, as many as fit into this together with it: of a small campaign practically all.
+# With ten thousand tasks one version is over a megabyte, and there may be one for every few reports. So the newest is
+# kept and as many earlier ones as fit into this together with it: practically all for a small campaign.
 MOST_BYTES = 4 << 20
 _CONSIDERED = and_(
     campaigns.c.computed >= campaigns.c.changes,
@@ -20,7 +20,7 @@ COMPLETE = and_(_CONSIDERED, campaigns.c.published >= campaigns.c.step)
 
 
 def newest_results(connection: Connection, campaign_key: int) -> ResultsRow:
-    """The newest version; there is one from the opening of a campaign on."""
+    """The newest version; there is one as soon as a campaign opens."""
     of_campaign = select(results).where(results.c.campaign_key == campaign_key)
     return one_row(connection, ResultsRow, of_campaign.order_by(results.c.version.desc()).limit(1))
 
@@ -34,12 +34,12 @@ def results_version(connection: Connection, campaign_key: int, version: int) -> 
 
 
 def list_versions(connection: Connection, campaign_key: int) -> list[VersionRow]:
-    """The versions that are kept, without their content, the newest first."""
+    """The versions that are kept, without their content, newest first."""
     return all_rows(connection, VersionRow, _versions(campaign_key))
 
 
 def newest_versions(connection: Connection, campaign_key: int, first: int, most: int) -> list[VersionRow]:
-    """This many versions after the first few, the newest first, without their content."""
+    """At most this many versions from an offset, newest first, without their content."""
     return all_rows(connection, VersionRow, _versions(campaign_key).offset(first).limit(most))
 
 
@@ -83,14 +83,14 @@ def add_results(
 
 
 def mark_published(connection: Connection, campaign_key: int, step: int) -> None:
-    """The newest results are those of this step; nothing stands in their way."""
+    """Record that the newest results are those of this step, without an error."""
     connection.execute(
         update(campaigns).where(campaigns.c.key == campaign_key).values(published=step, trouble=None, trouble_at=None)
     )
 
 
 def mark_trouble(connection: Connection, campaign_key: int, trouble: str, now: int) -> None:
-    """Why results could not be computed; since when stays as it is until they can."""
+    """Record why results could not be computed; the time of the first failure stays until they can."""
     connection.execute(
         update(campaigns)
         .where(campaigns.c.key == campaign_key)

@@ -19,7 +19,7 @@ def erasable_campaigns(connection: Connection, closed_before: int) -> list[Erasa
 
 
 def begin_erasing(connection: Connection, campaign_key: int, now: int) -> None:
-    """From now on no results are computed: they would be made from what happens to be left."""
+    """Stop computing results: they would be based on whatever readings are left."""
     connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(erasing_at=now))
 
 
@@ -36,7 +36,7 @@ def erase_some(connection: Connection, campaign_key: int, now: int) -> bool:
             )
             .order_by(participants.c.key)
             .limit(_PARTICIPANTS_AT_ONCE)
-            .with_for_update(key_share=True)  # whoever withdraws at this moment does so before or after
+            .with_for_update(key_share=True)  # a withdrawal at this moment happens before or after
         )
     )
     if not some:

@@ -10,7 +10,7 @@ from sottovoce.server.storage.tables import operators, sessions
 
 
 def start_session(connection: Connection, operator_token: str, now: int, milliseconds: int) -> str:
-    """The secret of a new session, for whoever has an operator's token. Sessions that are over go at this occasion."""
+    """The secret of a new session, for the holder of an operator's token. Expired sessions are removed as well."""
     operator = operator_with(connection, operator_token, lock=True)
     connection.execute(delete(sessions).where(sessions.c.expires_at <= now))
     token = new_token()
@@ -25,14 +25,14 @@ def start_session(connection: Connection, operator_token: str, now: int, millise
 def operator_in(connection: Connection, token: str, now: int) -> OperatorRow:
     """The operator of a session."""
     hashed = token_hash(token)
-    found = connection.execute(
+    row = connection.execute(
         select(sessions.c.token_hash, operators)
         .join(sessions, sessions.c.operator_key == operators.c.key)
         .where(sessions.c.token_hash == hashed, sessions.c.expires_at > now, operators.c.revoked_at.is_(None))
     ).one_or_none()
-    if found is None or not same_hash(found[0], hashed):
-        raise Problem("unauthorised", "the session: it is over, or there was none")
-    return OperatorRow(*found[1:])
+    if row is None or not same_hash(row[0], hashed):
+        raise Problem("unauthorised", "the session: it has expired, or there was none")
+    return OperatorRow(*row[1:])
 
 
 def end_session(connection: Connection, token: str) -> None:

@@ -1,4 +1,4 @@
-"""The steps in which a campaign shows what came in, kept in the database so that a restart changes nothing."""
+"""The steps in which a campaign shows new reports, kept in the database so that a restart changes nothing."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Cohorts = dict[int, dict[int, bool]]  # by cohort and participant: whether they 
 
 
 def advance(connection: Connection, campaign_key: int, least: int, now: int) -> None:
-    """End the cohort that is being gathered if at least ``least`` participants reported in it; a step is due then, or
+    """End the current cohort if at least ``least`` participants reported in it; a step is due then, or
     when as many have withdrawn. Reports that come after this belong to the next cohort."""
     locked = select(campaigns).where(campaigns.c.key == campaign_key).with_for_update()
     campaign = one_row(connection, CampaignRow, locked)
@@ -49,7 +49,7 @@ def load_included(connection: Connection, campaign_key: int) -> Included:
 
 
 def keep_included(connection: Connection, campaign_key: int, before: Included, after: Included) -> None:
-    """Write what has changed."""
+    """Store the changes."""
     most = after.cohorts.max(initial=0) + 1
     new = np.isin(after.places * most + after.cohorts, before.places * most + before.cohorts, invert=True)
     names = ("campaign_key", "place", "cohort", "claims")
@@ -60,8 +60,8 @@ def keep_included(connection: Connection, campaign_key: int, before: Included, a
         connection.execute(update(included).where(*of_task).values(claims=claims))
 
 
-def _rows(some: Included, wanted: NDArray[Any]) -> list[tuple[int, int, int]]:
-    columns = (some.places[wanted], some.cohorts[wanted], some.claims[wanted])
+def _rows(some: Included, mask: NDArray[Any]) -> list[tuple[int, int, int]]:
+    columns = (some.places[mask], some.cohorts[mask], some.claims[mask])
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -69,17 +69,17 @@ def cohorts_with_withdrawals(connection: Connection, campaign_key: int) -> Cohor
     """Cohorts in which somebody has withdrawn: all their members, and whether each has."""
     of_campaign = reports.c.campaign_key == campaign_key
     affected = select(reports.c.cohort).where(of_campaign, reports.c.content_hash.is_(None))
-    found = select(reports.c.cohort, reports.c.participant_key, reports.c.content_hash.is_(None)).where(
+    query = select(reports.c.cohort, reports.c.participant_key, reports.c.content_hash.is_(None)).where(
         of_campaign, reports.c.cohort.in_(affected)
     )
     cohorts: Cohorts = {}
-    for cohort, participant, withdrawn in connection.execute(found):
+    for cohort, participant, withdrawn in connection.execute(query):
         cohorts.setdefault(cohort, {})[participant] = withdrawn
     return cohorts
 
 
 def show_spent(connection: Connection, campaign_keys: list[int]) -> None:
-    """Show the operators which invitations are spent, all that are by now."""
+    """Show the operators all invitations that are spent by now."""
     connection.execute(
         update(invitations).where(invitations.c.campaign_key.in_(campaign_keys), *_UNSEEN).values(shown_spent=True)
     )
@@ -87,8 +87,8 @@ def show_spent(connection: Connection, campaign_keys: list[int]) -> None:
 
 def spent_unseen(connection: Connection, least: int) -> list[int]:
     """Campaigns in which at least ``least`` invitations were spent that their operators have not been shown."""
-    found = select(invitations.c.campaign_key).where(*_UNSEEN).group_by(invitations.c.campaign_key)
-    return list(connection.scalars(found.having(func.count() >= least)))
+    query = select(invitations.c.campaign_key).where(*_UNSEEN).group_by(invitations.c.campaign_key)
+    return list(connection.scalars(query.having(func.count() >= least)))
 
 
 _UNSEEN = (invitations.c.spent_by.is_not(None), ~invitations.c.shown_spent)

@@ -47,7 +47,7 @@ operators = Table(
     Column("revoked_at", BigInteger, comment="when the token ceased to be valid; null while it is"),
 )
 
-# A token may still stand in the server's environment after it was replaced; the next start must not let it in again.
+# A replaced token may still be in the server's environment; the next start must not accept it again.
 replaced_tokens = Table(
     "replaced_tokens",
     metadata,
@@ -108,14 +108,12 @@ tasks = Table(
     Column("place", Integer, nullable=False, comment="place of the task in the manifest, from 0 on"),
     Column("id", String(100), nullable=False, comment="name of the task in the manifest and in reports"),
     Column("quota", BigInteger, comment="readings wanted; further ones are left out; null for no limit"),
-    Column(
-        "taken", BigInteger, nullable=False, server_default="0", comment="readings taken so far, where there is a quota"
-    ),
+    Column("taken", BigInteger, nullable=False, server_default="0", comment="readings taken, where there is a quota"),
     PrimaryKeyConstraint("campaign_key", "place"),
     UniqueConstraint("campaign_key", "id"),
 )
 
-# No column ties an invitation to the participant it became: whoever handed out the link shall not find the readings.
+# No column links an invitation to its participant: whoever handed out the link must not find the readings.
 invitations = Table(
     "invitations",
     metadata,
@@ -123,7 +121,7 @@ invitations = Table(
     Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="campaign it leads to"),
     Column("token_hash", String(64), nullable=False, unique=True, comment="SHA-256 of the invitation's token"),
     Column("created_at", BigInteger, nullable=False, comment="when it was made, or its token last replaced"),
-    Column("revoked_at", BigInteger, comment="when its operator took it back; null if he did not"),
+    Column("revoked_at", BigInteger, comment="when its operator revoked it; null if they did not"),
     Column("spent_by", String(64), comment="SHA-256 over the enrolment key that spent it; null while unspent"),
     Column(
         "shown_spent", Boolean, nullable=False, server_default=false(),
@@ -141,10 +139,12 @@ participants = Table(
     "participants",
     metadata,
     Column("key", Key, primary_key=True, comment="number of the participant inside this database"),
-    Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="the one campaign he is in"),
+    Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="the one campaign they are in"),
     Column("token_hash", String(64), nullable=False, unique=True, comment="SHA-256 of the participant's token"),
     Column("label", String(16), nullable=False, comment="random secret from which names in exports are made"),
-    Column("withdrawn_at", BigInteger, comment="when he withdrew and his readings were erased; null if he did not"),
+    Column(
+        "withdrawn_at", BigInteger, comment="when they withdrew and their readings were erased; null if they did not"
+    ),
     UniqueConstraint("campaign_key", "label"),
 )
 
@@ -156,9 +156,7 @@ reports = Table(
         "report_id", String(36), nullable=False, comment="the id the device gave it; stays when readings are erased"
     ),
     Column("participant_key", Key, ForeignKey("participants.key"), nullable=False, comment="who sent it"),
-    Column(
-        "content_hash", String(64), comment="SHA-256 of the report, tells a retry from a conflict; goes with readings"
-    ),
+    Column("content_hash", String(64), comment="SHA-256 of the report, to recognise retries; erased with the readings"),
     Column("received_at", BigInteger, nullable=False, comment="when it was stored"),
     Column("readings", Integer, nullable=False, comment="how many of its readings were stored"),
     Column("cohort", BigInteger, nullable=False, server_default="1", comment="those who reported in the same period"),
@@ -181,15 +179,15 @@ readings = Table(
     sqlite_with_rowid=False,
 )
 
-# What a task's figures rest on: cohorts up to the last one listed for it, whole. A withdrawn reading is gone from the
-# table above at once, and from these counts with the task's next step.
+# What a task's figures are based on: cohorts up to the last one listed for it, complete. A withdrawn reading is gone
+# from the table above at once, and from these counts with the task's next step.
 included = Table(
     "included",
     metadata,
     Column("campaign_key", Key, nullable=False, comment="campaign"),
     Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
     Column("cohort", BigInteger, nullable=False, comment="the cohort with which these claims became part of results"),
-    Column("claims", BigInteger, nullable=False, comment="how many of them the newest results rest on"),
+    Column("claims", BigInteger, nullable=False, comment="how many of them are in the newest results"),
     PrimaryKeyConstraint("campaign_key", "place", "cohort"),
     ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
 )

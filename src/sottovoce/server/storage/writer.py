@@ -1,13 +1,13 @@
-"""The one writer: gathers what is to be stored, commits it together, and only then says that it is stored.
+"""The only writer: collects what is to be stored, commits it together, and confirms it only then.
 
-A commit that is safe on the disk costs milliseconds, whatever it holds. So reports that arrive within a few of them
-share one (group commit). All other writes go the same way, each in a savepoint of its own.
+A durable commit takes milliseconds, whatever it holds. So reports that arrive within a few milliseconds share one
+(group commit). All other writes go the same way, each in a savepoint of its own.
 
 On SQLite there is no other writer. On PostgreSQL there may be other processes: rows are locked before they are judged,
-so that what is judged in a transaction is still true when it commits, and a transaction that another process got in the
-way of is done again.
+so that what is judged in a transaction is still true when it commits, and a transaction that conflicts with another
+process is repeated.
 
-Gathering happens on the event loop and committing in a thread, one batch at a time. Handing over single reports would
+Collecting happens on the event loop and committing in a thread, one batch at a time. Handing over single reports would
 wake the thread for each, and two threads that wake each other spend their time on the interpreter's lock.
 """
 
@@ -69,7 +69,7 @@ class Writer:
         self._due = False  # the first of those waiting has waited long enough
         self._busy = False
         self._open = False
-        self._log_is_clean = False  # a server that was killed may have left what it had erased
+        self._log_is_clean = False  # a server that was killed may have left erased readings in the log
         self._batches: SimpleQueue[list[_Item] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="writer")
         metrics.queue_depth.set_function(lambda: len(self._waiting))
@@ -93,13 +93,13 @@ class Writer:
         self._thread.join()
 
     def submit(self, submission: Submission) -> "asyncio.Future[Receipt]":
-        """Store a report; the answer comes after the commit."""
+        """Store a report; returns after the commit."""
         submission.answer = self._loop.create_future()
         self._add(submission)
         return submission.answer
 
     def run(self, apply: Callable[[Connection], T]) -> "asyncio.Future[T]":
-        """Do something in a transaction; the answer comes after the commit."""
+        """Run an action in a transaction; returns after the commit."""
         action = _Action(apply, self._loop.create_future())
         self._add(action)
         return action.answer
@@ -129,7 +129,7 @@ class Writer:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """Give the thread what has waited long enough, unless it is at work."""
+        """Give the thread what has waited long enough, unless it is busy."""
         if self._busy or not self._due or not self._waiting:
             return
         rows, count = 0, 0
@@ -143,8 +143,8 @@ class Writer:
         self._idle.clear()
         self._batches.put(batch)
 
-    def _tell(self, outcomes: _Outcomes) -> None:
-        """Give everybody their answer, and the thread its next batch."""
+    def _answer(self, outcomes: _Outcomes) -> None:
+        """Answer everybody, and give the thread its next batch."""
         self._busy = False
         self._hand_over()
         if not self._busy:
@@ -169,7 +169,7 @@ class Writer:
             outcomes = self._commit(batch)
             if not self._log_is_clean:
                 self._log_is_clean = empty_log(self._engine)
-            self._loop.call_soon_threadsafe(self._tell, outcomes)
+            self._loop.call_soon_threadsafe(self._answer, outcomes)
 
     def _commit(self, batch: Sequence[_Item]) -> _Outcomes:
         """Each with its outcome: what to answer, or an exception."""
@@ -187,13 +187,13 @@ class Writer:
                 failure = found
                 if not _is_conflict(found):
                     break
-                log.info("another process was faster", extra={"kind": type(found).__name__, "items": len(batch)})
+                log.info("conflict with another process", extra={"kind": type(found).__name__, "items": len(batch)})
                 time.sleep(pause * random.uniform(0.5, 1))
         outage = as_problem(failure)
         if outage is not None or len(batch) == 1:
             log.error("nothing stored", extra={"items": len(batch)}, exc_info=failure)
             return [(item, outage or Problem("internal")) for item in batch]
-        # One of them is at fault: each on its own, so that the others do not suffer.
+        # One of them causes the failure: each on its own, so that the others are stored.
         log.warning("batch divided", extra={"kind": type(failure).__name__, "items": len(batch)})
         return [outcome for item in batch for outcome in self._commit_together([item])]
 
@@ -235,9 +235,9 @@ def as_problem(failure: Exception) -> Problem | None:
         words = str(failure.orig).lower()
         # PostgreSQL's class 53100; SQLite's SQLITE_FULL, and its I/O error at a limit of the file's size.
         if getattr(failure.orig, "sqlstate", "") == "53100" or "disk is full" in words or "disk i/o" in words:
-            return Problem("storage_full", "the database has no room left", retry_after=60)
+            return Problem("storage_full", "the database has no space left", retry_after=60)
         if _is_conflict(failure):
-            return Problem("unavailable", "other servers were changing the same; send it again", retry_after=1)
+            return Problem("unavailable", "other servers were changing the same rows; send it again", retry_after=1)
     lost = isinstance(failure, DBAPIError) and failure.connection_invalidated
     if lost or isinstance(failure, OperationalError | InterfaceError | PoolTimeout):
         return Problem("unavailable", "the database cannot be reached", retry_after=5)

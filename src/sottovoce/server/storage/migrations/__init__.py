@@ -1,4 +1,4 @@
-"""The steps from an older schema to this one; they run when the server starts."""
+"""Migrations from an older schema to this one; they run when the server starts."""
 
 from functools import cache
 
@@ -16,11 +16,11 @@ def migrate(engine: Engine, revision: str = "head") -> None:
     """Bring the database up to date; do nothing if it is."""
     with engine.execution_options(write=True).begin() as connection:
         lock_start_up(connection)
-        found = MigrationContext.configure(connection).get_current_revision()
+        current = MigrationContext.configure(connection).get_current_revision()
         known = {script.revision for script in _scripts().walk_revisions()}
-        if found is not None and found not in known:
+        if current is not None and current not in known:
             raise BadParameter(
-                f"database revision {found!r}: this version of the program does not recognise it; run the newer "
+                f"database revision {current!r}: this version of the program does not recognise it; run the newer "
                 "version that made it, or restore an older backup"
             )
         config = _config()

@@ -72,7 +72,7 @@ def upgrade() -> None:
             "token_hash", sa.String(64), nullable=False, unique=True, comment="SHA-256 of the invitation's token"
         ),
         sa.Column("created_at", sa.BigInteger, nullable=False, comment="when it was made, or its token last replaced"),
-        sa.Column("revoked_at", sa.BigInteger, comment="when its operator took it back; null if he did not"),
+        sa.Column("revoked_at", sa.BigInteger, comment="when its operator revoked it; null if they did not"),
         sa.Column(
             "spent_by", sa.String(64), comment="SHA-256 over the enrolment key that spent it; null while unspent"
         ),
@@ -82,14 +82,16 @@ def upgrade() -> None:
         "participants",
         sa.Column("key", Key, primary_key=True, comment="number of the participant inside this database"),
         sa.Column(
-            "campaign_key", Key, sa.ForeignKey("campaigns.key"), nullable=False, comment="the one campaign he is in"
+            "campaign_key", Key, sa.ForeignKey("campaigns.key"), nullable=False, comment="the one campaign they are in"
         ),
         sa.Column(
             "token_hash", sa.String(64), nullable=False, unique=True, comment="SHA-256 of the participant's token"
         ),
-        sa.Column("label", sa.String(16), nullable=False, comment="random name under which his claims are exported"),
+        sa.Column("label", sa.String(16), nullable=False, comment="random name under which their claims are exported"),
         sa.Column(
-            "withdrawn_at", sa.BigInteger, comment="when he withdrew and his readings were erased; null if he did not"
+            "withdrawn_at",
+            sa.BigInteger,
+            comment="when they withdrew and their readings were erased; null if they did not",
         ),
         sa.UniqueConstraint("campaign_key", "label"),
     )
@@ -103,7 +105,7 @@ def upgrade() -> None:
         sa.Column("participant_key", Key, sa.ForeignKey("participants.key"), nullable=False, comment="who sent it"),
         sa.Column(
             "content_hash", sa.String(64),
-            comment="SHA-256 of the report, tells a retry from a conflict; goes with readings",
+            comment="SHA-256 of the report, to recognise retries; erased with the readings",
         ),
         sa.Column("received_at", sa.BigInteger, nullable=False, comment="when it was stored"),
         sa.Column("readings", sa.Integer, nullable=False, comment="how many of its readings were stored"),

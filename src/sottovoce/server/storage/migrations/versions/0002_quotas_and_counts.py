@@ -16,7 +16,7 @@ def upgrade() -> None:
         "tasks",
         sa.Column(
             "taken", sa.BigInteger, nullable=False, server_default="0",
-            comment="readings taken so far, where there is a quota",
+            comment="readings taken, where there is a quota",
         ),
     )  # fmt: skip
     op.add_column(

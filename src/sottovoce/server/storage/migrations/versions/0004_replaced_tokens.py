@@ -1,4 +1,4 @@
-"""Tokens of operators that were replaced stay void."""
+"""Tokens of operators that were replaced stay invalid."""
 
 import sqlalchemy as sa
 from alembic import op

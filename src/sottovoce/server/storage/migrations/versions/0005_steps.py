@@ -59,7 +59,7 @@ def _add_columns() -> None:
             comment="the cohort with which these claims became part of results",
         ),
         sa.Column(
-            "claims", sa.BigInteger, nullable=False, comment="how many of them the newest results rest on"
+            "claims", sa.BigInteger, nullable=False, comment="how many of them are in the newest results"
         ),
         sa.PrimaryKeyConstraint("campaign_key", "place", "cohort"),
         sa.ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
