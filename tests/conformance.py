@@ -25,24 +25,24 @@ METHODS = {
 }
 
 
-def assert_close(found, wanted, scale):
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9 * scale)
+def assert_close(actual, expected, scale):
+    np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9 * scale)
 
 
 def assert_same_fit(method, engine, claims, iterations):
-    found = method(max_iter=iterations, tol=0).fit(engine(claims))
-    wanted = method(max_iter=iterations, tol=0).fit(NumpyEngine(claims))
-    scale = max(1.0, float(np.abs(claims.values - np.repeat(wanted.truths_, claims.claims_per_object)).max()))
-    assert_close(found.truths_, wanted.truths_, scale)
-    assert_close(found.weights_, wanted.weights_, wanted.weights_.max())
-    assert_close(found.effective_users_, wanted.effective_users_, 1.0)
-    for end, other in zip(found.intervals(), wanted.intervals(), strict=True):
+    actual = method(max_iter=iterations, tol=0).fit(engine(claims))
+    expected = method(max_iter=iterations, tol=0).fit(NumpyEngine(claims))
+    scale = max(1.0, float(np.abs(claims.values - np.repeat(expected.truths_, claims.claims_per_object)).max()))
+    assert_close(actual.truths_, expected.truths_, scale)
+    assert_close(actual.weights_, expected.weights_, expected.weights_.max())
+    assert_close(actual.effective_users_, expected.effective_users_, 1.0)
+    for end, other in zip(actual.intervals(), expected.intervals(), strict=True):
         finite = np.isfinite(other)
         assert finite.tolist() == np.isfinite(end).tolist()
         assert_close(end[finite], other[finite], scale)
-    assert found.objects_.tolist() == wanted.objects_.tolist()
-    assert found.users_.tolist() == wanted.users_.tolist()
-    assert found.claims_.tolist() == wanted.claims_.tolist()
+    assert actual.objects_.tolist() == expected.objects_.tolist()
+    assert actual.users_.tolist() == expected.users_.tolist()
+    assert actual.claims_.tolist() == expected.claims_.tolist()
 
 
 cells = st.dictionaries(
@@ -50,6 +50,6 @@ cells = st.dictionaries(
 )
 
 
-def claims_of(found):
-    users, objects = zip(*found, strict=True)
-    return sv.Claims.from_arrays(users, objects, list(found.values()))
+def claims_of(values):
+    users, objects = zip(*values, strict=True)
+    return sv.Claims.from_arrays(users, objects, list(values.values()))

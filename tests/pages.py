@@ -89,7 +89,7 @@ class Outcome:
 
 def blocks(lines):
     """The fenced blocks of a page, in order."""
-    found, opening, not_run, vary = [], None, None, 0.0
+    listed, opening, not_run, vary = [], None, None, 0.0
     for number, line in enumerate(lines):
         fence = _FENCE.match(line)
         if opening is None:
@@ -99,23 +99,23 @@ def blocks(lines):
                 reason, bound = _NOT_RUN.fullmatch(line.strip()), _VARY.fullmatch(line.strip())
                 not_run, vary = reason[1] if reason else None, float(bound[1]) if bound else 0.0
         elif fence and not fence[2] and len(fence[1]) >= len(opening[0]):
-            found.append(Block(opening[1], opening[2], number, not_run, vary))
+            listed.append(Block(opening[1], opening[2], number, not_run, vary))
             opening, not_run, vary = None, None, 0.0
     assert opening is None, f"line {opening[2]}: this block has no end"
-    return found
+    return listed
 
 
 def steps(lines):
     """What a page asks to run, in order."""
-    found = blocks(lines)
-    for place, block in enumerate(found):
+    listed = blocks(lines)
+    for place, block in enumerate(listed):
         if block.not_run or block.language not in RUN:
             continue
         text = lines[block.first : block.last]
         if block.language == "console":
             yield from _commands(text, block)
             continue
-        follower = found[place + 1] if place + 1 < len(found) else None
+        follower = listed[place + 1] if place + 1 < len(listed) else None
         adjacent = follower and not "".join(lines[block.last + 1 : follower.first - 1]).strip()
         shown = (follower.first, follower.last) if adjacent and follower.language == "output" else None
         yield Step(block.language, "\n".join(text), block.first, shown, follower.vary if shown else 0.0)
@@ -192,13 +192,13 @@ def run(page, folder):
 
 def _free_ports():
     """As many as pages name, below those that the system gives to connections, and of as many digits."""
-    found = []
+    ports = []
     for port in random.sample(range(1024, 10_000), 1000):
         with socket.socket() as listener, suppress(OSError):
             listener.bind(("127.0.0.1", port))
-            found.append(str(port))
-        if len(found) == len(_PORTS):
-            return found
+            ports.append(str(port))
+        if len(ports) == len(_PORTS):
+            return ports
     raise AssertionError("no free ports")
 
 
@@ -243,10 +243,10 @@ def _same_line(expected, printed, vary):
             pattern += f"({_NUMBER})"
         else:
             pattern += re.escape(piece)
-    found = re.fullmatch(pattern, printed)
-    return found is not None and all(
+    matched = re.fullmatch(pattern, printed)
+    return matched is not None and all(
         math.isclose(_value(other), figure, rel_tol=1e-6, abs_tol=vary)
-        for other, figure in zip(found.groups(), figures, strict=True)
+        for other, figure in zip(matched.groups(), figures, strict=True)
     )
 
 

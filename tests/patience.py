@@ -8,7 +8,7 @@ PATIENCE = 180  # seconds
 def until(condition, what):
     """Wait until something is there, and return it."""
     end = time.monotonic() + PATIENCE
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < end, f"no {what} within {PATIENCE} s"
         time.sleep(0.05)
-    return found
+    return result

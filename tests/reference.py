@@ -31,8 +31,8 @@ def weighted_median(matrix, weights):
 
 
 def spread(matrix):
-    found = np.nanstd(matrix, axis=0)
-    return np.where(found > 0, found, 1.0)
+    spreads = np.nanstd(matrix, axis=0)
+    return np.where(spreads > 0, spreads, 1.0)
 
 
 def crh(matrix, iterations, loss="squared", total="mean", normalise="sum"):

@@ -59,13 +59,13 @@ def test_a_pack_gives_the_truths_of_the_file(crowd, tmp_path, engine, method):
     from_file = json.loads(
         run("discover", crowd / "claims.csv", "--method", method, "--truth", crowd / "truth.csv", "--json").stdout
     )
-    found = json.loads(ran.stdout)
-    assert list(found["truths"]) == list(from_file["truths"])
-    for label, entry in found["truths"].items():
+    result = json.loads(ran.stdout)
+    assert list(result["truths"]) == list(from_file["truths"])
+    for label, entry in result["truths"].items():
         assert entry == pytest.approx(from_file["truths"][label], rel=1e-9)
-    assert found["scores"]["mae"] == pytest.approx(from_file["scores"]["mae"], rel=1e-9)
+    assert result["scores"]["mae"] == pytest.approx(from_file["scores"]["mae"], rel=1e-9)
     assert [float(row["truth"]) for row in rows_of(tmp_path / "t.csv")] == [
-        entry["truth"] for entry in found["truths"].values()
+        entry["truth"] for entry in result["truths"].values()
     ]
     assert len(rows_of(tmp_path / "w.csv")) == 40
     assert ("engine memory: " in ran.stderr) == (engine == "auto")  # and why
@@ -82,15 +82,15 @@ def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_pa
     warm = run("discover", "pack", "--method", "crh", "--resume", "--json", "--engine", "disk", cwd=tmp_path)
     assert "continuing from iteration" in warm.stderr
     cold = json.loads(run("discover", crowd / "claims.csv", "--method", "crh", "--json").stdout)["truths"]
-    found = json.loads(warm.stdout)["truths"]
-    assert sorted(found) == sorted(cold)
-    assert all(entry["truth"] == pytest.approx(cold[label]["truth"], abs=1e-4) for label, entry in found.items())
+    result = json.loads(warm.stdout)["truths"]
+    assert sorted(result) == sorted(cold)
+    assert all(entry["truth"] == pytest.approx(cold[label]["truth"], abs=1e-4) for label, entry in result.items())
     decayed = run("discover", "pack", "--method", "crh", "--decay", "0.3", "--json", cwd=tmp_path)
     assert decayed.returncode == 0, decayed.stderr
     fit = sv.CRH(decay=0.3).fit(sv.engines.DiskEngine(Pack(tmp_path / "pack")))
     truths = [entry["truth"] for entry in json.loads(decayed.stdout)["truths"].values()]
     assert truths == pytest.approx(fit.truths_.tolist())
-    assert np.abs(np.array([found[str(label)]["truth"] for label in fit.objects_]) - fit.truths_).max() > 1e-4
+    assert np.abs(np.array([result[str(label)]["truth"] for label in fit.objects_]) - fit.truths_).max() > 1e-4
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_a_run_that_is_broken_off_can_go_on(crowd, tmp_path, end):
         assert "Traceback" not in said
     resumed = run("discover", tmp_path / "pack", "--method", "crh", "--resume", "--json")
     assert resumed.returncode == 0, resumed.stderr
-    found = json.loads(resumed.stdout)
+    result = json.loads(resumed.stdout)
     cold = json.loads(run("discover", crowd / "claims.csv", "--method", "crh", "--tol", "1e-9", "--json").stdout)
-    for label, entry in found["truths"].items():
+    for label, entry in result["truths"].items():
         assert entry["truth"] == pytest.approx(cold["truths"][label]["truth"], abs=1e-5)
     assert not [
         path for path in (tmp_path / "pack").iterdir() if path.name.startswith(".check") and end == signal.SIGINT

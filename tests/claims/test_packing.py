@@ -38,12 +38,12 @@ def write(table, path):
 
 
 def assert_same(packed, claims):
-    found = packed.claims()
-    assert found.user_labels.tolist() == claims.user_labels.tolist()
-    assert found.object_labels.tolist() == claims.object_labels.tolist()
+    read = packed.claims()
+    assert read.user_labels.tolist() == claims.user_labels.tolist()
+    assert read.object_labels.tolist() == claims.object_labels.tolist()
     for name in ("offsets", "users", "values"):
-        assert getattr(found, name).tolist() == getattr(claims, name).tolist()
-    assert found.noise == claims.noise
+        assert getattr(read, name).tolist() == getattr(claims, name).tolist()
+    assert read.noise == claims.noise
     assert packed.claims_per_user.tolist() == claims.claims_per_user.tolist()
     assert packed.claims_per_object.tolist() == claims.claims_per_object.tolist()
     assert (len(packed), packed.manifest.users, packed.manifest.objects) == (
@@ -159,13 +159,13 @@ def test_repeated_claims_are_told_with_both_rows(tmp_path):
         pack(files([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / "pack")
     for way, value in (("mean", 2.0), ("last", 3.0)):
         packed = pack(files([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / way, duplicates=way)
-        assert {user: found for user, _, found in packed.claims()} == {"ann": value, "bob": 2.0, "cat": 5.0}
+        assert {user: claimed for user, _, claimed in packed.claims()} == {"ann": value, "bob": 2.0, "cat": 5.0}
     packed = pack(files([tmp_path / "a.csv"]), tmp_path / "pack")
     with pytest.raises(DuplicateClaim, match=r"b\.csv, row 2: .* \(first in an earlier round\)"):
         pack(files([tmp_path / "b.csv"]), tmp_path / "pack", append=True)
     assert_same(Pack(tmp_path / "pack"), sv.Claims.read(tmp_path / "a.csv"))
     packed = pack(files([tmp_path / "b.csv"]), tmp_path / "pack", append=True, duplicates="last")
-    assert {user: found for user, _, found in packed.claims()} == {"ann": 3.0, "bob": 2.0, "cat": 5.0}
+    assert {user: claimed for user, _, claimed in packed.claims()} == {"ann": 3.0, "bob": 2.0, "cat": 5.0}
 
 
 @pytest.mark.slow

@@ -20,22 +20,22 @@ def crowd(tmp_path_factory):
 def test_json_has_the_agreed_form(crowd):
     ran = run("discover", crowd / "claims.csv", "--method", "crh", "--truth", crowd / "truth.csv", "--json")
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
+    result = json.loads(ran.stdout)
     claims = sv.Claims.read(crowd / "claims.csv")
     fit = sv.CRH().fit(claims)
-    assert found["method"] == "crh"
-    assert (found["n_iter"], found["converged"]) == (fit.n_iter_, True)
-    assert (found["users"], found["objects"], found["claims"]) == (claims.n_users, claims.n_objects, len(claims))
-    assert found["effective_users"] == pytest.approx(fit.weights_.sum() ** 2 / (fit.weights_**2).sum())
+    assert result["method"] == "crh"
+    assert (result["n_iter"], result["converged"]) == (fit.n_iter_, True)
+    assert (result["users"], result["objects"], result["claims"]) == (claims.n_users, claims.n_objects, len(claims))
+    assert result["effective_users"] == pytest.approx(fit.weights_.sum() ** 2 / (fit.weights_**2).sum())
     low, high = fit.intervals()
     for n, label in enumerate(fit.objects_):
-        entry = found["truths"][str(label)]
+        entry = result["truths"][str(label)]
         assert (entry["truth"], entry["low"], entry["high"]) == (fit.truths_[n], low[n], high[n])
         assert entry["claims"] == fit.claims_[n]
     truths = np.array([float(row["value"]) for row in rows_of(crowd / "truth.csv")])
-    assert found["scores"]["objects"] == 25
-    for score, truth in ((found["scores"], fit), (found["scores"]["mean"], sv.Mean().fit(claims)),
-                         (found["scores"]["median"], sv.Median().fit(claims))):  # fmt: skip
+    assert result["scores"]["objects"] == 25
+    for score, truth in ((result["scores"], fit), (result["scores"]["mean"], sv.Mean().fit(claims)),
+                         (result["scores"]["median"], sv.Median().fit(claims))):  # fmt: skip
         differences = truth.truths_ - truths
         assert score["mae"] == pytest.approx(np.abs(differences).mean())
         assert score["rmse"] == pytest.approx(np.sqrt((differences**2).mean()))
@@ -123,8 +123,8 @@ def test_not_converging_is_a_warning_not_a_failure(crowd):
 
 def test_infinite_intervals_are_null_in_json(tmp_path):
     (tmp_path / "claims.csv").write_text("user,object,value\na,x,1\n")
-    found = json.loads(run("discover", tmp_path / "claims.csv", "--json").stdout)
-    assert found["truths"]["x"] == {"truth": 1.0, "low": None, "high": None, "claims": 1, "effective_users": 1.0,
+    result = json.loads(run("discover", tmp_path / "claims.csv", "--json").stdout)
+    assert result["truths"]["x"] == {"truth": 1.0, "low": None, "high": None, "claims": 1, "effective_users": 1.0,
                                     "mean": 1.0, "median": 1.0}  # fmt: skip
 
 

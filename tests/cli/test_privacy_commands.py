@@ -61,15 +61,15 @@ def test_claims_of_two_laws_are_not_mixed(tmp_path):
 
 
 def test_guarantee_json_has_the_agreed_form():
-    found = json.loads(
+    printed = json.loads(
         run("guarantee", "--noise", "shared:0.5", "--distance", 1, "--readings", 30, "--epsilon", 1, "--json").stdout
     )
     promise = sv.SharedVariance(0.5).guarantee(1.0, 30)
-    assert found["noise"] == "shared:0.5"
-    assert (found["distance"], found["readings"], found["epsilon"]) == (1.0, 30, 1.0)
-    assert (found["delta"], found["delta_any_n"]) == (promise.delta(1), promise.delta_any_n(1))
-    assert found["pure_epsilon"] is None
-    assert found["paper_delta"] == promise.paper_delta(1)
+    assert printed["noise"] == "shared:0.5"
+    assert (printed["distance"], printed["readings"], printed["epsilon"]) == (1.0, 30, 1.0)
+    assert (printed["delta"], printed["delta_any_n"]) == (promise.delta(1), promise.delta_any_n(1))
+    assert printed["pure_epsilon"] is None
+    assert printed["paper_delta"] == promise.paper_delta(1)
     fresh = json.loads(run("guarantee", "--noise", "fresh:0.5", "--json").stdout)
     assert (fresh["epsilon"], fresh["delta"], fresh["pure_epsilon"], fresh["paper_delta"]) == (1.0, 0.0, 1.0, None)
 
@@ -97,9 +97,9 @@ def test_plan_json_and_picture(tmp_path):
         "--json",
     )
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
-    assert found["plans"][0]["noise"].startswith("fresh:")
-    assert found["plans"][0]["participants_needed"] > 0
+    printed = json.loads(ran.stdout)
+    assert printed["plans"][0]["noise"].startswith("fresh:")
+    assert printed["plans"][0]["participants_needed"] > 0
     assert "<svg" in (tmp_path / "p.svg").read_text()[:1000]
 
 

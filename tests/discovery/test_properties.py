@@ -30,9 +30,9 @@ def few_iterations(method):
     return method
 
 
-def close(found, wanted, matrix):
+def close(actual, expected, matrix):
     # Weights of users who nearly always agree are large and ill-conditioned: a part in 10^6 of the values' size.
-    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6 * (1 + np.nanmax(np.abs(matrix))))
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-6 * (1 + np.nanmax(np.abs(matrix))))
 
 
 @EVERY_METHOD

@@ -42,15 +42,15 @@ def test_every_method_on_random_claims(engine, method, users, objects, fill):
 
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(found=cells)
-def test_every_method_on_made_up_claims(engine, method, found):
-    assert_same_fit(METHODS[method], engine, claims_of(found), 2)
+@given(values=cells)
+def test_every_method_on_made_up_claims(engine, method, values):
+    assert_same_fit(METHODS[method], engine, claims_of(values), 2)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(found=cells, seed=st.integers(0, 1000), known=st.booleans())
-def test_every_operation_on_made_up_claims(engine, found, seed, known):
-    claims = claims_of(found)
+@given(values=cells, seed=st.integers(0, 1000), known=st.booleans())
+def test_every_operation_on_made_up_claims(engine, values, seed, known):
+    claims = claims_of(values)
     ours, plain = engine(claims), NumpyEngine(claims)
     rng = np.random.default_rng(seed)
     size = max(1.0, float(np.abs(claims.values).max()))

@@ -67,9 +67,9 @@ def test_fits_in_several_python_threads_do_not_disturb_each_other(crowd):
 def test_a_forked_child_can_fit(crowd):
     import multiprocessing
 
-    wanted = sv.CRH(max_iter=3, tol=0).fit(crowd).truths_.sum()
+    expected = sv.CRH(max_iter=3, tol=0).fit(crowd).truths_.sum()
     with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply_async(_sum_of_truths, (crowd,)).get(timeout=PATIENCE) == wanted
+        assert pool.apply_async(_sum_of_truths, (crowd,)).get(timeout=PATIENCE) == expected
 
 
 def _sum_of_truths(claims):

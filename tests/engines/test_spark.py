@@ -61,19 +61,19 @@ def test_every_method_on_random_claims(session, method, tmp_path):
 
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(found=cells)
-def test_every_method_on_made_up_claims(session, method, tmp_path_factory, found):
+@given(values=cells)
+def test_every_method_on_made_up_claims(session, method, tmp_path_factory, values):
     engine = lambda claims: SparkEngine(packed(claims, tmp_path_factory.mktemp("made-up"), 2), MASTER)  # noqa: E731
-    assert_same_fit(METHODS[method], engine, claims_of(found), 2)
+    assert_same_fit(METHODS[method], engine, claims_of(values), 2)
 
 
 @pytest.mark.usefixtures("tree")
 @pytest.mark.parametrize("method", ["crh", "noise-aware, fresh"])
 def test_same_truths_however_sums_are_added_up(session, method, crowd):
-    found = METHODS[method](max_iter=3, tol=0).fit(SparkEngine(crowd, MASTER))
-    wanted = METHODS[method](max_iter=3, tol=0).fit(DiskEngine(crowd))
-    np.testing.assert_allclose(found.truths_, wanted.truths_, rtol=1e-12)
-    np.testing.assert_allclose(found.weights_, wanted.weights_, rtol=1e-12)
+    actual = METHODS[method](max_iter=3, tol=0).fit(SparkEngine(crowd, MASTER))
+    expected = METHODS[method](max_iter=3, tol=0).fit(DiskEngine(crowd))
+    np.testing.assert_allclose(actual.truths_, expected.truths_, rtol=1e-12)
+    np.testing.assert_allclose(actual.weights_, expected.weights_, rtol=1e-12)
 
 
 @pytest.mark.usefixtures("tree")
@@ -184,11 +184,11 @@ def test_java_that_ends_at_once(crowd, tmp_path):
 
 def test_the_command(crowd):
     options = ("--method", "crh", "--tol", "0.01", "--json")
-    found = run("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
-    wanted = run("discover", crowd.folder, "--engine", "memory", *options)
-    assert found.returncode == 0, found.stderr
-    assert found.stderr == ""  # no log output of Spark and Java
-    truths = [[entry["truth"] for entry in json.loads(ran.stdout)["truths"].values()] for ran in (found, wanted)]
+    by_spark = run("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
+    by_memory = run("discover", crowd.folder, "--engine", "memory", *options)
+    assert by_spark.returncode == 0, by_spark.stderr
+    assert by_spark.stderr == ""  # no log output of Spark and Java
+    truths = [[entry["truth"] for entry in json.loads(ran.stdout)["truths"].values()] for ran in (by_spark, by_memory)]
     np.testing.assert_allclose(*truths, rtol=1e-9)
 
 
@@ -321,5 +321,5 @@ def test_a_worker_that_is_killed_during_an_iteration(tmp_path):
     assert lost, "no task was running on the worker when it was killed"
     disturbed = np.load(pack.folder / "disturbed.npy")
     assert disturbed.tobytes() == np.load(pack.folder / "in peace.npy").tobytes()
-    wanted = sv.CRH(max_iter=2, tol=0).fit(claims)
-    np.testing.assert_allclose(disturbed, np.concatenate((wanted.truths_, wanted.weights_)), rtol=1e-9)
+    expected = sv.CRH(max_iter=2, tol=0).fit(claims)
+    np.testing.assert_allclose(disturbed, np.concatenate((expected.truths_, expected.weights_)), rtol=1e-9)

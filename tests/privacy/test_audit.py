@@ -36,16 +36,16 @@ def device(text, seed):
     return audited_device(parse_law(text), Setting(), seeded_stream(seed))
 
 
-def failed(found):
-    return {check.name for check in found.checks if not check.passed}
+def failed(result):
+    return {check.name for check in result.checks if not check.passed}
 
 
 @pytest.mark.parametrize("readings", [1, 4])
 @pytest.mark.parametrize("text", LAWS)
 def test_the_real_sampler_passes(text, readings):
-    found = audit(device(text, f"real {text}"), parse_law(text), Setting(readings=readings), samples=3000)
-    assert found.passed, found.faults
-    assert 0 < found.found_epsilon <= found.promised_epsilon
+    result = audit(device(text, f"real {text}"), parse_law(text), Setting(readings=readings), samples=3000)
+    assert result.passed, result.faults
+    assert 0 < result.found_epsilon <= result.promised_epsilon
 
 
 honest = sampler.noisy_steps
@@ -88,8 +88,8 @@ def test_the_audit_sees_what_devices_send(broken, monkeypatch):
     monkeypatch.setattr(sampler, "noisy_steps", broken)
     assert noisy_readings(asked, readings, seeded_stream("sent")) != sent
     assert perturbing.perturb(readings.values(), seeded_stream("sent")) != perturbed
-    found = audit(device("fresh:0.5", "broken"), parse_law("fresh:0.5"), Setting(readings=2), samples=1000)
-    assert not found.passed
+    result = audit(device("fresh:0.5", "broken"), parse_law("fresh:0.5"), Setting(readings=2), samples=1000)
+    assert not result.passed
 
 
 def test_the_command_audits_what_devices_run(monkeypatch):
@@ -99,17 +99,17 @@ def test_the_command_audits_what_devices_run(monkeypatch):
 
 @pytest.mark.parametrize("text", LAWS)
 def test_a_fifth_too_little_noise_is_caught_by_its_probabilities(text):
-    found = audit(device(TOO_LITTLE[text], text), parse_law(text), Setting(readings=2), samples=3000)
-    assert not found.passed
-    assert "noise has the law's probabilities" in failed(found)
+    result = audit(device(TOO_LITTLE[text], text), parse_law(text), Setting(readings=2), samples=3000)
+    assert not result.passed
+    assert "noise has the law's probabilities" in failed(result)
 
 
 @pytest.mark.parametrize("text", ["fresh:0.5", "gaussian:1.0"])
 def test_a_fifth_too_little_noise_is_caught_by_the_bound_where_the_promise_is_tight(text):
     """20,000 releases: of the gap in ε, 0.25 and more, the bound loses about 0.13 (four standard errors)."""
-    found = audit(device(TOO_LITTLE[text], f"tight {text}"), parse_law(text), samples=20_000)
-    assert found.leaks
-    assert "ε" in found.faults[0]
+    result = audit(device(TOO_LITTLE[text], f"tight {text}"), parse_law(text), samples=20_000)
+    assert result.leaks
+    assert "ε" in result.faults[0]
 
 
 def test_one_noise_for_all_readings_is_caught():
@@ -119,20 +119,20 @@ def test_one_noise_for_all_readings_is_caught():
         noise = draw([0.0])[0]
         return [round(reading * 10) + noise for reading in readings]
 
-    found = audit(reuses, parse_law("fresh:0.5"), Setting(readings=3), samples=2000)
-    assert found.leaks
-    assert "minus" in found.event
-    assert failed(found) == {"each reading has noise of its own"}
+    result = audit(reuses, parse_law("fresh:0.5"), Setting(readings=3), samples=2000)
+    assert result.leaks
+    assert "minus" in result.event
+    assert failed(result) == {"each reading has noise of its own"}
 
 
 def test_the_same_noise_at_each_release_is_caught():
     noise = device("gaussian:1.0", "once")([0.0, 0.0])
-    found = audit(
+    result = audit(
         lambda readings: [round(reading * 10) + drawn for reading, drawn in zip(readings, noise, strict=True)],
         parse_law("gaussian:1.0"), Setting(readings=2), samples=2000,
     )  # fmt: skip
-    assert found.leaks
-    assert "each release has noise of its own" in failed(found)
+    assert result.leaks
+    assert "each release has noise of its own" in failed(result)
 
 
 def test_noise_used_for_two_releases_is_caught():
@@ -142,34 +142,34 @@ def test_noise_used_for_two_releases_is_caught():
         noises.append(noises[-1] if len(noises) % 2 else draw([0.0])[0])
         return [round(readings[0] * 10) + noises[-1]]
 
-    found = audit(draws_every_other_time, parse_law("gaussian:1.0"), samples=2000)
-    assert failed(found) == {"each release has noise of its own"}
+    result = audit(draws_every_other_time, parse_law("gaussian:1.0"), samples=2000)
+    assert failed(result) == {"each release has noise of its own"}
 
 
 def test_one_variance_passed_off_as_fresh_is_caught():
     """The noise of one reading is right; only the spread of the others reveals the variance."""
-    found = audit(device("shared:0.5", "passed off"), parse_law("fresh:0.5"), Setting(readings=10), samples=3000)
-    assert found.leaks
-    assert "spread of the others" in found.event
-    assert failed(found) == {"each reading has noise of its own"}
+    result = audit(device("shared:0.5", "passed off"), parse_law("fresh:0.5"), Setting(readings=10), samples=3000)
+    assert result.leaks
+    assert "spread of the others" in result.event
+    assert failed(result) == {"each reading has noise of its own"}
 
 
 def test_floats_off_the_grid_are_caught():
     rng = np.random.default_rng(1)
-    found = audit(
+    result = audit(
         lambda readings: [reading * 10 + rng.laplace(0.0, 10.0) for reading in readings],
         parse_law("fresh:0.5"), samples=2000,
     )  # fmt: skip
-    assert failed(found) == {"outputs are whole grid steps"}
-    assert not found.passed
+    assert failed(result) == {"outputs are whole grid steps"}
+    assert not result.passed
 
 
 def test_clamping_to_the_range_is_caught():
     draw = device("gaussian:1.0", "clamped")
-    found = audit(
+    result = audit(
         lambda readings: [min(max(output, 0), 10) for output in draw(readings)], parse_law("gaussian:1.0"), samples=2000
     )
-    assert failed(found) >= {"nothing piles up at the ends", "noise has the law's probabilities"}
+    assert failed(result) >= {"nothing piles up at the ends", "noise has the law's probabilities"}
 
 
 def test_drawing_again_until_inside_the_range_is_caught():
@@ -181,15 +181,15 @@ def test_drawing_again_until_inside_the_range_is_caught():
             if all(-10 <= output <= 20 for output in outputs):
                 return outputs
 
-    found = audit(insists, parse_law("gaussian:1.0"), samples=4000)
-    assert "noise has the law's probabilities" in failed(found)
+    result = audit(insists, parse_law("gaussian:1.0"), samples=4000)
+    assert "noise has the law's probabilities" in failed(result)
 
 
 def test_the_bound_is_that_of_clopper_and_pearson():
     """Without noise an event always happens on one side and never on the other: both limits have a closed form."""
-    found = audit(lambda readings: [round(10 * readings[0])], parse_law("fresh:0.5"), samples=2000)
+    result = audit(lambda readings: [round(10 * readings[0])], parse_law("fresh:0.5"), samples=2000)
     limit = ((1 - CONFIDENCE) / 2) ** (1 / 1000)  # half of the releases measure; two limits share the risk
-    assert found.found_epsilon == pytest.approx(math.log(limit / (1 - limit)))
+    assert result.found_epsilon == pytest.approx(math.log(limit / (1 - limit)))
 
 
 def test_the_promise_is_compared_where_asked():
@@ -281,9 +281,9 @@ def test_the_command_tells_good_draws_from_bad_ones(tmp_path):
     write_draws(tmp_path / "bad.csv", device("fresh:4.0", "bad"))
     good = run("--noise", "fresh:0.5", "--input", tmp_path / "good.csv", "--json")
     assert good.exit_code == 0
-    found = json.loads(good.stdout)
-    assert found["passed"] is True
-    assert found["audits"][0]["promised_epsilon"] == pytest.approx(1.0)
+    printed = json.loads(good.stdout)
+    assert printed["passed"] is True
+    assert printed["audits"][0]["promised_epsilon"] == pytest.approx(1.0)
     bad = run("--noise", "fresh:0.5", "--input", tmp_path / "bad.csv")
     assert bad.exit_code == 1
     for words in ("fresh:0.5 fails:", "at most 1 is promised", "check failed: noise has the law's probabilities"):

@@ -104,10 +104,10 @@ def test_anything_that_can_be_written_down_has_a_figure_or_none(case, epsilon):
     assume(manifest is not None)
     promise = promise_of(manifest, case.delta, enough=0)
     assert promise.epsilon >= 0  # not NaN
-    found = guarantee(case)
-    assert 0 <= found.delta(epsilon) <= 1
+    promised = guarantee(case)
+    assert 0 <= promised.delta(epsilon) <= 1
     if promise.epsilon < math.inf:
-        assert promise.delta == 0 or found.delta(promise.epsilon) <= case.delta
+        assert promise.delta == 0 or promised.delta(promise.epsilon) <= case.delta
         if not case.noise.startswith(("shared", "floored")):
             assert case.judge(promise.epsilon) != "too small"
 
@@ -115,9 +115,9 @@ def test_anything_that_can_be_written_down_has_a_figure_or_none(case, epsilon):
 @pytest.mark.parametrize("noise", ["fresh:0.5", "gaussian:3.0", "shared:0.01", "floored:1.0:0.01"])
 def test_what_holds_is_what_is_returned(noise):
     """An ε that came out of a search keeps its δ, to the last digit."""
-    found = guarantee(Case(noise, "1", "0.1", 7, 0))
+    promised = guarantee(Case(noise, "1", "0.1", 7, 0))
     for delta in (0.3, 1e-3, 1e-5, 1e-100):
-        assert found.delta(found.epsilon(delta)) <= delta
+        assert promised.delta(promised.epsilon(delta)) <= delta
 
 
 @pytest.mark.parametrize("delta", [math.nan, -1e-9, 1.0, math.inf])
@@ -140,12 +140,12 @@ def test_a_pure_epsilon_beyond_all_bounds_is_no_promise():
 @pytest.mark.parametrize("distance", [1e-300, 1.0, 1e300])
 @pytest.mark.parametrize("unit", ["reading", "participant"])
 def test_continuous_figures_of_anything_are_chances(noise, distance, unit):
-    found = parse_law(noise).guarantee(distance, 3, unit)
+    promised = parse_law(noise).guarantee(distance, 3, unit)
     for epsilon in (0.0, 1e-300, 1.0, 1e300):
-        assert 0 <= found.delta(epsilon) <= found.delta_any_n(epsilon) * (1 + 1e-9) <= 1 + 1e-9
+        assert 0 <= promised.delta(epsilon) <= promised.delta_any_n(epsilon) * (1 + 1e-9) <= 1 + 1e-9
 
 
 def test_no_figure_vanishes_where_the_loss_has_no_bound():
     """Two readings under one variance: however large ε is, a variance near 0 reveals them."""
-    found = parse_law("shared:0.5").guarantee(1.0, 2)
-    assert 0 < found.delta(30.0) <= found.delta(8.0) < 1e-12
+    promised = parse_law("shared:0.5").guarantee(1.0, 2)
+    assert 0 < promised.delta(30.0) <= promised.delta(8.0) < 1e-12

@@ -48,8 +48,8 @@ KNOWN = {  # rate 0.5, distance 1
 @pytest.mark.parametrize("readings", KNOWN)
 def test_known_figures_of_the_shared_law(readings):
     promise = sv.SharedVariance(0.5).guarantee(distance=1.0, readings=readings)
-    for epsilon, wanted in zip(EPSILONS, KNOWN[readings], strict=True):
-        assert promise.delta(epsilon) == pytest.approx(wanted, rel=0.05, abs=1e-12 if wanted < 1e-6 else 6e-4)
+    for epsilon, expected in zip(EPSILONS, KNOWN[readings], strict=True):
+        assert promise.delta(epsilon) == pytest.approx(expected, rel=0.05, abs=1e-12 if expected < 1e-6 else 6e-4)
 
 
 def test_known_figures_for_any_number_of_readings_and_as_printed():
@@ -65,14 +65,14 @@ def test_known_figures_for_any_number_of_readings_and_as_printed():
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_exact_figures_agree_with_simulation(readings, epsilon):
     mean, error = simulated_delta(0.5, 1.0, readings, epsilon)
-    found = sv.SharedVariance(0.5).guarantee(readings=readings).delta(epsilon)
-    assert abs(found - mean) < 4 * error  # 1 in 16,000 to fail by accident, for each; seeds are fixed
+    delta = sv.SharedVariance(0.5).guarantee(readings=readings).delta(epsilon)
+    assert abs(delta - mean) < 4 * error  # 1 in 16,000 to fail by accident, for each; seeds are fixed
 
 
 def test_participant_level_agrees_with_simulation():
     mean, error = simulated_delta(0.1, math.sqrt(5), 5, 1.0)
-    found = sv.SharedVariance(0.1).guarantee(readings=5, unit="participant").delta(1.0)
-    assert abs(found - mean) < 4 * error
+    delta = sv.SharedVariance(0.1).guarantee(readings=5, unit="participant").delta(1.0)
+    assert abs(delta - mean) < 4 * error
 
 
 @pytest.mark.parametrize(("rate", "epsilon"), [(0.5, 1.0), (0.02, 1.0), (1e-4, 1.0), (1e-7, 0.5), (1e-9, 2.0)])
@@ -93,9 +93,9 @@ def test_three_readings_to_six_digits_by_another_integral(rate, epsilon):
     edges = [0, *np.geomspace(1e-6, 60 / kappa, 120)]
     pieces = [pair for pair in pairwise(edges) if inner(sum(pair) / 2) or inner(pair[0] + 1e-12)]
     total = math.fsum(integrate.quad(inner, *pair, epsabs=0, epsrel=1e-10, limit=200)[0] for pair in pieces)
-    wanted = kappa**2 / (2 * distance) * total
-    found = sv.SharedVariance(rate).guarantee(readings=3).delta(epsilon)
-    assert found == pytest.approx(wanted, rel=1e-6)
+    expected = kappa**2 / (2 * distance) * total
+    delta = sv.SharedVariance(rate).guarantee(readings=3).delta(epsilon)
+    assert delta == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("readings", [2, 5, 30, 200])
@@ -103,13 +103,13 @@ def test_three_readings_to_six_digits_by_another_integral(rate, epsilon):
 def test_finer_tables_change_nothing(readings, rate, monkeypatch):
     from sottovoce.privacy import radial
 
-    wanted = [RadialProfile(readings, math.sqrt(rate)).delta(epsilon) for epsilon in (0.3, 1.0, 3.0)]
+    coarse_deltas = [RadialProfile(readings, math.sqrt(rate)).delta(epsilon) for epsilon in (0.3, 1.0, 3.0)]
     monkeypatch.setattr(radial, "_KNOT", 0.003)
     monkeypatch.setattr(radial, "_ANGLES", 120)
     radial.radial_noise.cache_clear()
-    found = [RadialProfile(readings, math.sqrt(rate)).delta(epsilon) for epsilon in (0.3, 1.0, 3.0)]
+    fine_deltas = [RadialProfile(readings, math.sqrt(rate)).delta(epsilon) for epsilon in (0.3, 1.0, 3.0)]
     radial.radial_noise.cache_clear()
-    for fine, coarse in zip(found, wanted, strict=True):
+    for fine, coarse in zip(fine_deltas, coarse_deltas, strict=True):
         assert coarse == pytest.approx(fine, rel=1e-6, abs=1e-18)
 
 
@@ -125,14 +125,16 @@ def test_floored_noise_is_pure_for_finitely_many_readings(readings, pure):
 def test_floored_noise_agrees_with_simulation():
     floor, rate, distance, epsilon, draws = 0.3, 0.5, 1.0, 0.5, 400_000
     rng = np.random.default_rng(3)
-    found = sv.FlooredVariance(floor, rate).guarantee(readings=1)
+    guarantee = sv.FlooredVariance(floor, rate).guarantee(readings=1)
     points = np.linspace(-60, 60, 48001)
     nodes = -np.log1p(-(np.arange(4000) + 0.5) / 4000) / rate + floor  # quantiles of the variance
     density = sum(stats.norm.pdf(points, scale=math.sqrt(variance)) for variance in nodes) / len(nodes)
     x = rng.standard_normal(draws) * np.sqrt(floor + rng.exponential(1 / rate, draws))
     loss = np.interp(x, points, np.log(density)) - np.interp(x - distance, points, np.log(density))
     gain = -np.expm1(np.minimum(epsilon - loss, 0))
-    assert abs(found.delta(epsilon) - gain.mean()) < 4 * gain.std() / math.sqrt(draws) + 1e-4  # quantiles are coarse
+    assert (
+        abs(guarantee.delta(epsilon) - gain.mean()) < 4 * gain.std() / math.sqrt(draws) + 1e-4
+    )  # quantiles are coarse
 
 
 def test_fresh_noise_of_several_readings_agrees_with_simulation():
@@ -164,8 +166,8 @@ def test_fresh_noise_of_very_many_readings_is_bounded_from_above():
 def test_gaussian_noise_by_the_textbook_formula():
     for sigma, epsilon in ((3.7, 1.0), (0.5, 0.1), (1.0, 4.0)):
         a = 1 / (2 * sigma) - epsilon * sigma
-        wanted = stats.norm.cdf(a) - math.exp(epsilon) * stats.norm.cdf(a - 1 / sigma)
-        assert sv.Gaussian(sigma).guarantee(readings=77).delta(epsilon) == pytest.approx(wanted, rel=1e-9)
+        expected = stats.norm.cdf(a) - math.exp(epsilon) * stats.norm.cdf(a - 1 / sigma)
+        assert sv.Gaussian(sigma).guarantee(readings=77).delta(epsilon) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -203,8 +205,8 @@ def test_several_readings_with_little_noise_on_a_coarse_grid_by_brute_force():
     one /= one.sum()
     shifted = np.exp(-((k - 1) ** 2) / (2 * 0.64)) / np.exp(-(k**2) / (2 * 0.64)).sum()
     joint, other = (np.einsum("i,j,k->ijk", part, part, part) for part in (one, shifted))
-    wanted = np.maximum(joint - math.e * other, 0).sum()
-    assert wanted * (1 - 1e-12) <= promise.delta(1.0) <= wanted * (1 + 1e-8)
+    expected = np.maximum(joint - math.e * other, 0).sum()
+    assert expected * (1 - 1e-12) <= promise.delta(1.0) <= expected * (1 + 1e-8)
 
 
 def test_on_a_coarse_grid_the_continuous_figure_is_no_bound():

@@ -54,9 +54,9 @@ def noise(law):
     return law.simulate(np.zeros(len(USERS)), USERS, np.random.default_rng(7)).reshape(400, 50)
 
 
-def passes(found, distribution):
+def passes(noise, distribution):
     # Kolmogorov and Smirnov, with a probability of 1 in 1,000 to fail by accident; the seed is fixed.
-    assert stats.kstest(found, distribution.cdf).pvalue > 1e-3
+    assert stats.kstest(noise, distribution.cdf).pvalue > 1e-3
 
 
 def test_fresh_noise_is_laplace():
@@ -82,8 +82,8 @@ def test_shared_noise_is_laplace_across_users_and_normal_within_one():
 def test_sizes_of_one_users_noise_go_together_only_where_he_has_one_variance(law, alike):
     sizes = np.log(np.abs(noise(law)))
     # Two halves of each user's readings: without a common variance the correlation has a standard error of 0.05.
-    found = np.corrcoef(sizes[:, :25].mean(axis=1), sizes[:, 25:].mean(axis=1))[0, 1]
-    assert (found > 0.5) if alike else (abs(found) < 0.2)
+    correlation = np.corrcoef(sizes[:, :25].mean(axis=1), sizes[:, 25:].mean(axis=1))[0, 1]
+    assert (correlation > 0.5) if alike else (abs(correlation) < 0.2)
 
 
 def test_floored_noise_never_has_less_than_the_floor():

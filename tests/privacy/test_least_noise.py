@@ -37,9 +37,9 @@ def test_the_law_found_keeps_the_promise_and_wastes_nothing(kind, epsilon, expon
         readings = 20  # exact sums of hundreds of fresh readings take seconds
     law = law_for(kind, epsilon, delta, distance=distance, readings=readings, unit=unit)
     promise = law.guarantee(distance, readings, unit)
-    found = promise.delta_any_n(epsilon) if kind is sv.FlooredVariance else promise.delta(epsilon)
-    assert found <= delta
-    assert found == pytest.approx(delta, rel=1e-2)  # fresh noise: δ changes 10⁹ times as fast as the rate
+    reached = promise.delta_any_n(epsilon) if kind is sv.FlooredVariance else promise.delta(epsilon)
+    assert reached <= delta
+    assert reached == pytest.approx(delta, rel=1e-2)  # fresh noise: δ changes 10⁹ times as fast as the rate
 
 
 @pytest.mark.parametrize("kind", KINDS)

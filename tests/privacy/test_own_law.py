@@ -43,9 +43,9 @@ def test_perturb_adds_it(tmp_path):
 
 
 def test_guarantee_says_what_it_promises():
-    found = run("guarantee", "--noise", "twosided:2", "--distance", "1", "--grid", "0.1", "--readings", "3")
-    assert found["pure_epsilon"] == found["epsilon"] == 0.5
-    assert found["paper_delta"] is None
+    printed = run("guarantee", "--noise", "twosided:2", "--distance", "1", "--grid", "0.1", "--readings", "3")
+    assert printed["pure_epsilon"] == printed["epsilon"] == 0.5
+    assert printed["paper_delta"] is None
     together = run("guarantee", "--noise", "twosided:2", "--readings", "3", "--unit", "participant")
     assert together["epsilon"] == 1.5
 
@@ -62,9 +62,9 @@ def test_plan_finds_its_least_noise(grid):
 
 
 def test_audit_passes_it_and_finds_a_leak(tmp_path):
-    (found,) = run("audit", "--noise", "twosided:1", "--samples", "3000")["audits"]
-    assert 0 < found["found_epsilon"] <= found["promised_epsilon"] == 1.0
-    assert all(check["passed"] for check in found["checks"])
+    (audited,) = run("audit", "--noise", "twosided:1", "--samples", "3000")["audits"]
+    assert 0 < audited["found_epsilon"] <= audited["promised_epsilon"] == 1.0
+    assert all(check["passed"] for check in audited["checks"])
 
 
 class Quiet(TwoSided):

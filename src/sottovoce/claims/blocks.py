@@ -295,7 +295,7 @@ class Pack:
         except FileNotFoundError as error:
             raise UnreadableFile(
                 f"{path}: the file is missing: a pack needs every file that its manifest names; "
-                "bring it back from a copy, or pack the claims again"
+                "restore it from a copy, or pack the claims again"
             ) from error
         if entry.file not in self._checked:
             if hashlib.sha256(content).hexdigest() != entry.sha256:
@@ -311,11 +311,9 @@ class Pack:
         if len(owners) == 1 and self.manifest.pack not in owners:
             return UnreadableFile(
                 f"{path}: it belongs to another pack ({owners.pop()}, this one is {self.manifest.pack}): blocks cannot "
-                "be moved between packs; bring back the right file, or pack the claims again"
+                "be moved between packs; restore the right file, or pack the claims again"
             )
-        return UnreadableFile(
-            f"{path}: {what}: the file is damaged; bring it back from a copy, or pack the claims again"
-        )
+        return UnreadableFile(f"{path}: {what}: the file is damaged; restore it from a copy, or pack the claims again")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"folder": self.folder, "manifest": self.manifest, "_checked": set()}

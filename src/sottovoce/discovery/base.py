@@ -233,7 +233,7 @@ class TruthDiscovery(ABC):
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
-            raise BadParameter(f"max_iter={self.max_iter!r}: it must be a whole number of at least 1; 200 is usual")
+            raise BadParameter(f"max_iter={self.max_iter!r}: it must be a whole number of at least 1; 1000 is usual")
         if not (np.isfinite(self.tol) and self.tol >= 0):
             raise BadParameter(f"tol={self.tol!r}: it must be 0 or a positive number; 1e-6 is usual")
 

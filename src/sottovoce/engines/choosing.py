@@ -55,10 +55,10 @@ def choose_engine(
     if engine not in ("auto", "memory", "disk", "spark"):
         raise BadParameter(f"engine={engine!r}: it must be 'auto', 'memory', 'disk' or 'spark'; choose one of them")
     if spark_master is not None and engine != "spark":
-        raise BadParameter(f"spark_master={spark_master!r}: only Spark has a master; leave it out, or take Spark")
+        raise BadParameter(f"spark_master={spark_master!r}: only Spark has a master; leave it out, or use Spark")
     if isinstance(claims, Claims):
         if engine not in ("auto", "memory"):
-            raise BadParameter(f"engine={engine!r}: claims in memory stay there; make a pack of them and give that")
+            raise BadParameter(f"engine={engine!r}: claims in memory stay there; make a pack of them and use that")
         return EngineChoice(MemoryEngine(claims), "memory", "the claims are in memory already")
     reason = "as asked for"
     if engine == "auto":
@@ -89,7 +89,7 @@ def check_file_fits(path: str | Path) -> None:
     if free is not None and size > free:
         raise BadParameter(
             f"{path}: {size / 1e9:.1f} GB is more than the {free / 1e9:.1f} GB of free memory; make a pack "
-            f"with `sottovoce claims pack {path} PACK` and give that, or try with --engine memory"
+            f"with `sottovoce claims pack {path} PACK` and use that, or try --engine memory"
         )
 
 
