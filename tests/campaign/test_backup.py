@@ -144,7 +144,7 @@ def test_schema_of_the_future_is_refused_and_of_the_past_is_not(copied, tmp_path
     with closing(sqlite3.connect(copied)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
         connection.commit()
-    with pytest.raises(UnreadableFile, match="schema '9999' is not known"):
+    with pytest.raises(UnreadableFile, match="schema '9999' is unknown"):
         restore(copied, database(tmp_path / "target.db"))
 
 

@@ -153,7 +153,7 @@ def test_operators_see_their_own_campaigns_only(campaigns, operator, opened):
     ("text", "message"),
     [
         ("title,unit\nHall,m\n", "there is no column 'id'"),
-        ("id,low,high,grid,colour\na,0,1,0.1,red\n", "column 'colour' is not known"),
+        ("id,low,high,grid,colour\na,0,1,0.1,red\n", "column 'colour' is unknown"),
         ("id,low,high,grid\na,0,1,0.1,red\n", "line 2 has more cells than columns"),
         ("id,low,high,grid,quota\na,0,1,0.1,few\n", "line 2: quota 'few'"),
         ("id,low,high,grid\na,0,wide,0.1\n", "wide"),

@@ -167,6 +167,8 @@ class ParticipantFile:
                 raise
         except sqlite3.DatabaseError as mistake:
             raise self._trouble(mistake) from None
+        except UnicodeDecodeError:  # SQLite quotes the damaged text in its message
+            raise Problem("damaged_file", f"file {self.path}: its schema is not valid text") from None
 
     def _check(self) -> None:
         """Refuse a file that is not ours, or damaged: a ledger that forgets would let noise be drawn twice."""
