@@ -147,7 +147,7 @@ def run_campaign(
 
 
 def readings_of(world: World) -> list[dict[str, str]]:
-    """What each user measured, by task, as he would type it."""
+    """What each user measured, by task, as they would type it."""
     claims = world.claims
     labels = list(map(str, claims.object_labels.tolist()))
     taken: list[dict[str, str]] = [{} for _ in range(claims.n_users)]
@@ -226,7 +226,7 @@ def _workers(at_once: int) -> Iterator[ThreadPoolExecutor]:
 def _take_part(
     link: InvitationLink, readings: Mapping[str, str], path: Path, connect: Connect
 ) -> tuple[Problem | None, int]:
-    """One participant from the link to the receipt: what hindered him, if anything, and how often he tried again."""
+    """One participant from the link to the receipt: what hindered them, if anything, and how often they tried again."""
     pauses: list[float] = []
 
     def sleep(seconds: float) -> None:
