@@ -33,7 +33,7 @@ class Belief:
 
     weight: Floats  # E[1/u]
     spread: Floats  # Var(1/u): how uncertain the weight is
-    learnt: Floats  # mean of the variance that is learnt: the user's own, and that of their noise where it was drawn once
+    learnt: Floats  # mean of the learnt variance: the user's own, and that of their noise where it was drawn once
 
     def updated(self, earlier: dict[str, Floats], common: Common) -> "Belief":
         """The same, with what was thought earlier of those who were there."""
@@ -49,7 +49,7 @@ class Quality:
 
     def __init__(self, law: NoiseLaw | None, scale: float) -> None:
         self.scale = scale
-        # The nodes are of the variance that is learnt: the user's own and, where it was drawn once, that of their noise.
+        # The nodes are of the learnt variance: the user's own and, where it was drawn once, that of their noise.
         self._learnt = scale * np.exp(np.linspace(math.log(1e-5), math.log(1e4), _NODES))
         self._total = self._learnt + (law.constant_variance if law else 0.0)
         rate = law.drawn_rate if law else None
