@@ -209,7 +209,7 @@ class Audit:
             "found_epsilon": self.found_epsilon,
             "confidence": CONFIDENCE,
             "event": self.event,
-            "checks": [{"check": c.name, "chance": c.p_value, "passed": c.passed} for c in self.checks],
+            "checks": [{"check": c.name, "p_value": c.p_value, "passed": c.passed} for c in self.checks],
             "faults": self.faults,
             "passed": self.passed,
         }
