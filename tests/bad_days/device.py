@@ -18,7 +18,7 @@ PATIENT = RetryPolicy(seconds=120, first=0.05, longest=0.5)
 def take_part(link, path):
     with ParticipantFile(path) as file:
         with Client(link.server) as client:
-            membership = PATIENT.insist(lambda: join(file, link, client, agree=lambda *_: True), PATIENT.end())
+            membership = PATIENT.run(lambda: join(file, link, client, agree=lambda *_: True), PATIENT.deadline())
         with suppress(Problem):  # released before the process died
             release(file, membership.campaign, READINGS)
         flush(file, Client, PATIENT)
