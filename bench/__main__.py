@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import console as console_pages
-from bench import fuzz, noise_aware, page, processes, promises, scale, server, strangers
+from bench import fast_path, fuzz, noise_aware, page, processes, promises, scale, server, strangers
 from bench.loading import compare_loading
 from sottovoce.discovery import CRH
 from sottovoce.lab.bench import Crowd, fastest
@@ -56,6 +56,7 @@ def main() -> None:
     noise_aware.run(console, quick)
     promises.run(console, quick)
     server.run(console, quick)
+    fast_path.run(console, quick)
     processes.run(console, quick)
     strangers.run(console, quick)
     fuzz.run(console, quick)
