@@ -128,7 +128,7 @@ def test_who_is_offered_other_parameters_than_the_others_does_not_join(running_s
         outcomes.append(ran.returncode)
         if ran.returncode:
             message = " ".join(ran.stderr.split())
-            assert re.search(r"manifest \w{12}…: the link promises \w{12}…", message), message
+            assert re.search(r"manifest \w{12}…: it must be \w{12}…, as the link says", message), message
     assert outcomes == [0, 2, 0, 2]
     with closing(sqlite3.connect(tmp_path / "campaigns.db")) as connection:
         assert connection.execute("SELECT count(*) FROM participants").fetchone() == (2,)
