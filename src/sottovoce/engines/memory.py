@@ -13,11 +13,11 @@ from sottovoce.engines.threads import in_threads, usual_threads
 
 # While a table of users (weight and loss) fits in a core's own cache, iterations in the order of objects are fastest.
 # Beyond, its scattered additions miss the cache, and blocks in the order of users are faster. Nanoseconds per claim of
-# a sweep for means, one thread, 10⁷ claims:
+# a sweep for means, one thread, 10⁷ claims about 10⁵ objects:
 #
 #   users              10³    10⁵    3·10⁵    10⁶
-#   objects first      1.9    4.0     6.1    12.9
-#   users first        4.8    3.9     4.3     5.5
+#   objects first      1.6    3.9     5.3    12.0
+#   users first        5.4    3.7     4.0     5.3
 _SCATTER_USERS = 1 << 16
 # A run has a table of users of its own, so it should have more claims than users; and it costs some ten microseconds of
 # Python, which should be little beside its claims.
