@@ -16,8 +16,13 @@ _NOTHING = "This campaign promises nothing: its noise hides next to nothing of y
 _SEEN = "They do see that you take part, when, and which tasks you answered."
 
 
-def privacy_sentence(epsilon: float, delta: float, distance: str, unit: Unit, readings: int) -> str:
+def privacy_sentence(
+    epsilon: float, delta: float, distance: str | None, unit: Unit, readings: int, *, answers: bool = False
+) -> str:
     """What a participant is promised; ``distance`` comes with its unit of measurement, if it has one.
+
+    It is empty where each task states its own, and None where no number is sent with noise. With ``answers`` there are
+    questions with choices, or comparisons.
 
     >>> print(privacy_sentence(1.0, 0.0, "1 m", "reading", 30).partition(". ")[0])
     Whoever sees everything that your device sends learns almost nothing about any one reading: had it been up to 1 m \
@@ -30,18 +35,25 @@ different, no conclusion would be more than 2.72 times as likely
         learns = "may learn a lot"
     else:
         learns = "learns almost nothing" if factor <= _ALMOST_NOTHING else "learns little"
-    if unit == "reading":
-        what = f"any one reading: had it been up to {distance} different"
-    elif readings == 1:
-        what = f"your reading: had it been up to {distance} different"
+    thing = "reading" if not answers else "answer" if distance is None else "reading or answer"
+    if unit == "reading" or readings == 1:
+        what = f"{'any one' if unit == 'reading' else 'your'} {thing}: had it been {_changed(distance, answers)}"
     else:
-        what = f"your readings, even all {readings:,} together: had each been up to {distance} different"
+        things = thing.replace("reading", "readings").replace("answer", "answers")
+        what = f"your {things}, even all {readings:,} together: had each been {_changed(distance, answers)}"
     if factor > _LARGEST_FACTOR:
         likely = "a conclusion could be more than a million times as likely"
     else:
         likely = f"no conclusion would be more than {_rounded_up(factor):,.10g} times as likely"
         likely += f", except with a chance of at most {_chance(delta)}" if delta else ""
     return f"Whoever sees everything that your device sends {learns} about {what}, {likely}. {_SEEN}"
+
+
+def _changed(distance: str | None, answers: bool) -> str:
+    if distance is None:
+        return "any other"
+    number = f"up to {distance} different" if distance else "different by up to the distance of its task"
+    return f"{number}, or any other answer" if answers else number
 
 
 def _rounded_up(factor: float) -> float:
