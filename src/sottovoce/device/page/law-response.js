@@ -30,6 +30,19 @@ export class Response {
     return roundedUp(times(this.#exact, ratio(BigInt(moved))));
   }
 
+  leastEpsilon(cells, readings, moved, delta) {
+    const [size, ratio] = [this.cellsReported, Math.exp(-this.epsilon)];
+    const tells = (cells - size) / (cells - 1) / (1 + ((cells - size) / size) * ratio);
+    const total = Math.ceil(moved * tells * (1 - ratio) - Math.sqrt(moved * tells * (1 + ratio)));
+    const many = delta < 0.5 ? total * this.epsilon + Math.log1p(-2 * delta) : -Infinity;
+    const one = delta < tells ? this.epsilon + Math.log1p(-delta / tells) : -Infinity;
+    return delta ? Math.max(one, many) : moved * this.epsilon;
+  }
+
+  chanceOfTruth(cells) {
+    return this.cellsReported / (this.cellsReported + (cells - this.cellsReported) * Math.exp(-this.epsilon));
+  }
+
   get #exact() {
     return exactNumber(String(this.epsilon));
   }

@@ -43,7 +43,7 @@ class _Terms:
     quotas: dict[int, int]  # by place
     cells: tuple[
         int, ...
-    ]  # by place: the number of possible answers; 0 for numbers, 1 where a value alone says nothing
+    ]  # by place: possible answers; 0 for numbers, 1 where a value does not say all
 
     def takes(self, places: list[int], report: Submission) -> bool:
         """Whether each value is one that its task asks for; quickly, if it is a number or the number of a choice."""
