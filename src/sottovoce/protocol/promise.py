@@ -9,6 +9,7 @@ any ``most_readings`` of the tasks, the parts add up.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -48,13 +49,18 @@ def pure_epsilon(manifest: Manifest) -> float | None:
     """The ε without exception, rounded up to a double; None where a law has none."""
     if not all(part.is_pure for part in manifest.parts):
         return None
-    if len(manifest.parts) == 1:
-        (part,) = manifest.parts
-        return part.pure_epsilon(manifest.moved_readings)
-    left, whole = manifest.moved_readings, Fraction(0)
-    each = [(part.pure_epsilon(1), tasks) for part, tasks in manifest.parts.items()]
-    for epsilon, tasks in sorted(each, key=lambda one: one[0] or 0.0, reverse=True):  # the worst that can be answered
-        if epsilon is None or epsilon == math.inf:
+    return _worst_sum(manifest.parts, manifest.moved_readings)
+
+
+def _worst_sum(parts: Mapping[Part, int], moved: int) -> float:
+    """The sum of the pure ε of the worst tasks that can be answered."""
+    if len(parts) == 1:
+        ((part, tasks),) = parts.items()
+        return part.pure_epsilon(min(moved, tasks)) or 0.0
+    left, whole = moved, Fraction(0)
+    each = [(part.pure_epsilon(1) or 0.0, tasks) for part, tasks in parts.items()]
+    for epsilon, tasks in sorted(each, reverse=True):
+        if epsilon == math.inf:
             return math.inf
         whole += min(left, tasks) * Fraction(epsilon)
         left -= min(left, tasks)
@@ -73,16 +79,31 @@ def _of_reading(manifest: Manifest, delta: float) -> float:
 
 
 def _of_participant(manifest: Manifest, delta: float) -> float:
-    """The parts' ε, each for as many of its tasks as can be answered; they share δ."""
+    """The parts' ε, each for as many of its tasks as can be answered; those that need a δ share it.
+
+    Laws without exception either need none, or become smaller by their share of it: whichever is less.
+    """
+    most, groups = manifest.most_readings, _groups(manifest.parts)
+    pure = {part: tasks for part, tasks in manifest.parts.items() if part.is_pure}
+    others = {part: tasks for part, tasks in groups.items() if not part.is_pure}
+
+    def composed(parts: Mapping[Part, int]) -> Fraction:
+        each = (part.guarantee(min(tasks, most), "participant") for part, tasks in parts.items())
+        return sum((Fraction(guarantee.epsilon(delta / len(parts))) for guarantee in each), Fraction(0))
+
+    whole = composed(groups)
+    if pure and others and (sure := _worst_sum(pure, most)) < math.inf:
+        whole = min(whole, composed(others) + Fraction(sure))
+    return rounded_up(whole)
+
+
+def _groups(parts: Mapping[Part, int]) -> dict[Part, int]:
+    """Parts that are composed together count as the one of them that promises least."""
     groups: dict[object, tuple[Part, int]] = {}
-    for part, tasks in sorted(manifest.parts.items(), key=lambda one: -one[0].reach):
+    for part, tasks in sorted(parts.items(), key=lambda one: -one[0].reach):
         weakest, before = groups.get(part.group, (part, 0))
         groups[part.group] = weakest, before + tasks
-    most = manifest.most_readings
-    epsilons = [
-        part.guarantee(min(tasks, most), "participant").epsilon(delta / len(groups)) for part, tasks in groups.values()
-    ]
-    return epsilons[0] if len(epsilons) == 1 else rounded_up(sum(map(Fraction, epsilons), Fraction(0)))
+    return dict(groups.values())
 
 
 def sentence(manifest: Manifest, promise: Promise) -> str:

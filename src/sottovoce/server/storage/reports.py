@@ -41,9 +41,7 @@ class _Terms:
     manifest: Manifest
     place_of: dict[str, int]
     quotas: dict[int, int]  # by place
-    cells: tuple[
-        int, ...
-    ]  # by place: possible answers; 0 for numbers, 1 where a value does not say all
+    cells: tuple[int, ...]  # by place: possible answers; 0 for numbers, 1 where a value does not say all
 
     def takes(self, places: list[int], report: Submission) -> bool:
         """Whether each value is one that its task asks for; quickly, if it is a number or the number of a choice."""
