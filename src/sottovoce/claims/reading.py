@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from sottovoce.claims.bounded import read_parquet
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cells import as_written_column
-from sottovoce.claims.header import NOISE_COLUMN, require, shown
+from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN, OPTIONAL_COLUMNS, require, shown
+from sottovoce.claims.kinds import KINDS, NUMBER, Kind, check_kind, kind_of, missing_answers, one_by_one
 from sottovoce.claims.labels import Labels, compact, encode
 from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
@@ -46,20 +47,21 @@ _LONGEST_INTEGER = 19  # characters
 _MOST_BRACKETS = 500  # in a line that Arrow reads: it recurses into a deeply nested one until its stack overflows
 # Squares of larger values would not be finite.
 LARGEST_VALUE = 1e150
-# What Arrow's own cast from text accepts, once blanks and a leading plus are removed.
-_NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass
 class Table:
-    """Label columns as ids and sorted labels, and finite values."""
+    """Label columns as ids and sorted labels, and values: finite numbers, or ids of answers."""
 
     ids: list[NDArray[np.int32]]
     labels: list[Labels]
-    values: NDArray[np.float64]
+    values: NDArray[Any]
     skipped: int
     rows: NDArray[np.int64] | None  # number of each row in the source, where rows were left out
     noise: str | None  # the noise law that the source names
+    answers: Labels | None = None  # sorted, where values are choices
+    size: int = 1  # answers in each row
+    choices: NDArray[np.int64] | None = None  # number of options in each row, where the source declares it
 
 
 @dataclass
@@ -73,6 +75,7 @@ class Columns:
     numerals: bool = False
     noise: str | None = None
     rule: str = "a row must have the fields"  # that ragged rows break
+    choices: pa.ChunkedArray | pa.Array | None = None  # number of options, where the source declares it
 
 
 def read_file(
@@ -82,17 +85,18 @@ def read_file(
     skip_bad: bool,
     progress: Progress[int, int] | None = None,
     budget: Budget | None = None,
+    kind: Kind | None = "number",
 ) -> Table:
     """Read a file, whose format follows from its suffix; a stream is read as CSV.
 
-    ``progress`` gets the number of bytes read and the total. With a ``budget``, for uploaded files, the format of a
-    stream follows from its name, no more is read than the budget allows, and only readers are used that a broken file
-    cannot crash.
+    ``kind`` None decides by the values. ``progress`` gets the number of bytes read and the total. With a ``budget``,
+    for uploaded files, the format of a stream follows from its name, no more is read than the budget allows, and only
+    readers are used that a broken file cannot crash.
     """
     source = TableFile.of(path, by_name=budget is not None)
     try:
         if source.format == "csv":
-            columns = _read_csv(source, labels, value, skip_bad, progress)
+            columns = _read_csv(source, labels, value, skip_bad, progress, kind)
         elif source.format == "jsonl":
             columns = _read_jsonl(source, labels, value, budget)
         else:
@@ -104,10 +108,10 @@ def read_file(
         ) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
-    return _check(columns, [*labels, value], source.name, skip_bad)
+    return _check(columns, [*labels, value], source.name, skip_bad, kind)
 
 
-def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) -> Table:
+def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
     """Read a pandas, polars, pyarrow or duckdb table."""
     try:
         native = nw.from_native(frame)
@@ -119,9 +123,9 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) ->
     required = [*labels, value]
     present = native.collect_schema().names()
     require(required, present, "the frame")
-    native = native.select([name for name in present if name in (*required, NOISE_COLUMN)])
+    native = native.select([name for name in present if name in (*required, *OPTIONAL_COLUMNS)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
-    return _check(pick(table, labels, value, "the frame"), required, "the frame", skip_bad)
+    return _check(pick(table, labels, value, "the frame"), required, "the frame", skip_bad, kind)
 
 
 def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
@@ -132,17 +136,20 @@ def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
     return nw.from_arrow(table, backend=original.implementation).to_native()
 
 
-def check_arrays(labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool) -> Table:
+def check_arrays(
+    labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool, kind: Kind | None = "number"
+) -> Table:
     """Check label columns of any type beside an array of values."""
-    numbers = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values)
-    return _check(Columns(list(labels), numbers), names, "the arrays", skip_bad)
+    array = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values, kind)
+    return _check(Columns(list(labels), array), names, "the arrays", skip_bad, kind)
 
 
-def _values_array(values: Any) -> pa.Array:
+def _values_array(values: Any, kind: Kind | None) -> Any:
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed types: let the check find the row
-        return _as_text(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        # Mixed types: answers of any type are labels; among numbers, let the check find the row.
+        return list(values) if kind == "choice" else _as_text(values)
 
 
 @dataclass
@@ -226,31 +233,40 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
     )
     present = next(csv.reader([header], delimiter=delimiter))
     require(required, present, source.name)
-    taken = [name for name in present if name in (*required, NOISE_COLUMN)]
+    taken = [name for name in present if name in (*required, *OPTIONAL_COLUMNS)]
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
 
 def _read_csv(
-    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[int, int] | None
+    source: TableFile,
+    labels: Sequence[str],
+    value: str,
+    skip_bad: bool,
+    progress: Progress[int, int] | None,
+    kind: Kind | None,
 ) -> Columns:
     parse, taken = csv_form(source, labels, value)
     label_type = pa.dictionary(pa.int32(), pa.string())
-    try:
-        with source.stream(progress) as stream:
-            table = pa.csv.read_csv(
-                stream,
-                read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES),
-                parse_options=parse,
-                convert_options=pa.csv.ConvertOptions(
-                    column_types={**dict.fromkeys([*labels, NOISE_COLUMN], label_type), value: pa.float64()},
-                    include_columns=taken,
-                ),
-            )
-        columns = csv_columns(table, labels, value, source.name)
-        if skip_bad or all_finite(columns.values):
-            return columns
-    except pa.ArrowInvalid:
-        pass
+    types = dict.fromkeys([*labels, value, *OPTIONAL_COLUMNS], label_type)
+    # Without a kind, values are read as numbers first, as they mostly are, and then as texts.
+    for attempt in (kind,) if kind else KINDS:
+        values = pa.float64() if attempt == "number" else label_type
+        try:
+            with source.stream(progress) as stream:
+                table = pa.csv.read_csv(
+                    stream,
+                    read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES),
+                    parse_options=parse,
+                    convert_options=pa.csv.ConvertOptions(column_types={**types, value: values}, include_columns=taken),
+                )
+            columns = csv_columns(table, labels, value, source.name)
+            if attempt == "choice":
+                if kind or kind_of(columns.values) == "choice":
+                    return columns
+            elif skip_bad or all_finite(columns.values):
+                return columns
+        except pa.ArrowInvalid:
+            pass
     return _read_csv_as_text(source, labels, value, parse, taken)
 
 
@@ -337,7 +353,7 @@ def jsonl_by_lines(
     source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
 ) -> Iterator[Columns]:
     """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are not records are noted."""
-    required = [*labels, value, NOISE_COLUMN]
+    required = [*labels, value, *OPTIONAL_COLUMNS]
     with source.stream() as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
         later = itertools.islice(enumerate(filter(str.strip, lines), start=1), skip, None)
@@ -348,17 +364,19 @@ def jsonl_by_lines(
                 try:
                     record = json.loads(line, parse_int=_integer)
                     row = [_encodable(record.get(name)) for name in required]
+                    if isinstance(row[len(labels)], list):  # a reported set
+                        row[len(labels)] = json.dumps(row[len(labels)])
                     if any(isinstance(entry, dict | list) for entry in row):
                         raise ValueError("labels and values must not be nested")
                     rows.append(row)
                 except (ValueError, RecursionError, AttributeError):
                     ragged[number] = line.strip()
-            *columns, values, laws = zip(*rows, strict=True) if rows else [[] for _ in required]
+            *columns, values, laws, choices = zip(*rows, strict=True) if rows else [[] for _ in required]
             texts = _as_text(values)
             noise = _noise_law(pa.table({NOISE_COLUMN: _as_text(laws)}), source.name)
             yield Columns(
                 [list(column) for column in columns], texts, texts, ragged, noise=noise,
-                rule="a line must be a JSON object with the fields",
+                rule="a line must be a JSON object with the fields", choices=_as_text(choices),
             )  # fmt: skip
 
 
@@ -380,7 +398,7 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
     """The required columns only: a file may have any number of others."""
     if budget is not None:
         if source.format == "parquet":
-            return read_parquet(source.content or b"", source.name, required, [NOISE_COLUMN], budget)
+            return read_parquet(source.content or b"", source.name, required, OPTIONAL_COLUMNS, budget)
         raise UnreadableFile(
             f"{source.name}: an Arrow file may unpack to any size and is not accepted here; "
             "write it as Parquet, or run the command instead"
@@ -389,7 +407,7 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
         present = pa.parquet.read_schema(source.path).names
         require(required, present, source.name)
         return pa.parquet.read_table(
-            source.path, columns=[name for name in (*required, NOISE_COLUMN) if name in present]
+            source.path, columns=[name for name in (*required, *OPTIONAL_COLUMNS) if name in present]
         )
     return pa.feather.read_table(source.path)
 
@@ -397,18 +415,22 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
 def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
     require([*labels, value], table.column_names, name)
     for column in (*labels, value):
-        if pa.types.is_nested(table[column].type):
+        nested = pa.types.is_nested(table[column].type)
+        if nested and (column != value or pa.types.is_struct(table[column].type)):
             raise BadRow(
                 f"{name}: column {column!r} holds lists or records: a label or value must be a single text or number; "
                 "write each claim as a row of its own"
             )
-    return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name))
+    choices = table[CHOICES_COLUMN] if CHOICES_COLUMN in table.column_names else None
+    return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name), choices=choices)
 
 
 def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
     """The columns of a CSV file: labels may be numbers, or carry the mark that keeps spreadsheets from running them."""
     columns = pick(table, labels, value, name)
-    return replace(columns, labels=[as_written_column(column) for column in columns.labels], numerals=True)
+    values = as_written_column(columns.values) if pa.types.is_dictionary(columns.values.type) else columns.values
+    written = [as_written_column(column) for column in columns.labels]
+    return replace(columns, labels=written, values=values, numerals=True)
 
 
 def _noise_law(table: pa.Table, name: str) -> str | None:
@@ -427,33 +449,62 @@ def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
     return values.null_count == 0 and bool(np.isfinite(values.to_numpy(zero_copy_only=False)).all())
 
 
-def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) -> Table:
+def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
     """Every row is a claim, or raises an error, or is dropped and counted."""
-    lengths = [len(column) for column in (*columns.labels, columns.values)]
+    check_kind(kind)
+    values, size, answers = columns.values, 1, None
+    chosen = kind or (kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice")
+    if chosen == "choice":
+        values, size = one_by_one(values, source)
+    lengths = [*map(len, columns.labels), len(values) // size]
     if len(set(lengths)) > 1:
         described = ", ".join(f"{length} {name}s" for name, length in zip(names, lengths, strict=True))
         raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
-    checked = check_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
+    missing = [ids < 0 for ids, _ in encoded]
+    if chosen == "choice":
+        named, answers = encode(values, columns.numerals)
+        checked = check_choices(columns, [*missing, missing_answers(named, size)], names, source, skip_bad)
+        checked.values = named.reshape(-1, size)
+    else:
+        checked = check_rows(columns, missing, names, source, skip_bad, hint=kind is None)
     values, rows = checked.values, checked.rows
+    choices = None if columns.noise is None or chosen == "number" else _declared(columns.choices, source)
     if checked.keep is not None:
         rows = (np.arange(1, len(checked.keep) + 1) if rows is None else rows)[checked.keep]
         values = values[checked.keep]
+        choices = None if choices is None else choices[checked.keep]
         encoded = [compact(ids[checked.keep], labels) for ids, labels in encoded]
     if not len(values):
         raise NoClaims(
             f"{source}: there is no {'good ' if checked.skipped else ''}row; at least one {', '.join(names)} is needed"
         )
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
-    return Table(ids, labels, values, checked.skipped, rows, columns.noise)
+    if answers is not None:
+        values, answers = compact(values.reshape(-1), answers)
+    return Table(ids, labels, values, checked.skipped, rows, columns.noise, answers, size, choices)
+
+
+def _declared(column: pa.ChunkedArray | pa.Array | None, source: str) -> NDArray[np.int64] | None:
+    """The number of options in each row."""
+    if column is None or column.null_count == len(column):
+        return None
+    counts = _numbers(column)
+    bad = np.flatnonzero(~(counts == np.floor(counts)) | (counts < 2))
+    if len(bad):
+        raise BadRow(
+            f"{source}, row {bad[0] + 1}: {CHOICES_COLUMN} {column[int(bad[0])].as_py()!r}: it must be the number of "
+            "options, 2 or more, in every row; write it as perturb does, or remove the column"
+        )
+    return counts.astype(np.int64)
 
 
 @dataclass
 class CheckedRows:
     """Which rows are claims."""
 
-    values: NDArray[np.float64]  # of all rows
+    values: NDArray[Any]  # of all rows
     keep: NDArray[np.bool_] | None  # None: all
     rows: NDArray[np.int64] | None  # numbers of all rows, where they do not simply count from 1
     skipped: int
@@ -461,17 +512,35 @@ class CheckedRows:
 
 def check_rows(
     columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
-    before: int = 0,
+    before: int = 0, hint: bool = False,
 ) -> CheckedRows:  # fmt: skip
-    """Which rows are claims; raises an error at the first that is not. ``before`` rows of the source came earlier."""
+    """Which rows are claims; raises an error at the first that is not. ``before`` rows of the source came earlier.
+
+    With a ``hint``, the error about a text says that values may be choices.
+    """
     values = _numbers(columns.values)
     bad = ~(np.abs(values) <= LARGEST_VALUE)
     for mask in missing:
         bad |= mask
+    return _checked(columns, missing, bad, values, names, source, skip_bad, before, hint)
+
+
+def check_choices(
+    columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
+    before: int = 0,
+) -> CheckedRows:  # fmt: skip
+    """Which rows are claims, where values are answers: those that lack nothing."""
+    return _checked(columns, missing, np.any(missing, axis=0), np.empty(0), names, source, skip_bad, before, False)
+
+
+def _checked(
+    columns: Columns, missing: Sequence[NDArray[np.bool_]], bad: NDArray[np.bool_], values: NDArray[Any],
+    names: Sequence[str], source: str, skip_bad: bool, before: int, hint: bool,
+) -> CheckedRows:  # fmt: skip
     n_bad = int(bad.sum()) + len(columns.ragged)
-    rows = _row_numbers(len(values), columns.ragged, before) if columns.ragged or before else None
+    rows = _row_numbers(len(bad), columns.ragged, before) if columns.ragged or before else None
     if n_bad and not skip_bad:
-        raise BadRow(_first_bad(columns, missing, bad, rows, names, source, n_bad))
+        raise BadRow(_first_bad(columns, missing, bad, rows, names, source, n_bad, hint))
     return CheckedRows(values, ~bad if bad.any() else None, rows, n_bad)
 
 
@@ -481,7 +550,7 @@ def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
         return np.concatenate([np.empty(0), *map(_numbers_by_entry, _chunks(values))])
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(values), r"^\+", "")
-        numeric = pc.match_substring_regex(trimmed, _NUMBER)
+        numeric = pc.match_substring_regex(trimmed, NUMBER)
         values = pc.if_else(numeric, trimmed, None).cast(pa.float64())
     elif not (
         pa.types.is_floating(values.type) or pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)
@@ -514,6 +583,7 @@ def _first_bad(
     names: Sequence[str],
     source: str,
     n_bad: int,
+    hint: bool,
 ) -> str:
     more = f" ({n_bad - 1:,} more bad row{'s' * (n_bad > 2)})" if n_bad > 1 else ""
     skip = "correct it, or drop such rows with skip_bad=True (--skip-bad)"
@@ -531,4 +601,5 @@ def _first_bad(
     written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
     quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
     rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
-    return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}"
+    mixed = f". If {names[-1]}s are choices, say so with kind='choice' (--kind choice)" * (hint and bool(written))
+    return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}{mixed}"
