@@ -36,7 +36,7 @@ class Work:
     operation: Operation
     n_users: int
     by_object: Arrays = ()
-    given: Floats | None = None  # one row per user
+    per_user: Floats | None = None  # one row per user
     constants: tuple[Any, ...] = ()
     sums: int = 0  # by user
     by_cell: Arrays = ()  # one entry for each option of each object
@@ -72,7 +72,7 @@ def compute(blocks: Iterable[Block], work: Work) -> Part:
     for block in blocks:
         first = block.first_object if first is None else first
         mine = work.arrays(block.first_object - first, block.first_object - first + block.n_objects)
-        found.append(work.operation(block, Inputs(given=work.given, sums=sums, constants=work.constants, **mine)))
+        found.append(work.operation(block, Inputs(per_user=work.per_user, sums=sums, constants=work.constants, **mine)))
     return Part(joined(found), sums)
 
 
@@ -157,27 +157,27 @@ class BlockwiseEngine(ABC):
         return self._pass(operations.score, arrays, constants=(step.average == "median",), sums=1)[1][0]
 
     def sweep(self, step: Step, users: Floats | tuple[Floats, Floats], truths: Floats) -> Sweep:
-        given = users if isinstance(users, tuple) else (users,)
+        per_user = users if isinstance(users, tuple) else (users,)
         counts = misfit = None
         if step.average == "median":
             (moved, precision), (losses,) = self._pass(
-                operations.sweep_medians, (step.center, step.unit), given, sums=1
+                operations.sweep_medians, (step.center, step.unit), per_user, sums=1
             )
         elif step.tail is None and step.lookup is None:
             prior = step.prior_weight, step.prior_mean
             (moved, precision), (losses,) = self._pass(
-                operations.sweep_means, (step.center, step.unit), given, prior, sums=1
+                operations.sweep_means, (step.center, step.unit), per_user, prior, sums=1
             )
         else:
             before = truths, np.zeros(self.n_objects, bool) if step.known is None else step.known
             if step.lookup is not None:
                 look = step.lookup.table, step.lookup.inliers, step.lookup.step
                 (moved, precision), (losses, counts) = self._pass(
-                    operations.sweep_looked_up, (step.center, *before), given, look, sums=2
+                    operations.sweep_looked_up, (step.center, *before), per_user, look, sums=2
                 )
             else:
                 (moved, precision, misfit), (losses,) = self._pass(
-                    operations.sweep_tailed, (step.center, step.unit, *before), given, (step.tail,), sums=1
+                    operations.sweep_tailed, (step.center, step.unit, *before), per_user, (step.tail,), sums=1
                 )
         return Sweep(moved, losses, kernels.largest_move(moved, truths, step.spread), precision, counts, misfit)
 
@@ -229,10 +229,10 @@ class BlockwiseEngine(ABC):
         corrected: Floats | None = None,
     ) -> Polled:  # fmt: skip
         named, arrays = _present({"known": known})
-        given = rows if corrected is None else np.hstack((rows, corrected))
+        per_user = rows if corrected is None else np.hstack((rows, corrected))
         constants = prior, mix, corrected is not None, (*named, "old")
         found, counts = self._pass(
-            operations.confuse, arrays, (given,), constants, sums=rows.shape[1],
+            operations.confuse, arrays, (per_user,), constants, sums=rows.shape[1],
             by_cell=(chances,), cells=self.answers.offsets,
         )  # fmt: skip
         return Polled(found[0], np.stack(counts, axis=1))
@@ -250,10 +250,10 @@ class BlockwiseEngine(ABC):
         """Arrays of all blocks in a row, and sums by user of all blocks. ``by_user`` are columns, or one table."""
         found: list[Arrays] = []
         total: Floats | None = None
-        given = None
+        per_user = None
         if by_user:
-            given = by_user[0] if by_user[0].ndim == 2 else np.stack(by_user, axis=1)
-        for part in self.map(Work(operation, self.n_users, by_object, given, constants, sums, by_cell, cells)):
+            per_user = by_user[0] if by_user[0].ndim == 2 else np.stack(by_user, axis=1)
+        for part in self.map(Work(operation, self.n_users, by_object, per_user, constants, sums, by_cell, cells)):
             found.append(part.arrays)
             if total is None:
                 total = np.array(part.sums.T)

@@ -26,7 +26,7 @@ class Inputs:
     """What an operation needs besides a block."""
 
     by_object: Arrays  # entries of the block's objects only
-    given: Floats | None  # one row per user
+    per_user: Floats | None  # one row per user
     sums: Floats  # one row per user: the operation adds to them
     constants: tuple[Any, ...]
     by_cell: Arrays = ()  # entries of the options of the block's objects only
@@ -34,9 +34,9 @@ class Inputs:
 
     @property
     def factor(self) -> Floats:
-        """What is given of users, where it is one number each: a plain array is faster than a table of one column."""
-        assert self.given is not None
-        return self.given.reshape(-1)
+        """The numbers per user, where there is one each: a plain array is faster than a table of one column."""
+        assert self.per_user is not None
+        return self.per_user.reshape(-1)
 
     @property
     def sum(self) -> Floats:
@@ -144,11 +144,11 @@ def poll(block: Block, inputs: Inputs) -> Arrays:
     (cells,), (chances,) = _cells(inputs, 1)
     size, mix, softmax, has_slopes, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
-    assert inputs.given is not None
-    slopes = inputs.given if has_slopes else None
+    assert inputs.per_user is not None
+    slopes = inputs.per_user if has_slopes else None
     votes.poll(
         *block.by_object, cells, size, arrays.get("groups"), arrays.get("prior"), arrays.get("unseen"),
-        arrays.get("known"), arrays["old"], mix, softmax, inputs.given, slopes, inputs.sums, chances,
+        arrays.get("known"), arrays["old"], mix, softmax, inputs.per_user, slopes, inputs.sums, chances,
     )  # fmt: skip
     return (chances,)
 
@@ -158,10 +158,10 @@ def confuse(block: Block, inputs: Inputs) -> Arrays:
     (cells,), (chances,) = _cells(inputs, 1)
     prior, mix, is_corrected, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
-    assert inputs.given is not None
-    corrected = inputs.given if is_corrected else None
+    assert inputs.per_user is not None
+    corrected = inputs.per_user if is_corrected else None
     votes.confuse(
-        *block.by_object, cells, prior, arrays.get("known"), arrays["old"], mix, inputs.given, corrected, inputs.sums, chances
+        *block.by_object, cells, prior, arrays.get("known"), arrays["old"], mix, inputs.per_user, corrected, inputs.sums, chances
     )  # fmt: skip
     return (chances,)
 
@@ -216,9 +216,9 @@ def _sweep(
     (prior_weight, prior_mean), (new, precision) = prior, _new(block, 2)
     how = center, unit, old, known, prior_weight, prior_mean, tail, lookup
     if block.iterates_by_user:
-        by_user.sweep(*block.by_user, *how, inputs.given, inputs.sums, new, precision, misfit)
+        by_user.sweep(*block.by_user, *how, inputs.per_user, inputs.sums, new, precision, misfit)
     else:
-        kernels.sweep(*block.by_object, *how, inputs.given, inputs.sums, new, precision, misfit)
+        kernels.sweep(*block.by_object, *how, inputs.per_user, inputs.sums, new, precision, misfit)
     return new, precision
 
 
