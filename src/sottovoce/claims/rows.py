@@ -1,5 +1,6 @@
 """Which rows of a table are claims, and the error that names the first that is not."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -150,5 +151,6 @@ def _first_bad(
     written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
     quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
     rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
-    mixed = f". If {names[-1]}s are choices, say so with kind='choice' (--kind choice)" * (hint and bool(written))
+    a_word = isinstance(written, str) and bool(written) and not re.match(NUMBER, written.strip().lstrip("+"))
+    mixed = f". If {names[-1]}s are choices, say so with kind='choice' (--kind choice)" * (hint and a_word)
     return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}{mixed}"

@@ -325,7 +325,7 @@ class TruthDiscovery(ABC):
             raise BadParameter("intervals of choices: an answer has a chance, not an interval; see chances_")
 
     def to_arrow(self, level: float = 0.95) -> pa.Table:
-        """One row per object: object, truth, low, high, claims, effective_users; of choices, chance for low and high."""
+        """One row per object: object, truth, low, high (of choices: chance), claims, effective_users."""
         return Estimates(self, level).table(Place.FRAME)
 
     def to_frame(self, level: float = 0.95) -> nw.DataFrame[pa.Table]:

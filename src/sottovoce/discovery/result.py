@@ -17,7 +17,7 @@ from sottovoce.claims.labels import label_column, texts, to_numpy
 from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
-from sottovoce.discovery.choices import labels_at, winners
+from sottovoce.discovery.choices import labels_at, normalised, winners
 from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
@@ -202,6 +202,13 @@ class ChoiceResult(Outcome):
         return labels_at(self.options, winners(self.votes, self.options.offsets)[1])
 
     @cached_property
+    def vote_shares(self) -> Floats:
+        """For each truth, the share of users who chose it."""
+        offsets = self.options.offsets
+        first = winners(self.fit.chances_.entries, offsets)[1]
+        return np.asarray(normalised(self.votes, offsets)[offsets[:-1] + first])
+
+    @cached_property
     def reason(self) -> str | None:
         """Why the truths differ from the majority, where they do."""
         differ = np.array([str(one) != str(other) for one, other in zip(self.fit.truths_, self.majority, strict=True)])
@@ -215,7 +222,7 @@ class ChoiceResult(Outcome):
         )
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
-        """The share of right truths, over the objects that have a truth and a claim; ties count as the share of each."""
+        """The share of right truths, over objects with a truth and a claim; each of n tied answers is 1/n right."""
         places, known = self._known(path, object, value)
         chances, offsets = self.fit.chances_.entries, self.options.offsets
         return {

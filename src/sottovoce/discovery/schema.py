@@ -51,6 +51,16 @@ class Column:
     def title(self) -> str:
         return self.heading or self.name
 
+    @property
+    def is_label(self) -> bool:
+        """Whether entries are answers, not figures."""
+        return bool(pa.types.is_string(self.type))
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether an entry holds several figures, which tables for people leave out."""
+        return bool(pa.types.is_nested(self.type))
+
 
 Schema = dict[str, Column]
 

@@ -161,7 +161,8 @@ def confuse(block: Block, inputs: Inputs) -> Arrays:
     assert inputs.per_user is not None
     corrected = inputs.per_user if is_corrected else None
     votes.confuse(
-        *block.by_object, cells, prior, arrays.get("known"), arrays["old"], mix, inputs.per_user, corrected, inputs.sums, chances
+        *block.by_object, cells, prior, arrays.get("known"), arrays["old"], mix, inputs.per_user, corrected,
+        inputs.sums, chances,
     )  # fmt: skip
     return (chances,)
 
