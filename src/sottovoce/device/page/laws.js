@@ -1,5 +1,5 @@
 // The noise laws that this page knows, by name. A law is a class in a file of its own: built from the numbers of its text
-// form, it draws noise, bounds what that promises from above and from below, and says in words what it does.
+// form, it draws noise, and bounds what that promises from above and from below. Its words are in the files of the languages.
 //
 // readingsComeAtOnce, isPure   what it needs of a campaign, and whether its ε has no exception
 // meanVariance, variances(n)   of the noise on one reading; n equally likely ones, for a picture
