@@ -27,9 +27,11 @@ from numpy.typing import NDArray
 from sottovoce.claims.bounded import read_parquet
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cells import as_written_column
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
 from sottovoce.claims.header import NOISE_COLUMN, require
 from sottovoce.claims.labels import Labels, compact, encode
-from sottovoce.claims.rows import Columns, all_finite, check_rows
+from sottovoce.claims.lines import csv_lines, text_lines
+from sottovoce.claims.rows import Columns, all_finite, check_rows, left_out_rows
 from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
@@ -52,6 +54,7 @@ class Table:
     skipped: int
     rows: NDArray[np.int64] | None  # number of each row in the source, where rows were left out
     noise: str | None  # the noise law that the source names
+    left_out: pa.Table | None = None  # the rows that are not claims, with the reasons
 
 
 def read_file(
@@ -61,6 +64,7 @@ def read_file(
     skip_bad: bool,
     progress: Progress[int, int] | None = None,
     budget: Budget | None = None,
+    cleaning: Cleaning = AS_WRITTEN,
 ) -> Table:
     """Read a file, whose format follows from its suffix; a stream is read as CSV.
 
@@ -68,21 +72,23 @@ def read_file(
     stream follows from its name, no more is read than the budget allows, and only readers are used that a broken file
     cannot crash.
     """
-    source = TableFile.of(path, by_name=budget is not None)
+    source = TableFile.of(path, by_name=budget is not None, encoding=cleaning.encoding)
     try:
         if source.format == "csv":
-            columns = _read_csv(source, labels, value, skip_bad, progress)
+            columns = _read_csv(source, labels, value, cleaning, progress)
         elif source.format == "jsonl":
             columns = _read_jsonl(source, labels, value, budget)
         else:
             columns = pick(_read_typed(source, [*labels, value], budget), labels, value, source.name)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        source.check_text()
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
             "check that the suffix fits the content and that the file is complete"
         ) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
+    columns = cleaning.cleaned(columns, value, source.name)
     return _check(columns, [*labels, value], source.name, skip_bad)
 
 
@@ -129,6 +135,8 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
     with source.stream() as stream:
         start = stream.read(1 << 16)
     text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    if "\ufffd" in text[:-1]:
+        source.check_text()
     if not text.strip():
         raise NoClaims(f"{source.name}: the file is empty; it needs a header line and at least one row")
     header = text.splitlines()[0]
@@ -138,19 +146,28 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
             "check that the file is a table, or leave out columns that are not needed"
         )
     required = [*labels, value]
+    # The sign that leads to the required columns; without any of them, the one that divides the header most often, so
+    # that the error names the columns that there are.
     delimiter = max(
-        ",;\t|", key=lambda mark: sum(name in required for name in next(csv.reader([header], delimiter=mark)))
+        ",;\t|",
+        key=lambda mark: (sum(name in required for name in _cells(header, mark)), len(_cells(header, mark))),
     )
-    present = next(csv.reader([header], delimiter=delimiter))
+    present = _cells(header, delimiter)
     require(required, present, source.name)
     taken = [name for name in present if name in (*required, NOISE_COLUMN)]
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
 
+def _cells(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter))
+
+
 def _read_csv(
-    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[int, int] | None
+    source: TableFile, labels: Sequence[str], value: str, cleaning: Cleaning, progress: Progress[int, int] | None
 ) -> Columns:
     parse, taken = csv_form(source, labels, value)
+    if cleaning.of_values:
+        return _read_csv_as_text(source, labels, value, parse, taken)
     label_type = pa.dictionary(pa.int32(), pa.string())
     try:
         with source.stream(progress) as stream:
@@ -164,8 +181,8 @@ def _read_csv(
                 ),
             )
         columns = csv_columns(table, labels, value, source.name)
-        if skip_bad or all_finite(columns.values):
-            return columns
+        if all_finite(columns.values):
+            return replace(columns, lines=csv_lines(source, parse.delimiter))
     except pa.ArrowInvalid:
         pass
     return _read_csv_as_text(source, labels, value, parse, taken)
@@ -191,7 +208,10 @@ def _read_csv_as_text(
                 column_types=dict.fromkeys(taken, pa.string()), include_columns=taken
             ),
         )
-    return replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged)
+    return replace(
+        csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged,
+        lines=csv_lines(source, parse.delimiter),
+    )  # fmt: skip
 
 
 def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> Columns:
@@ -199,7 +219,7 @@ def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Bu
         try:
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
-            return pick(table, labels, value, source.name)
+            return replace(pick(table, labels, value, source.name), lines=text_lines(source))
         except pa.ArrowInvalid:  # a line that Arrow cannot read: go line by line to say which
             pass
     at_once = sys.maxsize if budget is None else budget.rows + 1
@@ -275,7 +295,7 @@ def jsonl_by_lines(
             noise = _noise_law(pa.table({NOISE_COLUMN: _as_text(laws)}), source.name)
             yield Columns(
                 [list(column) for column in columns], texts, texts, ragged, noise=noise,
-                rule="a line must be a JSON object with the fields",
+                rule="a line must be a JSON object with the fields", lines=text_lines(source),
             )  # fmt: skip
 
 
@@ -348,7 +368,8 @@ def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) 
         raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
-    checked = check_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
+    missing = [ids < 0 for ids, _ in encoded]
+    checked = check_rows(columns, missing, names, source, skip_bad)
     values, rows = checked.values, checked.rows
     if checked.keep is not None:
         rows = (np.arange(1, len(checked.keep) + 1) if rows is None else rows)[checked.keep]
@@ -359,4 +380,5 @@ def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) 
             f"{source}: there is no {'good ' if checked.skipped else ''}row; at least one {', '.join(names)} is needed"
         )
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
-    return Table(ids, labels, values, checked.skipped, rows, columns.noise)
+    left_out = left_out_rows(columns, missing, checked, names)
+    return Table(ids, labels, values, checked.skipped, rows, columns.noise, left_out=left_out)

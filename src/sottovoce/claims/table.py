@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sottovoce.claims import grouping, reading, writing
 from sottovoce.claims.budget import Budget
+from sottovoce.claims.cleaning import Cleaning
 from sottovoce.claims.header import NOISE_COLUMN
 from sottovoce.claims.labels import Labels, label_column, to_numpy
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
@@ -34,6 +35,8 @@ class Claims:
     >>> claims.object_labels.tolist()
     ['hall', 'stairs']
     """
+
+    left_out: pa.Table | None = None  # rows that were left out on request: row, line, reason
 
     def __init__(
         self,
@@ -65,6 +68,9 @@ class Claims:
         skip_bad: bool = False,
         progress: Progress[int, int] | None = None,
         budget: Budget | None = None,
+        decimal: str | None = None,
+        strip_units: bool = False,
+        encoding: str | None = None,
     ) -> "Claims":
         """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; CSV may be compressed) or a CSV stream.
 
@@ -72,8 +78,13 @@ class Claims:
         object twice; ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress`` is called
         with the number of bytes read and the total. ``budget`` limits what is read of an uploaded file; the format of a
         stream then follows from its name.
+
+        ``decimal`` "," or "." is the decimal sign, with the marks between thousands that go with it; ``strip_units``
+        takes values such as "12.5 m", all in the same unit; ``encoding`` names that of a text which is not UTF-8 or
+        UTF-16. Rows left out stand in ``left_out``, with their line and the reason.
         """
-        table = reading.read_file(path, (user, object), value, skip_bad, progress, budget)
+        cleaning = Cleaning(decimal, strip_units, encoding)
+        table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, cleaning=cleaning)
         return cls._from_table(table, duplicates, (user, object))
 
     @classmethod
@@ -148,7 +159,9 @@ class Claims:
                                                       int(users[repeat]), names))  # fmt: skip
             offsets = grouping.merge_repeats(offsets, users, values, duplicates == "last")
             users, values = users[: offsets[-1]].copy(), values[: offsets[-1]].copy()
-        return cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise)
+        claims = cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise)
+        claims.left_out = table.left_out
+        return claims
 
     def __len__(self) -> int:
         return len(self.values)
