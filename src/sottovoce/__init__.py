@@ -26,10 +26,12 @@ _ROOM_OF = {
     "LFCN": "discovery",
     "Mean": "discovery",
     "Median": "discovery",
+    "Majority": "discovery",
     "NoiseAware": "discovery",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
+    "Response": "privacy.laws",
     "SharedVariance": "privacy.laws",
     "FreshVariance": "privacy.laws",
     "FlooredVariance": "privacy.laws",
@@ -49,10 +51,12 @@ __all__ = [
     "FlooredVariance",
     "FreshVariance",
     "Gaussian",
+    "Majority",
     "Mean",
     "Median",
     "NoiseAware",
     "NoiseLaw",
+    "Response",
     "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
@@ -65,10 +69,18 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
-    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, NoiseAware, TruthDiscovery
+    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Majority, Mean, Median, NoiseAware, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
-    from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, parse_law
+    from sottovoce.privacy.laws import (
+        FlooredVariance,
+        FreshVariance,
+        Gaussian,
+        NoiseLaw,
+        Response,
+        SharedVariance,
+        parse_law,
+    )
 
 
 def __getattr__(name: str) -> object:

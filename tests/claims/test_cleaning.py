@@ -63,6 +63,14 @@ def test_nothing_is_guessed_but_the_error_says_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("answers", "kind"), [(("5b", "6a"), "choice"), (("1st", "2nd"), "choice"), (("yes", "no"), "choice")]
+)
+def test_answers_that_begin_with_a_digit_are_still_answers(tmp_path, answers, kind):
+    text = "user,object,value\n" + "".join(f"u{n},x,{answer}\n" for n, answer in enumerate(answers))
+    assert claims_of(tmp_path, text).kind == kind
+
+
+@pytest.mark.parametrize(
     ("written", "meant"),
     [("12.5 m", 12.5), ("12.5m", 12.5), ("3 km/h", 3.0), ("4 m²", 4.0), ("5 %", 5.0), ("€ 7.5", 7.5), ("CHF 7.5", 7.5),
      ("21 °C", 21.0), ("1e3 Pa", 1000.0), ("8", 8.0)],

@@ -23,8 +23,15 @@ _EXPONENT = "(?:[eE][+-]?[0-9]+)?"
 _LETTERS = r"\p{L}%°€$£¥"
 # What is measured in front of or behind a number: "m", "km/h", "m²", "€". Neither "<" nor "±" nor a second number.
 _UNIT = rf"[{_LETTERS}]+[0-9²³]?(?:[/·*^. -][{_LETTERS}]+[0-9²³]?)*"
-_WITH_UNIT = rf"^(?P<before>(?:[€$£¥]|[A-Z]{{3}})?)[{_BLANKS}]*(?P<number>[+-]?[0-9.,][0-9.,'’{_BLANKS}]*?{_EXPONENT})"
-_WITH_UNIT += rf"[{_BLANKS}]*(?P<unit>(?:{_UNIT})?)$"
+_WITH_UNIT = (
+    rf"^(?P<before>(?:[€$£¥]|[A-Z]{{3}}[{_BLANKS}])?)[{_BLANKS}]*"
+    rf"(?P<number>[+-]?[0-9.,][0-9.,'’{_BLANKS}]*?{_EXPONENT})[{_BLANKS}]*(?P<unit>(?:{_UNIT})?)$"
+)
+
+
+_COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{_BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
+# Numbers to people that are none as they stand, because of a decimal comma or a unit; "5b" may as well be an answer.
+NEARLY_A_NUMBER = rf"{_COMMA}|^[+-]?[0-9.,]*[0-9][{_BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{_BLANKS}]*{_UNIT}$"
 
 
 @dataclass(frozen=True)
@@ -92,8 +99,7 @@ def advice(written: str) -> str:
     ''
     """
     text = written.strip()
-    comma = f"^[+-]?([0-9]{{1,3}}([.'’{_BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
-    if re.match(comma, text):
+    if re.match(_COMMA, text):
         return "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
     number = _number_with_unit(text)
     if number:
@@ -110,7 +116,7 @@ def _number_with_unit(text: str) -> str | None:
 def _without_units(texts: pa.Array | pa.ChunkedArray, value: str, source: str) -> pa.Array | pa.ChunkedArray:
     parts = pc.extract_regex(texts, _WITH_UNIT)
     number, before, behind = (pc.struct_field(parts, name) for name in ("number", "before", "unit"))
-    units = pc.value_counts(pc.binary_join_element_wise(before, behind, ""))
+    units = pc.value_counts(pc.binary_join_element_wise(pc.utf8_trim_whitespace(before), behind, ""))
     counts = {one["values"]: one["counts"] for one in units.to_pylist() if one["values"]}
     if len(counts) > 1:
         (most, many), (other, few) = sorted(counts.items(), key=lambda entry: -entry[1])[:2]
