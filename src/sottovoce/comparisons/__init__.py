@@ -1,0 +1,1 @@
+"""Comparisons: numbers with a promise for the whole range."""
