@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,27 +27,19 @@ from numpy.typing import NDArray
 from sottovoce.claims.bounded import read_parquet
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cells import as_written_column
-from sottovoce.claims.header import NOISE_COLUMN, require, shown
+from sottovoce.claims.header import NOISE_COLUMN, require
 from sottovoce.claims.labels import Labels, compact, encode
+from sottovoce.claims.rows import Columns, all_finite, check_rows
+from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
 
-_SUFFIXES = {
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv",
-    ".parquet": "parquet", ".pq": "parquet",
-    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
-    ".jsonl": "jsonl", ".ndjson": "jsonl",
-}  # fmt: skip
 # Large blocks keep the number of label dictionaries that have to be merged small.
 BLOCK_BYTES = 1 << 24
 _BARE_NULL = re.compile(rb"\n\s*null")
 _LONGEST_NULL = 64  # bytes, with blanks before it: the end of a part that is searched again with the next part
 _LONGEST_INTEGER = 19  # characters
 _MOST_BRACKETS = 500  # in a line that Arrow reads: it recurses into a deeply nested one until its stack overflows
-# Squares of larger values would not be finite.
-LARGEST_VALUE = 1e150
-# What Arrow's own cast from text accepts, once blanks and a leading plus are removed.
-_NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass
@@ -60,19 +52,6 @@ class Table:
     skipped: int
     rows: NDArray[np.int64] | None  # number of each row in the source, where rows were left out
     noise: str | None  # the noise law that the source names
-
-
-@dataclass
-class Columns:
-    """What a source holds, before it is checked."""
-
-    labels: list[Any]
-    values: pa.ChunkedArray | pa.Array
-    texts: pa.ChunkedArray | pa.Array | None = None  # the values as written, where that is known
-    ragged: dict[int, str] = field(default_factory=dict)  # row number → text of rows that could not be split
-    numerals: bool = False
-    noise: str | None = None
-    rule: str = "a row must have the fields"  # that ragged rows break
 
 
 def read_file(
@@ -143,68 +122,6 @@ def _values_array(values: Any) -> pa.Array:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed types: let the check find the row
         return _as_text(values)
-
-
-@dataclass
-class TableFile:
-    """A file that may have to be read twice."""
-
-    name: str
-    format: str
-    path: Path | None = None
-    content: bytes | None = None
-
-    @classmethod
-    def of(cls, path: str | Path | IO[bytes], *, by_name: bool = False) -> "TableFile":
-        """A file, whose format follows from its suffix; or a stream, which is CSV unless ``by_name`` says otherwise."""
-        if not isinstance(path, str | Path):
-            name = str(getattr(path, "name", "the stream"))
-            suffix = Path(name).suffix.lower() if by_name else ""
-            return cls(name, _SUFFIXES.get(suffix, "csv"), content=path.read())
-        path = Path(path)
-        suffixes = [suffix.lower() for suffix in path.suffixes]
-        if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4"):
-            suffixes.pop()
-        file_format = _SUFFIXES.get(suffixes[-1] if suffixes else "")
-        if path.is_dir():
-            raise UnreadableFile(f"{path}: this folder is not a pack; name a file of claims, or the folder of a pack")
-        if not path.is_file():
-            raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
-        if file_format is None:
-            raise UnreadableFile(
-                f"{path}: the suffix gives the format and must be one of {', '.join(_SUFFIXES)}; rename the file"
-            )
-        return cls(str(path), file_format, path=path)
-
-    def stream(self, progress: Progress[int, int] | None = None) -> Any:
-        if self.path is None:
-            return pa.BufferReader(self.content or b"")
-        if progress is None:
-            return pa.input_stream(str(self.path), compression="detect")
-        counted = pa.PythonFile(_Counted(self.path, progress), mode="r")
-        codec = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(self.path.suffix.lower())
-        return pa.CompressedInputStream(counted, codec) if codec else counted
-
-
-class _Counted(io.RawIOBase):
-    """A file that reports how much of it has been read."""
-
-    def __init__(self, path: Path, progress: Progress[int, int]) -> None:
-        self._file = path.open("rb")
-        self._size = path.stat().st_size
-        self._progress = progress
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self._progress(self._file.tell(), self._size)
-        return data
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
@@ -423,10 +340,6 @@ def _noise_law(table: pa.Table, name: str) -> str | None:
     return laws[0] if laws else None
 
 
-def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
-    return values.null_count == 0 and bool(np.isfinite(values.to_numpy(zero_copy_only=False)).all())
-
-
 def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) -> Table:
     """Every row is a claim, or raises an error, or is dropped and counted."""
     lengths = [len(column) for column in (*columns.labels, columns.values)]
@@ -447,88 +360,3 @@ def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) 
         )
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
     return Table(ids, labels, values, checked.skipped, rows, columns.noise)
-
-
-@dataclass
-class CheckedRows:
-    """Which rows are claims."""
-
-    values: NDArray[np.float64]  # of all rows
-    keep: NDArray[np.bool_] | None  # None: all
-    rows: NDArray[np.int64] | None  # numbers of all rows, where they do not simply count from 1
-    skipped: int
-
-
-def check_rows(
-    columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
-    before: int = 0,
-) -> CheckedRows:  # fmt: skip
-    """Which rows are claims; raises an error at the first that is not. ``before`` rows of the source came earlier."""
-    values = _numbers(columns.values)
-    bad = ~(np.abs(values) <= LARGEST_VALUE)
-    for mask in missing:
-        bad |= mask
-    n_bad = int(bad.sum()) + len(columns.ragged)
-    rows = _row_numbers(len(values), columns.ragged, before) if columns.ragged or before else None
-    if n_bad and not skip_bad:
-        raise BadRow(_first_bad(columns, missing, bad, rows, names, source, n_bad))
-    return CheckedRows(values, ~bad if bad.any() else None, rows, n_bad)
-
-
-def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
-    """Values as floats; what is not a number becomes NaN."""
-    if pa.types.is_dictionary(values.type):  # convert each entry once: unpacked, they may have any size
-        return np.concatenate([np.empty(0), *map(_numbers_by_entry, _chunks(values))])
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(values), r"^\+", "")
-        numeric = pc.match_substring_regex(trimmed, _NUMBER)
-        values = pc.if_else(numeric, trimmed, None).cast(pa.float64())
-    elif not (
-        pa.types.is_floating(values.type) or pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)
-    ):
-        return np.full(len(values), np.nan)
-    numbers = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
-    return np.asarray(numbers, np.float64)
-
-
-def _chunks(values: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
-    return values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-
-
-def _numbers_by_entry(values: pa.DictionaryArray) -> NDArray[np.float64]:
-    numbers = np.append(_numbers(values.dictionary), np.nan)  # the last is for rows without an entry
-    return np.asarray(numbers[values.indices.fill_null(-1).to_numpy(zero_copy_only=False)], np.float64)
-
-
-def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.int64]:
-    """Numbers of the rows that could be split, where those that could not are counted too."""
-    everything = before + np.arange(1, good + len(ragged) + 1)
-    return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
-
-
-def _first_bad(
-    columns: Columns,
-    missing: Sequence[NDArray[np.bool_]],
-    bad: NDArray[np.bool_],
-    rows: NDArray[np.int64] | None,
-    names: Sequence[str],
-    source: str,
-    n_bad: int,
-) -> str:
-    more = f" ({n_bad - 1:,} more bad row{'s' * (n_bad > 2)})" if n_bad > 1 else ""
-    skip = "correct it, or drop such rows with skip_bad=True (--skip-bad)"
-    place = int(bad.argmax()) if bad.any() else -1
-    number = int(rows[place] if rows is not None else place + 1) if place >= 0 else None
-    first_ragged = min(columns.ragged, default=None)
-    if first_ragged is not None and (number is None or first_ragged < number):
-        return (
-            f"{source}, row {first_ragged}: {shown(columns.ragged[first_ragged])}: "
-            f"{columns.rule} {', '.join(names)}{more}; {skip}"
-        )
-    for mask, name in zip(missing, names, strict=False):
-        if mask[place]:
-            return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
-    written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
-    quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
-    rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
-    return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}"

@@ -14,18 +14,9 @@ from numpy.typing import NDArray
 
 from sottovoce.claims.header import NOISE_COLUMN, require
 from sottovoce.claims.labels import missing, plain_integers
-from sottovoce.claims.reading import (
-    BLOCK_BYTES,
-    Columns,
-    TableFile,
-    all_finite,
-    check_rows,
-    csv_columns,
-    csv_form,
-    hurts_arrow,
-    jsonl_by_lines,
-    pick,
-)
+from sottovoce.claims.reading import BLOCK_BYTES, csv_columns, csv_form, hurts_arrow, jsonl_by_lines, pick
+from sottovoce.claims.rows import Columns, all_finite, check_rows
+from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import UnreadableFile
 from sottovoce.progress import Progress
 

@@ -34,14 +34,14 @@ class Work:
     operation: Operation
     n_users: int
     by_object: Arrays = ()
-    given: Floats | None = None  # one row per user
+    per_user: Floats | None = None  # one row per user
     constants: tuple[Any, ...] = ()
     sums: int = 0  # by user
 
     def part(self, first: int, last: int) -> "Work":
         """The same for some objects only."""
         mine = tuple(array[first:last] for array in self.by_object)
-        return Work(self.operation, self.n_users, mine, self.given, self.constants, self.sums)
+        return Work(self.operation, self.n_users, mine, self.per_user, self.constants, self.sums)
 
 
 @dataclass(eq=False, slots=True)
@@ -61,7 +61,7 @@ def compute(blocks: Iterable[Block], work: Work) -> Part:
         first = block.first_object if first is None else first
         place = slice(block.first_object - first, block.first_object - first + block.n_objects)
         mine = tuple(array[place] for array in work.by_object)
-        found.append(work.operation(block, Inputs(mine, work.given, sums, work.constants)))
+        found.append(work.operation(block, Inputs(mine, work.per_user, sums, work.constants)))
     return Part(joined(found), sums)
 
 
@@ -136,27 +136,27 @@ class BlockwiseEngine(ABC):
         return self._pass(operations.score, arrays, constants=(step.average == "median",), sums=1)[1][0]
 
     def sweep(self, step: Step, users: Floats | tuple[Floats, Floats], truths: Floats) -> Sweep:
-        given = users if isinstance(users, tuple) else (users,)
+        per_user = users if isinstance(users, tuple) else (users,)
         counts = misfit = None
         if step.average == "median":
             (moved, precision), (losses,) = self._pass(
-                operations.sweep_medians, (step.center, step.unit), given, sums=1
+                operations.sweep_medians, (step.center, step.unit), per_user, sums=1
             )
         elif step.tail is None and step.lookup is None:
             prior = step.prior_weight, step.prior_mean
             (moved, precision), (losses,) = self._pass(
-                operations.sweep_means, (step.center, step.unit), given, prior, sums=1
+                operations.sweep_means, (step.center, step.unit), per_user, prior, sums=1
             )
         else:
             before = truths, np.zeros(self.n_objects, bool) if step.known is None else step.known
             if step.lookup is not None:
                 look = step.lookup.table, step.lookup.inliers, step.lookup.step
                 (moved, precision), (losses, counts) = self._pass(
-                    operations.sweep_looked_up, (step.center, *before), given, look, sums=2
+                    operations.sweep_looked_up, (step.center, *before), per_user, look, sums=2
                 )
             else:
                 (moved, precision, misfit), (losses,) = self._pass(
-                    operations.sweep_tailed, (step.center, step.unit, *before), given, (step.tail,), sums=1
+                    operations.sweep_tailed, (step.center, step.unit, *before), per_user, (step.tail,), sums=1
                 )
         return Sweep(moved, losses, kernels.largest_move(moved, truths, step.spread), precision, counts, misfit)
 
@@ -194,8 +194,8 @@ class BlockwiseEngine(ABC):
         """Arrays of all blocks in a row, and sums by user of all blocks."""
         found: list[Arrays] = []
         total: Floats | None = None
-        given = np.stack(by_user, axis=1) if by_user else None
-        for part in self.map(Work(operation, self.n_users, by_object, given, constants, sums)):
+        per_user = np.stack(by_user, axis=1) if by_user else None
+        for part in self.map(Work(operation, self.n_users, by_object, per_user, constants, sums)):
             found.append(part.arrays)
             if total is None:
                 total = np.array(part.sums.T)

@@ -26,15 +26,15 @@ class Inputs:
     """What an operation needs besides a block."""
 
     by_object: Arrays  # entries of the block's objects only
-    given: Floats | None  # one row per user
+    per_user: Floats | None  # one row per user
     sums: Floats  # one row per user: the operation adds to them
     constants: tuple[Any, ...]
 
     @property
     def factor(self) -> Floats:
-        """What is given of users, where it is one number each: a plain array is faster than a table of one column."""
-        assert self.given is not None
-        return self.given.reshape(-1)
+        """The numbers per user, where there is one each: a plain array is faster than a table of one column."""
+        assert self.per_user is not None
+        return self.per_user.reshape(-1)
 
     @property
     def sum(self) -> Floats:
@@ -166,9 +166,9 @@ def _sweep(
     (prior_weight, prior_mean), (new, precision) = prior, _new(block, 2)
     how = center, unit, old, known, prior_weight, prior_mean, tail, lookup
     if block.iterates_by_user:
-        by_user.sweep(*block.by_user, *how, inputs.given, inputs.sums, new, precision, misfit)
+        by_user.sweep(*block.by_user, *how, inputs.per_user, inputs.sums, new, precision, misfit)
     else:
-        kernels.sweep(*block.by_object, *how, inputs.given, inputs.sums, new, precision, misfit)
+        kernels.sweep(*block.by_object, *how, inputs.per_user, inputs.sums, new, precision, misfit)
     return new, precision
 
 

@@ -1,0 +1,120 @@
+"""Which rows of a table are claims, and the error that names the first that is not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sottovoce.claims.header import shown
+from sottovoce.errors import BadRow
+
+# Squares of larger values would not be finite.
+LARGEST_VALUE = 1e150
+# What Arrow's own cast from text accepts, once blanks and a leading plus are removed.
+_NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+@dataclass
+class Columns:
+    """What a source holds, before it is checked."""
+
+    labels: list[Any]
+    values: pa.ChunkedArray | pa.Array
+    texts: pa.ChunkedArray | pa.Array | None = None  # the values as written, where that is known
+    ragged: dict[int, str] = field(default_factory=dict)  # row number → text of rows that could not be split
+    numerals: bool = False
+    noise: str | None = None
+    rule: str = "a row must have the fields"  # that ragged rows break
+
+
+def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
+    return values.null_count == 0 and bool(np.isfinite(values.to_numpy(zero_copy_only=False)).all())
+
+
+@dataclass
+class CheckedRows:
+    """Which rows are claims."""
+
+    values: NDArray[np.float64]  # of all rows
+    keep: NDArray[np.bool_] | None  # None: all
+    rows: NDArray[np.int64] | None  # numbers of all rows, where they do not simply count from 1
+    skipped: int
+
+
+def check_rows(
+    columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
+    before: int = 0,
+) -> CheckedRows:  # fmt: skip
+    """Which rows are claims; raises an error at the first that is not. ``before`` rows of the source came earlier."""
+    values = _numbers(columns.values)
+    bad = ~(np.abs(values) <= LARGEST_VALUE)
+    for mask in missing:
+        bad |= mask
+    n_bad = int(bad.sum()) + len(columns.ragged)
+    rows = _row_numbers(len(values), columns.ragged, before) if columns.ragged or before else None
+    if n_bad and not skip_bad:
+        raise BadRow(_first_bad(columns, missing, bad, rows, names, source, n_bad))
+    return CheckedRows(values, ~bad if bad.any() else None, rows, n_bad)
+
+
+def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
+    """Values as floats; what is not a number becomes NaN."""
+    if pa.types.is_dictionary(values.type):  # convert each entry once: unpacked, they may have any size
+        return np.concatenate([np.empty(0), *map(_numbers_by_entry, _chunks(values))])
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(values), r"^\+", "")
+        numeric = pc.match_substring_regex(trimmed, _NUMBER)
+        values = pc.if_else(numeric, trimmed, None).cast(pa.float64())
+    elif not (
+        pa.types.is_floating(values.type) or pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)
+    ):
+        return np.full(len(values), np.nan)
+    numbers = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, np.float64)
+
+
+def _chunks(values: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
+    return values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+
+
+def _numbers_by_entry(values: pa.DictionaryArray) -> NDArray[np.float64]:
+    numbers = np.append(_numbers(values.dictionary), np.nan)  # the last is for rows without an entry
+    return np.asarray(numbers[values.indices.fill_null(-1).to_numpy(zero_copy_only=False)], np.float64)
+
+
+def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.int64]:
+    """Numbers of the rows that could be split, where those that could not are counted too."""
+    everything = before + np.arange(1, good + len(ragged) + 1)
+    return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
+
+
+def _first_bad(
+    columns: Columns,
+    missing: Sequence[NDArray[np.bool_]],
+    bad: NDArray[np.bool_],
+    rows: NDArray[np.int64] | None,
+    names: Sequence[str],
+    source: str,
+    n_bad: int,
+) -> str:
+    more = f" ({n_bad - 1:,} more bad row{'s' * (n_bad > 2)})" if n_bad > 1 else ""
+    skip = "correct it, or drop such rows with skip_bad=True (--skip-bad)"
+    place = int(bad.argmax()) if bad.any() else -1
+    number = int(rows[place] if rows is not None else place + 1) if place >= 0 else None
+    first_ragged = min(columns.ragged, default=None)
+    if first_ragged is not None and (number is None or first_ragged < number):
+        return (
+            f"{source}, row {first_ragged}: {shown(columns.ragged[first_ragged])}: "
+            f"{columns.rule} {', '.join(names)}{more}; {skip}"
+        )
+    for mask, name in zip(missing, names, strict=False):
+        if mask[place]:
+            return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
+    written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
+    quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
+    rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
+    return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}"
