@@ -63,7 +63,10 @@ def normalise(sums, weights, by_truth, by_spread):
     for j in range(sums.shape[0]):
         total = 0.0
         for i in range(sums.shape[1]):
-            chance = math.exp((sums[j, i] - top) / UNITS)
+            behind = (sums[j, i] - top) / UNITS
+            if behind < LEAST_LOG:
+                continue
+            chance = math.exp(behind)
             total += chance
             by_truth[i] += weights[j] * chance
         by_spread[j] = total

@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.comparisons import kernels
-from sottovoce.comparisons.spreads import COARSE, FINE, SpreadPrior
+from sottovoce.comparisons.spreads import COARSE, FINE, GUESSED, SpreadPrior
 
 Floats = NDArray[np.float64]
 
 TRUTHS = 128
 _ZOOM = 4  # a window is this many times as narrow as the one before
 _SNAP = 8  # cells: windows begin at multiples, so that a small change of the posterior leaves them in place
-_FITS = TRUTHS // _ZOOM - 2 * _SNAP  # cells: a posterior that fits into this many gets a narrower window
+_CELLS = TRUTHS // _ZOOM
+_FITS = _CELLS - 2 * _SNAP  # cells: a posterior that fits into this many gets a narrower window
 _TAIL = 2e-4  # share of the posterior on either side that a window may leave out
 _MOST_ZOOMS = 16
 
@@ -72,8 +73,7 @@ class Posterior:
     start: float
     step: float
     chances: Floats  # of the cells
-    evidence: Floats  # for each spread of `spreads.FINE`, without a prior
-    log_spread: float  # posterior mean
+    log_spread: float  # posterior mean of the spread's logarithm
 
     def quantile(self, share: float) -> float:
         return float(kernels.quantile(self.chances, self.start, self.step, share))
@@ -117,41 +117,49 @@ class Task:
         for window in (*self._windows, *([self._fine] if self._fine else [])):
             window.add(self.scale, cuts, level, count)
 
-    def posterior(self, prior: SpreadPrior) -> Posterior:
+    @property
+    def evidence(self) -> Floats:
+        """What the answers say about the spread, for each of `spreads.FINE`, without a prior."""
+        evidence = np.empty(len(FINE))
+        kernels.normalise(self._grid().sums, GUESSED.fine, np.empty(TRUTHS), evidence)
+        return evidence
+
+    def posterior(self, prior: SpreadPrior = GUESSED) -> Posterior:
         """The posterior under this prior of the spread."""
-        scale = self.scale
-        start, step = scale.low, (scale.high - scale.low) / TRUTHS
-        coarse_weights = prior.weights(COARSE)
-        by_truth = np.empty(TRUTHS)
+        grid = self._grid()
+        chances, evidence = np.empty(TRUTHS), np.empty(len(FINE))
+        kernels.normalise(grid.sums, prior.fine, chances, evidence)
+        shares = evidence * prior.fine
+        return Posterior(grid.start, grid.step, chances, self.scale.centre + float(shares @ FINE / shares.sum()))
+
+    def _grid(self) -> _Window:
+        """The narrowest window that holds the posterior.
+
+        It follows from the answers alone, so the spread has its first prior here, whatever has been learnt since.
+        """
+        start, step = self.scale.low, (self.scale.high - self.scale.low) / TRUTHS
+        chances, evidence = np.empty(TRUTHS), np.empty(len(COARSE))
         zooms = 0
         while zooms < _MOST_ZOOMS:
-            window = self._window(zooms, start, step)
-            kernels.normalise(window.sums, coarse_weights, by_truth, np.empty(len(COARSE)))
-            first, last = kernels.core(by_truth, _TAIL)
+            kernels.normalise(self._coarse(zooms, start, step).sums, GUESSED.coarse, chances, evidence)
+            first, last = kernels.core(chances, _TAIL)
             size = last - first + 1
             if size > _FITS:
                 break
-            cells = TRUTHS // _ZOOM
-            begin = (first - (cells - size) // 2) // _SNAP * _SNAP
-            start += min(max(begin, 0), TRUTHS - cells) * step
+            begin = (first - (_CELLS - size) // 2) // _SNAP * _SNAP
+            start += min(max(begin, 0), TRUTHS - _CELLS) * step
             step /= _ZOOM
             zooms += 1
         del self._windows[zooms + 1 :]
-        fine = self._fine
-        if fine is None or (fine.start, fine.step) != (start, step):
-            fine = self._fine = self._filled(start, step, FINE)
-        evidence = np.empty(len(FINE))
-        weights = prior.weights(FINE)
-        kernels.normalise(fine.sums, weights, by_truth, evidence)
-        share = evidence * weights
-        log_spread = scale.centre + float(share @ FINE) / float(share.sum())
-        return Posterior(start, step, by_truth, evidence, log_spread)
+        if self._fine is None or (self._fine.start, self._fine.step) != (start, step):
+            self._fine = self._filled(start, step, FINE)
+        return self._fine
 
     def forget(self) -> None:
         """Free the memory of the windows; the next posterior computes them again."""
         self._windows, self._fine = [], None
 
-    def _window(self, zooms: int, start: float, step: float) -> _Window:
+    def _coarse(self, zooms: int, start: float, step: float) -> _Window:
         if zooms < len(self._windows) and self._windows[zooms].start == start:
             return self._windows[zooms]
         del self._windows[zooms:]

@@ -6,6 +6,7 @@ campaign are measured by the same people in the same way, so what is learnt abou
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,7 @@ FINE = (np.arange(12) - 5.5) * 0.45
 COARSE = (np.arange(4) - 1.5) * 1.35
 _GUESS_DEVIATION = 1.0  # of the logarithm: a guess is right within a factor of e
 _LEAST_TASKS = 3  # from which a common spread is learnt
-_MEANS = np.linspace(FINE[0], FINE[-1], 45)
-_DEVIATIONS = np.array([0.1, 0.2, 0.4, 0.8])
+_MEANS, _DEVIATIONS = (grid.ravel() for grid in np.meshgrid(np.linspace(FINE[0], FINE[-1], 45), [0.1, 0.2, 0.4, 0.8]))
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,34 @@ class SpreadPrior:
     shares: Floats
 
     @classmethod
-    def of_guess(cls) -> "SpreadPrior":
-        """What is known before there are answers to several tasks."""
-        return cls(np.zeros(1), np.full(1, _GUESS_DEVIATION), np.ones(1))
-
-    @classmethod
     def learnt(cls, evidence: Iterable[Floats]) -> "SpreadPrior":
         """What the tasks' evidence says about the spread of tasks like them; from three tasks on."""
         table = np.array(list(evidence))
         if len(table) < _LEAST_TASKS:
-            return cls.of_guess()
-        means, deviations = (grid.ravel() for grid in np.meshgrid(_MEANS, _DEVIATIONS))
-        log_shares = np.log(table @ _hats(means, deviations, FINE).T).sum(axis=0) - (means / _GUESS_DEVIATION) ** 2 / 2
+            return GUESSED
+        chances = table @ _candidates().T
+        log_shares = np.log(np.maximum(chances, 1e-300)).sum(axis=0) - (_MEANS / _GUESS_DEVIATION) ** 2 / 2
         shares = np.exp(log_shares - log_shares.max())
-        return cls(means, deviations, shares / shares.sum())
+        return cls(_MEANS, _DEVIATIONS, shares / shares.sum())
 
-    def weights(self, nodes: Floats) -> Floats:
-        """The prior on these equidistant nodes."""
-        return np.asarray(self.shares @ _hats(self.means, self.deviations, nodes))
+    @cached_property
+    def fine(self) -> Floats:
+        """The prior on the nodes of `FINE`."""
+        return np.asarray(self.shares @ _hats(self.means, self.deviations, FINE))
+
+    @cached_property
+    def coarse(self) -> Floats:
+        """The prior on the nodes of `COARSE`."""
+        return np.asarray(self.shares @ _hats(self.means, self.deviations, COARSE))
+
+
+# What is known before there are answers to several tasks.
+GUESSED = SpreadPrior(np.zeros(1), np.full(1, _GUESS_DEVIATION), np.ones(1))
+
+
+@cache
+def _candidates() -> Floats:
+    return _hats(_MEANS, _DEVIATIONS, FINE)
 
 
 def _hats(means: Floats, deviations: Floats, nodes: Floats) -> Floats:
