@@ -27,6 +27,8 @@ _ROOM_OF = {
     "Mean": "discovery",
     "Median": "discovery",
     "NoiseAware": "discovery",
+    "ByComparison": "comparisons",
+    "Comparisons": "comparisons",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
@@ -45,7 +47,9 @@ __all__ = [
     "CRH",
     "GTM",
     "LFCN",
+    "ByComparison",
     "Claims",
+    "Comparisons",
     "ConvergenceWarning",
     "FlooredVariance",
     "FreshVariance",
@@ -67,6 +71,7 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
+    from sottovoce.comparisons import ByComparison, Comparisons
     from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, NoiseAware, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan

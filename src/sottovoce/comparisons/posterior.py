@@ -19,10 +19,10 @@ Floats = NDArray[np.float64]
 
 TRUTHS = 128
 _ZOOM = 4  # a window is this many times as narrow as the one before
-_SNAP = 8  # cells: windows begin at multiples, so that a small change of the posterior leaves them in place
+_SNAP = 4  # cells: windows begin at multiples, so that a small change of the posterior leaves them in place
 _CELLS = TRUTHS // _ZOOM
 _FITS = _CELLS - 2 * _SNAP  # cells: a posterior that fits into this many gets a narrower window
-_TAIL = 2e-4  # share of the posterior on either side that a window may leave out
+_TAIL = 5e-4  # share of the posterior on either side that a window may leave out
 _MOST_ZOOMS = 16
 
 

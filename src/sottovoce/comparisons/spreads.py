@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 # Logarithms of spreads, relative to the operator's guess.
-FINE = (np.arange(12) - 5.5) * 0.45
-COARSE = (np.arange(4) - 1.5) * 1.35
+FINE: Floats = (np.arange(12) - 5.5) * np.float64(0.45)
+COARSE: Floats = (np.arange(4) - 1.5) * np.float64(1.35)
 _GUESS_DEVIATION = 1.0  # of the logarithm: a guess is right within a factor of e
 _LEAST_TASKS = 3  # from which a common spread is learnt
 _MEANS, _DEVIATIONS = (grid.ravel() for grid in np.meshgrid(np.linspace(FINE[0], FINE[-1], 45), [0.1, 0.2, 0.4, 0.8]))
