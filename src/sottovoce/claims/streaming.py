@@ -51,7 +51,8 @@ def read_chunks(
         for columns in pieces:
             arrays = [_labels(column, columns.numerals) for column in columns.labels]
             names = (*labels, value)
-            checked = check_rows(columns, [missing(array) for array in arrays], names, source.name, skip_bad, before)
+            blank = [missing(array) for array in arrays]
+            checked = check_rows(columns, blank, names, source.name, skip_bad, before, hint=True)
             rows = before + np.arange(1, len(checked.values) + 1) if checked.rows is None else checked.rows
             before += len(checked.values) + len(columns.ragged)
             values = checked.values

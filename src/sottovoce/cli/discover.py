@@ -29,7 +29,7 @@ from sottovoce.cli.output import (
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
-    from sottovoce.discovery import Checkpoint, Result, State, TruthDiscovery
+    from sottovoce.discovery import Checkpoint, ChoiceResult, Result, State, TruthDiscovery
     from sottovoce.engines import Engine
 
 _ROWS_SHOWN = 20
@@ -39,6 +39,11 @@ class Duplicates(StrEnum):
     ERROR = "error"
     MEAN = "mean"
     LAST = "last"
+
+
+class KindOption(StrEnum):
+    NUMBER = "number"
+    CHOICE = "choice"
 
 
 class EngineOption(StrEnum):
@@ -71,6 +76,14 @@ def discover(
     range: Annotated[
         str | None,
         typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
+    ] = None,
+    kind: Annotated[
+        KindOption | None,
+        typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
+    ] = None,
+    choices: Annotated[
+        int | None,
+        typer.Option(help="Among how many options users chose; by default those that the file declares or contains."),
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="Known truths (object, value), to measure the error.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the truths here (.csv, .parquet, .arrow, .jsonl).")] = None,
@@ -105,12 +118,13 @@ def discover(
 ) -> None:
     """Find the truth in conflicting claims.
 
-    Prints the truth of each object with an interval, and the plain mean and median beside it.
+    Prints the truth of each object with an interval, and the plain mean and median beside it; of choices, with the
+    chance that it is right, and the majority beside it.
     """
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place
     from sottovoce.comparisons.table import is_comparisons
-    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, Result, make_method, takes
+    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.lab.plots import check_picture, draw_discovery
 
@@ -153,6 +167,7 @@ def discover(
             reading = progress.add_task("reading", total=None)
             source = _read_file(
                 claims, engine, user=user, object=object, value=value, duplicates=duplicates.value, skip_bad=skip_bad,
+                kind=kind.value if kind else None, choices=choices,
                 progress=lambda done, size: progress.update(reading, completed=done, total=size),
             )  # fmt: skip
             progress.remove_task(reading)
@@ -160,7 +175,7 @@ def discover(
         options: dict[str, Any] = {} if decay is None else {"decay": decay}
         fit = make_method(chosen, noise=noise or source.noise, max_iter=max_iter, tol=tol, **options)
         try:
-            result = Result.of(
+            result = discovered(
                 fit,
                 source.engine,
                 level,
@@ -250,7 +265,7 @@ def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
     return _Source(MemoryEngine(claims), claims.noise, claims.skipped)
 
 
-def _print_result(result: "Result", skipped: int, scores: dict[str, Any] | None) -> None:
+def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str, Any] | None) -> None:
     from sottovoce.claims.table import skipped_text
     from sottovoce.discovery.schema import Place, columns_in, for_people
 
@@ -265,20 +280,32 @@ def _print_result(result: "Result", skipped: int, scores: dict[str, Any] | None)
     if result.reason:
         console.print(escape(result.reason), highlight=False, soft_wrap=True)
     console.print()
-    columns, entries = for_people(columns_in(Place.COMMAND)), result.columns(Place.COMMAND)
-    low, high = result.interval
-    decimals = decimals_for(median((high - low).tolist()) / 2)
+    columns = [column for column in for_people(columns_in(Place.COMMAND, result.schema)) if not column.is_nested]
+    entries = {column.name: column.values(result) for column in columns}
+    decimals = None
+    if fit.kind_ == "number":
+        low, high = result.interval
+        decimals = decimals_for(median((high - low).tolist()) / 2)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("object")
     for column in columns:
-        table.add_column(f"{result.level:.0%} low" if column.name == "low" else column.title, justify="right")
+        title = f"{result.level:.0%} low" if column.name == "low" else column.title
+        table.add_column(title, justify="left" if column.is_label else "right")
     for n in range(min(_ROWS_SHOWN, len(fit.truths_))):
-        cells = [cell(column, entries[column.name][n], decimals) for column in columns]
+        cells = [escape(cell(column, entries[column.name][n], decimals)) for column in columns]
         table.add_row(escape(str(fit.objects_[n])), f"[bold]{cells[0]}[/]", *cells[1:])
     console.print(table)
     if len(fit.truths_) > _ROWS_SHOWN:
         console.print(f"… and {len(fit.truths_) - _ROWS_SHOWN:,} more; --out FILE writes them all.", highlight=False)
-    if scores:
+    if scores and "accuracy" in scores:
+        right = Table(box=None, header_style="bold", pad_edge=False)
+        right.add_column(f"right of {scores['objects']:,} known truths")
+        right.add_column("accuracy", justify="right")
+        for name, score in ((type(fit).__name__, scores), ("majority", scores["majority"])):
+            right.add_row(name, f"{score['accuracy']:.2%}")
+        console.print()
+        console.print(right)
+    elif scores:
         errors = Table(box=None, header_style="bold", pad_edge=False)
         errors.add_column(f"error over {scores['objects']:,} known truths")
         errors.add_column("MAE", justify="right")

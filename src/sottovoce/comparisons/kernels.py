@@ -76,13 +76,19 @@ def normalise(sums, weights, by_truth, by_spread):
 
 @njit(nogil=True, cache=True)
 def quantile(by_truth, start, step, share):
-    """Where this share of the posterior lies below; within a cell it is uniform."""
-    left = share
-    for i in range(len(by_truth)):
-        if left <= by_truth[i]:
-            return start + (i + (left / by_truth[i] if by_truth[i] > 0 else 0.5)) * step
-        left -= by_truth[i]
-    return start + len(by_truth) * step
+    """Where this share of the posterior lies below; within a cell its density is linear."""
+    left, last = share, len(by_truth) - 1
+    for i in range(last + 1):
+        chance = by_truth[i]
+        if left <= chance and chance > 0:
+            slope = (by_truth[min(i + 1, last)] - by_truth[max(i - 1, 0)]) / 2
+            slope = min(max(slope, -2 * chance), 2 * chance)
+            # The part u of the cell holds chance·u + slope·(u² - u)/2.
+            first = chance - slope / 2
+            divisor = first + math.sqrt(max(first * first + 2 * slope * left, 0.0))
+            return start + (i + (min(1.0, 2 * left / divisor) if divisor > 0 else 0.0)) * step
+        left -= chance
+    return start + (last + 1) * step
 
 
 @njit(nogil=True, cache=True)
