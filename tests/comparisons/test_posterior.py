@@ -20,7 +20,8 @@ def some_answers(scale, number, seed, truth=37.0):
     rng = np.random.default_rng(seed)
     for place in range(number):  # every other answer is far off, as in the search
         cuts = tuple(np.sort(rng.normal(truth, 30 if place % 2 else 3, scale.levels - 1)))
-        held = sum(cut < rng.normal(truth, 1) for cut in cuts)
+        reading = rng.normal(truth, 1)
+        held = sum(cut < reading for cut in cuts)
         right = rng.random() < 1 - scale.levels * scale.floor
         yield cuts, held if right else int(rng.integers(scale.levels))
 
