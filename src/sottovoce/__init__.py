@@ -35,6 +35,7 @@ _ROOM_OF = {
     "NoiseLaw": "privacy.laws",
     "Response": "privacy.laws",
     "SharedVariance": "privacy.laws",
+    "TwoLayer": "privacy.laws",
     "FreshVariance": "privacy.laws",
     "FlooredVariance": "privacy.laws",
     "Gaussian": "privacy.laws",
@@ -64,6 +65,7 @@ __all__ = [
     "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
+    "TwoLayer",
     "__version__",
     "parse_law",
     "plan",
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
         NoiseLaw,
         Response,
         SharedVariance,
+        TwoLayer,
         parse_law,
     )
 

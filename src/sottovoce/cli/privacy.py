@@ -86,15 +86,26 @@ def guarantee(
         UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
     ] = UnitName.READING,
     grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
+    choices: Annotated[int | None, typer.Option(help="Answers to questions with this many choices.")] = None,
+    levels: Annotated[
+        int | None, typer.Option(help="Numbers that are compared with public cuts: levels between and beside them.")
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
     delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what a noise law promises: exactly, for any number of readings, and as printed in the paper."""
+    """Show what a law promises: exactly, for any number of readings, and as printed in the paper.
+
+    With --choices or --levels it is a law for answers, such as response:1, and the promise holds for any two answers.
+    """
+    from sottovoce.cli.answers import show_answer_guarantee
     from sottovoce.privacy.laws import parse_noise_law
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
+    if choices is not None or levels is not None:
+        show_answer_guarantee(noise, choices, levels, readings, unit.value, epsilon, delta, json)
+        return
     with printed_warnings(UnwiseChoice):
         promise = parse_noise_law(noise).guarantee(distance, readings, unit.value, grid)
     pure = promise.pure_epsilon
