@@ -28,6 +28,8 @@ _ROOM_OF = {
     "Median": "discovery",
     "Majority": "discovery",
     "NoiseAware": "discovery",
+    "ByComparison": "comparisons",
+    "Comparisons": "comparisons",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
@@ -47,7 +49,9 @@ __all__ = [
     "CRH",
     "GTM",
     "LFCN",
+    "ByComparison",
     "Claims",
+    "Comparisons",
     "ConvergenceWarning",
     "FlooredVariance",
     "FreshVariance",
@@ -71,6 +75,7 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
+    from sottovoce.comparisons import ByComparison, Comparisons
     from sottovoce.discovery import CATD, CRH, GTM, LFCN, Majority, Mean, Median, NoiseAware, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan

@@ -9,11 +9,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.output import JsonOption, console, notes, number, print_json, printed_warnings, progress_bar
+from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    pass
 
 NoiseOption = Annotated[str, typer.Option("--noise", help=f"Noise law: {forms()}.")]
 
@@ -48,7 +49,7 @@ def perturb(
     from sottovoce.worlds import devices
 
     law = parse_noise_law(noise)
-    low, high = _parse_range(range) if range else (None, None)
+    low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
     claims = Claims.read(readings, user=user, object=object, value=value)
     with progress_bar() as progress:
@@ -75,15 +76,6 @@ def perturb(
         + (f"; {clipped:,} were clipped to the range" if clipped else ""),
         highlight=False, soft_wrap=True,
     )  # fmt: skip
-
-
-def _parse_range(text: str) -> "tuple[Fraction, Fraction]":
-    from sottovoce.privacy.sampler import exact_number
-
-    low, mark, high = text.partition(":")
-    if not mark:
-        raise BadParameter(f"range {text!r}: it has a low and a high end, LO:HI; for example 0:100")
-    return exact_number(low), exact_number(high)
 
 
 def guarantee(
