@@ -11,7 +11,7 @@ const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
-const { texts } = await load("texts");
+const language = await load("language");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
 
@@ -30,6 +30,9 @@ function seeded(seed) {
   });
 }
 
+const speak = (tag = "en") => language.speak(tag, JSON.parse(readFileSync(`${folder}/texts/${tag}.json`, "utf8")));
+speak();
+
 const PRIMITIVES = {
   uniform: sampler.uniform,
   bernoulli_exp: sampler.bernoulliExp,
@@ -38,6 +41,7 @@ const PRIMITIVES = {
   discrete_gaussian: sampler.discreteGaussian,
   subset: sampler.subset,
   response_shifts: sampler.responseShifts,
+  urn: sampler.urn,
 };
 
 const manifestOf = (base64) => parseManifest(Buffer.from(base64, "base64"));
@@ -79,7 +83,11 @@ const ANSWERS = {
     const stream = seeded(seed);
     return { outputs: reportedCells(law, answers, stream), bytes_used: stream.used };
   },
-  channel: ({ law, cells, moved }) => ({ ...lawOf(law).channel(cells), pure: String(lawOf(law).pureEpsilon(moved)) }),
+  answer_law({ law: text, cells, readings, moved, delta }) {
+    const law = lawOf(text);
+    const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
+    return [...Object.values(law.channel(cells)), ...figures].map(String);
+  },
   is_law: (text) => isLaw(text),
   order: ({ count, seed }) => drawnOrder(count, seeded(seed)),
   noisy({ manifest, readings, seed }) {
@@ -115,11 +123,22 @@ const ANSWERS = {
     const law = lawOf(asked.noise);
     return [law.leastEpsilon(Number(asked.distance), movedReadings(asked), grid, delta), law.chanceOfNoNoise(grid)].map(String);
   },
-  sentence({ manifest, epsilon, delta }) {
+  sentence({ manifest, epsilon, delta, tag }) {
+    speak(tag);
     const words = sentence(manifestOf(manifest), { epsilon: Number(epsilon), delta });
-    return epsilon === "Infinity" ? words : `${words} ${texts.card.seen}`;
+    const both = { sentence: words, seen: language.say("promise.seen") };
+    return epsilon === "Infinity" ? words : language.say("promise.whole", both);
   },
-  words: (noise) => lawOf(noise).words,
+  words: (noise) => language.say(`law.${lawOf(noise).constructor.name}`),
+  typed({ tag, typed }) {
+    speak(tag);
+    return language.typedNumber(typed);
+  },
+  written({ tag, name, values }) {
+    speak(tag);
+    return values.map((value) => language[name](value));
+  },
+  plural: ({ tag, count }) => new Intl.PluralRules(tag).select(count),
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),
 };
 

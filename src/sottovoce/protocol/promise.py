@@ -106,11 +106,11 @@ def _groups(parts: Mapping[Part, int]) -> dict[Part, int]:
     return dict(groups.values())
 
 
-def sentence(manifest: Manifest, promise: Promise) -> str:
+def sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
     """The promise in words for a participant."""
-    distance, answers = protected_change(manifest)
+    distance, answers = protected_change(manifest, language)
     return privacy_sentence(
-        promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings, answers=answers
+        promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings, language, answers=answers
     )
 
 
@@ -123,7 +123,7 @@ def distance_words(manifest: Manifest) -> str:
     return " and ".join(text or "any value" for text in found)
 
 
-def protected_change(manifest: Manifest) -> tuple[str | None, bool]:
+def protected_change(manifest: Manifest, language: str = "") -> tuple[str | None, bool]:
     """Up to which distance a number may change, with its unit if all have the same; and whether there are answers.
 
     The distance is None where there is no noisy number, and empty where tasks have different ones. An answer, to a
@@ -136,7 +136,7 @@ def protected_change(manifest: Manifest) -> tuple[str | None, bool]:
         if distance is None:
             answers = True
         elif isinstance(task, NumberTask):
-            pairs.add((distance, manifest.words(task.unit)))
+            pairs.add((distance, manifest.words(task.unit, language)))
     if not pairs:
         return None, answers
     distances, units = ({pair[place] for pair in pairs} for place in (0, 1))

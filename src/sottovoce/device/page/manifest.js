@@ -5,7 +5,7 @@ import { hasFields, isDecimal, isLine, isMoment, isRange, isText, isWhole, MOST_
 import { isSecondManifest } from "./format-2.js";
 import { isNoiseLaw, lawOf } from "./laws.js";
 
-/** Codes are those of the protocol, the words are in texts.js. `later`: the same may succeed later. */
+/** Codes are those of the protocol, the words are in the file of a language. `later`: the same may succeed later. */
 export class Problem extends Error {
   constructor(code, detail = {}, { later = false, retryAfter = 0 } = {}) {
     super(code);
@@ -82,14 +82,6 @@ export const mostReadings = ({ readings, tasks, answer = readings }) => Math.min
 export const deviceDraws = ({ answer, tasks }) => answer < tasks.length;
 /** The number of a participant's readings that may change while the promise still holds. */
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
-/** The distance with the unit of the tasks, if all have the same. Nothing where no number is sent with noise. */
-export function distanceOf(manifest) {
-  const numbers = manifest.tasks.filter((task) => protectedDistance(manifest, task));
-  const [distance, another] = new Set(numbers.map((task) => protectedDistance(manifest, task)));
-  const [unit, other] = new Set(numbers.map((task) => textOf(manifest, task.unit)));
-  if (another) return "";
-  return unit && other === undefined ? `${distance} ${unit}` : distance;
-}
 /** Up to which distance a number is protected; nothing where any value is. */
 export const protectedDistance = ({ distance }, task) => task.distance ?? (task.kind === "choice" ? undefined : distance);
 

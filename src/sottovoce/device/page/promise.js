@@ -5,10 +5,10 @@
 // small enough.
 
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
-import { distanceOf, mostReadings, movedReadings, partsOf, Problem, protectedDistance, textOf } from "./manifest.js";
+import { decimal, say } from "./language.js";
+import { mostReadings, movedReadings, partsOf, Problem, protectedDistance, textOf } from "./manifest.js";
 import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
-import { texts } from "./texts.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
 
@@ -55,9 +55,43 @@ function worst(parts, moved) {
 /** A sum of doubles, rounded up. */
 const sumOf = (numbers) => (numbers.length === 1 ? numbers[0] : numbers.reduce((sum, number) => sum + number, 0) * (1 + numbers.length * Number.EPSILON));
 
-/** The promise in words for a participant. */
-export const sentence = (manifest, { epsilon, delta }) =>
-  texts.card.promised({ epsilon, delta, distance: distanceOf(manifest), unit: manifest.unit, readings: mostReadings(manifest) });
+/** The distance, with the unit of the tasks if all have the same; nothing where no number is sent with noise. */
+export function distanceText(manifest) {
+  const numbers = manifest.tasks.filter((task) => protectedDistance(manifest, task));
+  if (!numbers.length) return undefined;
+  const [distance, another] = new Set(numbers.map((task) => protectedDistance(manifest, task)));
+  const [unit, other] = new Set(numbers.map((task) => textOf(manifest, task.unit)));
+  return another ? say("promise.ownDistance") : `${decimal(distance)} ${other === undefined ? unit : ""}`.trim();
+}
+
+/** The promise in words for a participant, as in the installed client. Figures are rounded such that it stays true. */
+export function sentence(manifest, { epsilon, delta }) {
+  if (epsilon === Infinity) return say("promise.nothing");
+  const factor = Math.exp(Math.min(epsilon, 700));
+  const learns = delta > 0.01 || factor > 25 ? "much" : factor <= 3 ? "almostNothing" : "little";
+  const [count, distance] = [mostReadings(manifest), distanceText(manifest)];
+  const areAllNumbers = manifest.tasks.every((task) => protectedDistance(manifest, task));
+  const thing = distance === undefined ? "answer" : areAllNumbers ? "reading" : "either";
+  const howMany = manifest.unit === "reading" ? "one" : count === 1 ? "only" : "all";
+  const likely = factor > 1e6 ? "million" : delta ? "except" : "always";
+  return say("promise.sentence", {
+    learns: say(`promise.learns.${learns}`),
+    what: say(`promise.what.${thing}.${howMany}`, { distance, count }),
+    likely: say(`promise.likely.${likely}`, { factor: threeDigitsUp(factor), chance: delta && chanceText(delta) }),
+  });
+}
+
+/** Rounded up to three digits. */
+function threeDigitsUp(factor) {
+  const power = 2 - Math.floor(Math.log10(factor));
+  const digits = Math.ceil(factor * 10 ** power * (1 - HAIR));
+  return power < 0 ? digits * 10 ** -power : digits / 10 ** power;
+}
+
+const chanceText = (delta) =>
+  delta < 0.1
+    ? say("promise.chance.odds", { odds: Math.min(Math.floor((1 + HAIR) / delta), 1e9) })
+    : say("promise.chance.percent", { percent: Math.ceil(100 * delta * (1 - HAIR)) });
 
 /** What the manifest promises; a problem if that is less than the participant asks for. */
 export function judge(manifest, limits) {
@@ -66,7 +100,7 @@ export function judge(manifest, limits) {
     const found = protectedDistance(manifest, task);
     if (!found) continue; // any value is protected
     const most = times(exactNumber(String(limits.distance)), minus(exactNumber(high), exactNumber(low)));
-    if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { found, most: roundedUp(most), task: textOf(manifest, title) || id });
+    if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { reason: "distance", found: Number(found), most: roundedUp(most), task: textOf(manifest, title) || id });
   }
   const promise = promiseOf(manifest, limits.delta);
   checkLimits(promise, limits);
@@ -77,7 +111,7 @@ export function judge(manifest, limits) {
 export function checkLimits(promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [found, most] = [promise[limit], limits[limit]];
-    if (!(found <= most * (1 + HAIR))) throw new Problem("weaker_than_limits", { limit, found, most, isNothing: found === Infinity });
+    if (!(found <= most * (1 + HAIR))) throw new Problem("weaker_than_limits", { reason: found === Infinity ? "nothing" : "limit", limit, found, most });
   }
 }
 
@@ -85,7 +119,7 @@ export function checkLimits(promise, limits) {
 export function checkTotal(before, promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [spent, found, most] = [before[limit], promise[limit], limits[`total_${limit}`]];
-    if (!(spent + found <= most * (1 + HAIR))) throw new Problem("budget_spent", { limit, found, spent, most });
+    if (!(spent + found <= most * (1 + HAIR))) throw new Problem("budget_spent", { reason: "spent", limit, found, spent, most });
   }
 }
 
