@@ -85,12 +85,12 @@ def test_kinds_share_delta_and_add_up():
 
 def test_the_words_say_what_is_protected():
     assert distance_words(second()) == "any value and 1"
-    assert "any one reading or answer: had it been up to 1 m different, or any other answer" in sentence(
-        second(), promise_of(second())
-    )
+    both = sentence(second(), promise_of(second()))
+    assert "any one reading or answer" in both
+    assert "up to 1 m different" in both
     choices = only(PATH, BIRD)
     assert distance_words(choices) == "any value"
-    assert "any one answer: had it been any other, no conclusion" in sentence(choices, promise_of(choices))
+    assert "any one answer" in sentence(choices, promise_of(choices))
 
 
 ID = "0b8f3c1e-5d52-4b0e-9a53-3a4f5e6d7c8b"
