@@ -22,6 +22,7 @@ from sottovoce.cli.cleaning import (
     print_left_out,
 )
 from sottovoce.cli.comparing import print_comparison
+from sottovoce.cli.comparisons import discover_comparisons
 from sottovoce.cli.methods import ALL, MethodOption, method_name
 from sottovoce.cli.output import (
     JsonOption,
@@ -84,6 +85,10 @@ def discover(
         Duplicates, typer.Option(help="What to do when a user claims an object twice.")
     ] = Duplicates.ERROR,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    range: Annotated[
+        str | None,
+        typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
+    ] = None,
     left_out: LeftOutOption = None,
     decimal: DecimalOption = None,
     strip_units: StripUnitsOption = False,
@@ -134,7 +139,8 @@ def discover(
     """
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place, write_table
-    from sottovoce.discovery import METHODS, Checkpoint, discovered, make_method, takes
+    from sottovoce.comparisons.table import is_comparisons
+    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.discovery.comparison import Comparison
     from sottovoce.lab.plots import check_picture, draw_discovery
@@ -149,6 +155,17 @@ def discover(
         check_picture(plot)
     if checkpoint:
         check_file(checkpoint)
+    if is_comparisons(claims):
+        for name, option in (("--method", method), ("--plot", plot), ("--checkpoint", checkpoint)):
+            if option not in (None, DEFAULT):
+                raise BadParameter(f"{name} {option}: {claims} holds comparisons, which have no such option; omit it")
+        discover_comparisons(
+            claims, noise=noise, range=range, user=user, object=object, skip_bad=skip_bad, truth=truth, out=out,
+            weights=weights, level=level, json=json,
+        )  # fmt: skip
+        return
+    if range is not None:
+        raise BadParameter(f"--range {range}: only comparisons have a range (columns cuts and level); omit it")
     chosen, packed = method_name(method), is_pack(claims)
     if chosen == ALL:
         _refuse_with_all(weights=weights, plot=plot, checkpoint=checkpoint, resume=resume, decay=decay)
