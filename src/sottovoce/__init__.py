@@ -30,6 +30,7 @@ _ROOM_OF = {
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
+    "Response": "privacy.laws",
     "SharedVariance": "privacy.laws",
     "FreshVariance": "privacy.laws",
     "FlooredVariance": "privacy.laws",
@@ -53,6 +54,7 @@ __all__ = [
     "Median",
     "NoiseAware",
     "NoiseLaw",
+    "Response",
     "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
@@ -68,7 +70,15 @@ if TYPE_CHECKING:
     from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, NoiseAware, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
-    from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, parse_law
+    from sottovoce.privacy.laws import (
+        FlooredVariance,
+        FreshVariance,
+        Gaussian,
+        NoiseLaw,
+        Response,
+        SharedVariance,
+        parse_law,
+    )
 
 
 def __getattr__(name: str) -> object:

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 const { folder, questions } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
-const { lawOf } = await load("laws");
-const { noisyReadings, steps } = await load("noisy");
+const { isLaw, lawOf } = await load("laws");
+const { noisyReadings, reportedCells, steps } = await load("noisy");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
@@ -36,6 +36,8 @@ const PRIMITIVES = {
   geometric: sampler.geometric,
   discrete_laplace: sampler.discreteLaplace,
   discrete_gaussian: sampler.discreteGaussian,
+  subset: sampler.subset,
+  response_shifts: sampler.responseShifts,
 };
 
 const manifestOf = (base64) => parseManifest(Buffer.from(base64, "base64"));
@@ -62,7 +64,8 @@ const ANSWERS = {
   primitive({ seed, primitive, parameters, outputs }) {
     const stream = seeded(seed);
     const drawn = outputs.map(() => PRIMITIVES[primitive](stream, ...parameters.map(BigInt)));
-    return { outputs: drawn.map((one) => (typeof one === "boolean" ? one : String(one))), bytes_used: stream.used };
+    const spelled = (one) => (Array.isArray(one) ? one.map(spelled) : typeof one === "boolean" ? one : String(one));
+    return { outputs: drawn.map(spelled), bytes_used: stream.used };
   },
   sampler({ seed, law, grid, low, high, readings }) {
     const stream = seeded(seed);
@@ -72,6 +75,12 @@ const ANSWERS = {
     const outputs = sent(law, { grid, low, high }, readings, stream).map(String);
     return { steps: rounded, outputs, bytes_used: stream.used };
   },
+  answers({ seed, law, answers }) {
+    const stream = seeded(seed);
+    return { outputs: reportedCells(law, answers, stream), bytes_used: stream.used };
+  },
+  channel: ({ law, cells, moved }) => ({ ...lawOf(law).channel(cells), pure: String(lawOf(law).pureEpsilon(moved)) }),
+  is_law: (text) => isLaw(text),
   noisy({ manifest, readings, seed }) {
     const { noise, tasks } = manifestOf(manifest);
     const noisy = noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));

@@ -33,6 +33,8 @@ def manifest(**changes):
 
 def spelled(output):
     """Integers as text: some are larger than a number of JavaScript."""
+    if isinstance(output, list):
+        return list(map(spelled, output))
     return output if isinstance(output, bool) else str(output)
 
 
@@ -49,6 +51,12 @@ def test_samplers_give_the_vectors(ask):
         for name in ("steps", "outputs"):
             assert answer[name] == list(map(spelled, vector[name])), vector["name"]
         assert answer["bytes_used"] == vector["bytes_used"], vector["name"]
+
+
+def test_answers_give_the_vectors(ask):
+    vectors = VECTORS["answers"]
+    for vector, answer in zip(vectors, ask("answers", vectors), strict=True):
+        assert answer == {name: vector[name] for name in ("outputs", "bytes_used")}, vector["name"]
 
 
 NOISES = ["fresh:0.5", "fresh:0.003", "gaussian:3.7", "shared:0.5", "floored:10.2:0.07"]

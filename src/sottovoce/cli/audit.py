@@ -42,12 +42,12 @@ def audit(
     """
     from sottovoce.privacy.audit import Draws, Setting, audit_draws, device
     from sottovoce.privacy.audit import audit as audit_sampler
-    from sottovoce.privacy.laws import LAWS, parse_law
+    from sottovoce.privacy.laws import noise_laws, parse_noise_law
 
     if input and noise is None:
         raise BadParameter(f"input {input}: the draws do not say their law; add --noise, such as --noise fresh:0.5")
     # By default one of each law, with noise of the size of the distance: there a leak shows soonest.
-    laws = [parse_law(text) for text in ([noise] if noise else [law.example for law in LAWS.values()])]
+    laws = [parse_noise_law(text) for text in ([noise] if noise else [law.example for law in noise_laws().values()])]
     audits = []
     with printed_warnings(UnwiseChoice), progress_bar() as progress:
         for law in laws:

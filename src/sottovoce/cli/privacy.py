@@ -43,11 +43,11 @@ def perturb(
     Each run draws new noise. Send only one of the outcomes: several noisy copies of a reading can be averaged.
     """
     from sottovoce.claims import Claims
-    from sottovoce.privacy.laws import parse_law
+    from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
-    law = parse_law(noise)
+    law = parse_noise_law(noise)
     low, high = _parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
     claims = Claims.read(readings, user=user, object=object, value=value)
@@ -99,12 +99,12 @@ def guarantee(
     json: JsonOption = False,
 ) -> None:
     """Show what a noise law promises: exactly, for any number of readings, and as printed in the paper."""
-    from sottovoce.privacy.laws import parse_law
+    from sottovoce.privacy.laws import parse_noise_law
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
     with printed_warnings(UnwiseChoice):
-        promise = parse_law(noise).guarantee(distance, readings, unit.value, grid)
+        promise = parse_noise_law(noise).guarantee(distance, readings, unit.value, grid)
     pure = promise.pure_epsilon
     if epsilon is None:
         if delta is None:

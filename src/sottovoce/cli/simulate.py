@@ -70,7 +70,7 @@ def simulate(
     after the other; then the server's results are compared with the truth, and with those of the same claims computed
     from scratch.
     """
-    from sottovoce.privacy.laws import parse_law
+    from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.worlds import careful_floorplan, floorplan, synthetic
 
     floorplans = {"floorplan": floorplan, "careful-floorplan": careful_floorplan}
@@ -81,7 +81,7 @@ def simulate(
         )
     if url is None and out is None:
         raise BadParameter("folder: there is none to write to; name one, for example sottovoce simulate crowd")
-    law = parse_law(noise or _USUAL_NOISE) if noise or url else None
+    law = parse_noise_law(noise or _USUAL_NOISE) if noise or url else None
     crowd = (
         floorplans[chosen](seed)
         if chosen in floorplans

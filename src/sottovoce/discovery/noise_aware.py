@@ -12,7 +12,7 @@ from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.state import Common, State
 from sottovoce.engines import Engine, Lookup, Step, Sweep
 from sottovoce.engines.aware import BOUND, DOUBT
-from sottovoce.privacy.laws import NoiseLaw, ReadingNoise, parse_law
+from sottovoce.privacy.laws import NoiseLaw, ReadingNoise, parse_noise_law
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
@@ -73,7 +73,7 @@ class NoiseAware(TruthDiscovery):
         return _AwareIteration(given, self._law(), self.tol)
 
     def _law(self) -> NoiseLaw | None:
-        return parse_law(self.noise) if isinstance(self.noise, str) else self.noise
+        return parse_noise_law(self.noise) if isinstance(self.noise, str) else self.noise
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth: normal, with the information of the marginal likelihood."""

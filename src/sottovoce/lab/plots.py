@@ -12,7 +12,7 @@ from sottovoce.claims import Claims
 from sottovoce.claims.writing import check_place, whole_file
 from sottovoce.discovery import Result
 from sottovoce.errors import MissingExtra
-from sottovoce.privacy.laws import LAWS
+from sottovoce.privacy.laws import noise_laws
 
 if TYPE_CHECKING:
     from sottovoce.lab.crowd import MethodErrors
@@ -85,10 +85,12 @@ def draw_trade_off(
 ) -> None:  # fmt: skip
     """Predicted error against ε, a line per noise law."""
     figure, axes = _canvas(path, (7.5, 5), columns=1)
-    marks = dict(zip(LAWS, cycle(((ORANGE, "s"), (BLUE, "o"), (GREEN, "^"), (PURPLE, "D"), (GREY, "v"))), strict=False))
+    marks = dict(
+        zip(noise_laws(), cycle(((ORANGE, "s"), (BLUE, "o"), (GREEN, "^"), (PURPLE, "D"), (GREY, "v"))), strict=False)
+    )
     for name, errors in lines.items():
         colour, mark = marks[name]
-        label = f"{name} (δ = {LAWS[name].granted(delta):g})"
+        label = f"{name} (δ = {noise_laws()[name].granted(delta):g})"
         axes.plot(epsilons, errors, color=colour, marker=mark, ms=4, lw=1.5, label=label)
     axes.axvline(epsilon, color=GREY, lw=1, ls=":")
     axes.set(

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import NoiseLaw, parse_law
+from sottovoce.privacy.laws import NoiseLaw, parse_noise_law
 from sottovoce.protocol.canonical import canonical_bytes, canonical_decimal, first_repeated, parse_json, sha256_of
 from sottovoce.protocol.problems import Problem
 
@@ -40,7 +40,7 @@ def _one_line(text: Any) -> Any:
 
 
 def _law_text(text: Any) -> Any:
-    return str(parse_law(text)) if isinstance(text, str) else text
+    return str(parse_noise_law(text)) if isinstance(text, str) else text
 
 
 def _moment(moment: Any) -> Any:
@@ -140,7 +140,7 @@ class Manifest(Document):
     @cached_property
     def law(self) -> NoiseLaw:
         """The noise law."""
-        return parse_law(self.noise)
+        return parse_noise_law(self.noise)
 
     @property
     def _deviation(self) -> float:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import Unit, parse_law
+from sottovoce.privacy.laws import Unit, parse_noise_law
 from sottovoce.privacy.sentence import privacy_sentence
 from sottovoce.protocol.manifest import Manifest
 
@@ -77,7 +77,7 @@ def _weakest_of(
 ) -> "Guarantee":
     from sottovoce.privacy.guarantee import quiet_guarantee, weakest
 
-    law, exact = parse_law(noise), Fraction(distance)
+    law, exact = parse_noise_law(noise), Fraction(distance)
     # About the weakest first: then one look at each of the others is enough. A coarse grid costs privacy, and these
     # figures show the cost: the operator was warned when planning.
     by_reach = sorted(map(Fraction, grids), key=lambda grid: -math.ceil(exact / grid) * grid)

@@ -2,7 +2,7 @@
 // right one; this module checks that it is valid.
 
 import { exactNumber, isLess, minus, ratio, size, times } from "./exact.js";
-import { isLaw, lawOf } from "./laws.js";
+import { isNoiseLaw, lawOf } from "./laws.js";
 
 /** Codes are those of the protocol, the words are in texts.js. `later`: the same may succeed later. */
 export class Problem extends Error {
@@ -59,7 +59,7 @@ export function parseManifest(bytes) {
     isDecimal(distance) && distance > 0 && (deadline === null || isMoment(deadline)) &&
     Array.isArray(tasks) && isWhole(tasks.length, MOST_TASKS) && tasks.every(isTask) &&
     new Set(tasks.map(({ id }) => id)).size === tasks.length &&
-    isLaw(noise) && gridsOf(manifest).every((grid) => Math.sqrt(lawOf(noise).meanVariance) / grid <= WIDEST_NOISE) &&
+    isNoiseLaw(noise) && gridsOf(manifest).every((grid) => Math.sqrt(lawOf(noise).meanVariance) / grid <= WIDEST_NOISE) &&
     (gridsOf(manifest).length === 1 || (!readingsComeAtOnce(manifest) && unit === "reading"));
   if (!isRight) throw new Problem("bad_manifest");
   return manifest;

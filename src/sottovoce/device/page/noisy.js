@@ -1,4 +1,4 @@
-// The one way from readings to what is sent: clip, round to the grid, add exact noise.
+// The one way from readings and answers to what is sent: clip, round to the grid, add exact noise; or move answers on.
 
 import { exactNumber, floor, isLess, over, plus, ratio } from "./exact.js";
 import { lawOf } from "./laws.js";
@@ -26,4 +26,10 @@ export function noisyReadings(noise, tasks, readings, stream = new ByteStream())
       value: steps(readings.get(id), grid, exactNumber(low), exactNumber(high)) + noises[place],
     }));
   });
+}
+
+/** The cells that are reported instead of a participant's answers, each a cell (from 0) out of a number of cells. */
+export function reportedCells(noise, answers, stream = new ByteStream()) {
+  const drawn = lawOf(noise).shifts(answers.map(([, cells]) => cells), stream); // whatever the answers are
+  return answers.map(([cell, cells], place) => drawn[place].map((shift) => (cell + shift) % cells).sort((a, b) => a - b));
 }
