@@ -26,6 +26,7 @@ _ROOM_OF = {
     "LFCN": "discovery",
     "Mean": "discovery",
     "Median": "discovery",
+    "Majority": "discovery",
     "NoiseAware": "discovery",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
@@ -50,6 +51,7 @@ __all__ = [
     "FlooredVariance",
     "FreshVariance",
     "Gaussian",
+    "Majority",
     "Mean",
     "Median",
     "NoiseAware",
@@ -67,7 +69,7 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
-    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, NoiseAware, TruthDiscovery
+    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Majority, Mean, Median, NoiseAware, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
     from sottovoce.privacy.laws import (

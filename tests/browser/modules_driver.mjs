@@ -11,7 +11,7 @@ const { noisyReadings, reportedCells, steps } = await load("noisy");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
-const { texts } = await load("texts");
+const language = await load("language");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
 
@@ -29,6 +29,9 @@ function seeded(seed) {
     return taken;
   });
 }
+
+const speak = (tag = "en") => language.speak(tag, JSON.parse(readFileSync(`${folder}/texts/${tag}.json`, "utf8")));
+speak();
 
 const PRIMITIVES = {
   uniform: sampler.uniform,
@@ -114,11 +117,22 @@ const ANSWERS = {
     const law = lawOf(asked.noise);
     return [law.leastEpsilon(Number(asked.distance), movedReadings(asked), grid, delta), law.chanceOfNoNoise(grid)].map(String);
   },
-  sentence({ manifest, epsilon, delta }) {
+  sentence({ manifest, epsilon, delta, tag }) {
+    speak(tag);
     const words = sentence(manifestOf(manifest), { epsilon: Number(epsilon), delta });
-    return epsilon === "Infinity" ? words : `${words} ${texts.card.seen}`;
+    const both = { sentence: words, seen: language.say("promise.seen") };
+    return epsilon === "Infinity" ? words : language.say("promise.whole", both);
   },
-  words: (noise) => lawOf(noise).words,
+  words: (noise) => language.say(`law.${lawOf(noise).constructor.name}`),
+  typed({ tag, typed }) {
+    speak(tag);
+    return language.typedNumber(typed);
+  },
+  written({ tag, name, values }) {
+    speak(tag);
+    return values.map((value) => language[name](value));
+  },
+  plural: ({ tag, count }) => new Intl.PluralRules(tag).select(count),
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),
 };
 

@@ -27,9 +27,12 @@ from numpy.typing import NDArray
 from sottovoce.claims.bounded import read_parquet
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cells import as_written_column
-from sottovoce.claims.header import NOISE_COLUMN, require
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
+from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN, OPTIONAL_COLUMNS, require
+from sottovoce.claims.kinds import KINDS, Kind, check_kind, kind_of, missing_answers, one_by_one
 from sottovoce.claims.labels import Labels, compact, encode
-from sottovoce.claims.rows import Columns, all_finite, check_rows
+from sottovoce.claims.lines import csv_lines, text_lines
+from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices, left_out_rows
 from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
@@ -44,14 +47,18 @@ _MOST_BRACKETS = 500  # in a line that Arrow reads: it recurses into a deeply ne
 
 @dataclass
 class Table:
-    """Label columns as ids and sorted labels, and finite values."""
+    """Label columns as ids and sorted labels, and values: finite numbers, or ids of answers."""
 
     ids: list[NDArray[np.int32]]
     labels: list[Labels]
-    values: NDArray[np.float64]
+    values: NDArray[Any]
     skipped: int
     rows: NDArray[np.int64] | None  # number of each row in the source, where rows were left out
     noise: str | None  # the noise law that the source names
+    answers: Labels | None = None  # sorted, where values are choices
+    size: int = 1  # answers in each row
+    choices: NDArray[np.int64] | None = None  # number of options in each row, where the source declares it
+    left_out: pa.Table | None = None  # the rows that are not claims, with the reasons
 
 
 def read_file(
@@ -61,32 +68,38 @@ def read_file(
     skip_bad: bool,
     progress: Progress[int, int] | None = None,
     budget: Budget | None = None,
+    kind: Kind | None = "number",
+    cleaning: Cleaning = AS_WRITTEN,
 ) -> Table:
     """Read a file, whose format follows from its suffix; a stream is read as CSV.
 
-    ``progress`` gets the number of bytes read and the total. With a ``budget``, for uploaded files, the format of a
-    stream follows from its name, no more is read than the budget allows, and only readers are used that a broken file
-    cannot crash.
+    ``cleaning`` says how values are written; ``kind`` None decides by the values. ``progress`` gets the number of bytes
+    read and the total. With a ``budget``, for uploaded files, the format of a stream follows from its name, no more is
+    read than the budget allows, and only readers are used that a broken file cannot crash.
     """
-    source = TableFile.of(path, by_name=budget is not None)
+    if cleaning.of_values:
+        kind = kind or "number"
+    source = TableFile.of(path, by_name=budget is not None, encoding=cleaning.encoding)
     try:
         if source.format == "csv":
-            columns = _read_csv(source, labels, value, skip_bad, progress)
+            columns = _read_csv(source, labels, value, cleaning, progress, kind)
         elif source.format == "jsonl":
             columns = _read_jsonl(source, labels, value, budget)
         else:
             columns = pick(_read_typed(source, [*labels, value], budget), labels, value, source.name)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        source.check_text()
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
             "check that the suffix fits the content and that the file is complete"
         ) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
-    return _check(columns, [*labels, value], source.name, skip_bad)
+    columns = cleaning.cleaned(columns, value, source.name)
+    return _check(columns, [*labels, value], source.name, skip_bad, kind)
 
 
-def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) -> Table:
+def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
     """Read a pandas, polars, pyarrow or duckdb table."""
     try:
         native = nw.from_native(frame)
@@ -98,9 +111,9 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) ->
     required = [*labels, value]
     present = native.collect_schema().names()
     require(required, present, "the frame")
-    native = native.select([name for name in present if name in (*required, NOISE_COLUMN)])
+    native = native.select([name for name in present if name in (*required, *OPTIONAL_COLUMNS)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
-    return _check(pick(table, labels, value, "the frame"), required, "the frame", skip_bad)
+    return _check(pick(table, labels, value, "the frame"), required, "the frame", skip_bad, kind)
 
 
 def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
@@ -111,17 +124,20 @@ def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
     return nw.from_arrow(table, backend=original.implementation).to_native()
 
 
-def check_arrays(labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool) -> Table:
+def check_arrays(
+    labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool, kind: Kind | None = "number"
+) -> Table:
     """Check label columns of any type beside an array of values."""
-    numbers = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values)
-    return _check(Columns(list(labels), numbers), names, "the arrays", skip_bad)
+    array = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values, kind)
+    return _check(Columns(list(labels), array), names, "the arrays", skip_bad, kind)
 
 
-def _values_array(values: Any) -> pa.Array:
+def _values_array(values: Any, kind: Kind | None) -> Any:
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed types: let the check find the row
-        return _as_text(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        # Mixed types: answers of any type are labels; among numbers, let the check find the row.
+        return list(values) if kind == "choice" else _as_text(values)
 
 
 def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
@@ -129,6 +145,8 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
     with source.stream() as stream:
         start = stream.read(1 << 16)
     text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    if "\ufffd" in text[:-1]:
+        source.check_text()
     if not text.strip():
         raise NoClaims(f"{source.name}: the file is empty; it needs a header line and at least one row")
     header = text.splitlines()[0]
@@ -138,36 +156,55 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
             "check that the file is a table, or leave out columns that are not needed"
         )
     required = [*labels, value]
+    # The sign that leads to the required columns; without any of them, the one that divides the header most often, so
+    # that the error names the columns that there are.
     delimiter = max(
-        ",;\t|", key=lambda mark: sum(name in required for name in next(csv.reader([header], delimiter=mark)))
+        ",;\t|",
+        key=lambda mark: (sum(name in required for name in _cells(header, mark)), len(_cells(header, mark))),
     )
-    present = next(csv.reader([header], delimiter=delimiter))
+    present = _cells(header, delimiter)
     require(required, present, source.name)
-    taken = [name for name in present if name in (*required, NOISE_COLUMN)]
+    taken = [name for name in present if name in (*required, *OPTIONAL_COLUMNS)]
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
 
+def _cells(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter))
+
+
 def _read_csv(
-    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[int, int] | None
+    source: TableFile,
+    labels: Sequence[str],
+    value: str,
+    cleaning: Cleaning,
+    progress: Progress[int, int] | None,
+    kind: Kind | None,
 ) -> Columns:
     parse, taken = csv_form(source, labels, value)
+    if cleaning.of_values:
+        return _read_csv_as_text(source, labels, value, parse, taken)
     label_type = pa.dictionary(pa.int32(), pa.string())
-    try:
-        with source.stream(progress) as stream:
-            table = pa.csv.read_csv(
-                stream,
-                read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES),
-                parse_options=parse,
-                convert_options=pa.csv.ConvertOptions(
-                    column_types={**dict.fromkeys([*labels, NOISE_COLUMN], label_type), value: pa.float64()},
-                    include_columns=taken,
-                ),
-            )
-        columns = csv_columns(table, labels, value, source.name)
-        if skip_bad or all_finite(columns.values):
-            return columns
-    except pa.ArrowInvalid:
-        pass
+    lines = csv_lines(source, parse.delimiter)
+    types = dict.fromkeys([*labels, value, *OPTIONAL_COLUMNS], label_type)
+    # Without a kind, values are read as numbers first, as they mostly are, and then as texts.
+    for attempt in (kind,) if kind else KINDS:
+        values = pa.float64() if attempt == "number" else label_type
+        try:
+            with source.stream(progress) as stream:
+                table = pa.csv.read_csv(
+                    stream,
+                    read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES),
+                    parse_options=parse,
+                    convert_options=pa.csv.ConvertOptions(column_types={**types, value: values}, include_columns=taken),
+                )
+            columns = replace(csv_columns(table, labels, value, source.name), lines=lines)
+            if attempt == "choice":
+                if kind or kind_of(columns.values) == "choice":
+                    return columns
+            elif all_finite(columns.values):
+                return columns
+        except pa.ArrowInvalid:
+            pass
     return _read_csv_as_text(source, labels, value, parse, taken)
 
 
@@ -191,7 +228,10 @@ def _read_csv_as_text(
                 column_types=dict.fromkeys(taken, pa.string()), include_columns=taken
             ),
         )
-    return replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged)
+    return replace(
+        csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged,
+        lines=csv_lines(source, parse.delimiter),
+    )  # fmt: skip
 
 
 def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> Columns:
@@ -199,7 +239,7 @@ def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Bu
         try:
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
-            return pick(table, labels, value, source.name)
+            return replace(pick(table, labels, value, source.name), lines=text_lines(source))
         except pa.ArrowInvalid:  # a line that Arrow cannot read: go line by line to say which
             pass
     at_once = sys.maxsize if budget is None else budget.rows + 1
@@ -254,7 +294,7 @@ def jsonl_by_lines(
     source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
 ) -> Iterator[Columns]:
     """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are not records are noted."""
-    required = [*labels, value, NOISE_COLUMN]
+    required = [*labels, value, *OPTIONAL_COLUMNS]
     with source.stream() as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
         later = itertools.islice(enumerate(filter(str.strip, lines), start=1), skip, None)
@@ -265,17 +305,20 @@ def jsonl_by_lines(
                 try:
                     record = json.loads(line, parse_int=_integer)
                     row = [_encodable(record.get(name)) for name in required]
+                    if isinstance(row[len(labels)], list):  # a reported set
+                        row[len(labels)] = json.dumps(row[len(labels)])
                     if any(isinstance(entry, dict | list) for entry in row):
                         raise ValueError("labels and values must not be nested")
                     rows.append(row)
                 except (ValueError, RecursionError, AttributeError):
                     ragged[number] = line.strip()
-            *columns, values, laws = zip(*rows, strict=True) if rows else [[] for _ in required]
+            *columns, values, laws, choices = zip(*rows, strict=True) if rows else [[] for _ in required]
             texts = _as_text(values)
             noise = _noise_law(pa.table({NOISE_COLUMN: _as_text(laws)}), source.name)
             yield Columns(
                 [list(column) for column in columns], texts, texts, ragged, noise=noise,
-                rule="a line must be a JSON object with the fields",
+                rule="a line must be a JSON object with the fields", choices=_as_text(choices),
+                lines=text_lines(source),
             )  # fmt: skip
 
 
@@ -297,7 +340,7 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
     """The required columns only: a file may have any number of others."""
     if budget is not None:
         if source.format == "parquet":
-            return read_parquet(source.content or b"", source.name, required, [NOISE_COLUMN], budget)
+            return read_parquet(source.content or b"", source.name, required, OPTIONAL_COLUMNS, budget)
         raise UnreadableFile(
             f"{source.name}: an Arrow file may unpack to any size and is not accepted here; "
             "write it as Parquet, or run the command instead"
@@ -306,7 +349,7 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
         present = pa.parquet.read_schema(source.path).names
         require(required, present, source.name)
         return pa.parquet.read_table(
-            source.path, columns=[name for name in (*required, NOISE_COLUMN) if name in present]
+            source.path, columns=[name for name in (*required, *OPTIONAL_COLUMNS) if name in present]
         )
     return pa.feather.read_table(source.path)
 
@@ -314,18 +357,22 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
 def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
     require([*labels, value], table.column_names, name)
     for column in (*labels, value):
-        if pa.types.is_nested(table[column].type):
+        nested = pa.types.is_nested(table[column].type)
+        if nested and (column != value or pa.types.is_struct(table[column].type)):
             raise BadRow(
                 f"{name}: column {column!r} holds lists or records: a label or value must be a single text or number; "
                 "write each claim as a row of its own"
             )
-    return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name))
+    choices = table[CHOICES_COLUMN] if CHOICES_COLUMN in table.column_names else None
+    return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name), choices=choices)
 
 
 def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
     """The columns of a CSV file: labels may be numbers, or carry the mark that keeps spreadsheets from running them."""
     columns = pick(table, labels, value, name)
-    return replace(columns, labels=[as_written_column(column) for column in columns.labels], numerals=True)
+    values = as_written_column(columns.values) if pa.types.is_dictionary(columns.values.type) else columns.values
+    written = [as_written_column(column) for column in columns.labels]
+    return replace(columns, labels=written, values=values, numerals=True)
 
 
 def _noise_law(table: pa.Table, name: str) -> str | None:
@@ -340,23 +387,40 @@ def _noise_law(table: pa.Table, name: str) -> str | None:
     return laws[0] if laws else None
 
 
-def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) -> Table:
+def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
     """Every row is a claim, or raises an error, or is dropped and counted."""
-    lengths = [len(column) for column in (*columns.labels, columns.values)]
+    check_kind(kind)
+    values, size, answers = columns.values, 1, None
+    chosen = kind or (kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice")
+    if chosen == "choice":
+        values, size = one_by_one(values, source)
+    lengths = [*map(len, columns.labels), len(values) // size]
     if len(set(lengths)) > 1:
         described = ", ".join(f"{length} {name}s" for name, length in zip(names, lengths, strict=True))
         raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
-    checked = check_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
+    missing = [ids < 0 for ids, _ in encoded]
+    if chosen == "choice":
+        named, answers = encode(values, columns.numerals)
+        missing = [*missing, missing_answers(named, size)]
+        checked = check_choices(columns, missing, names, source, skip_bad)
+        checked.values = named.reshape(-1, size)
+    else:
+        checked = check_rows(columns, missing, names, source, skip_bad, hint=kind is None)
     values, rows = checked.values, checked.rows
+    choices = None if columns.noise is None or chosen == "number" else declared_choices(columns.choices, source)
     if checked.keep is not None:
         rows = (np.arange(1, len(checked.keep) + 1) if rows is None else rows)[checked.keep]
         values = values[checked.keep]
+        choices = None if choices is None else choices[checked.keep]
         encoded = [compact(ids[checked.keep], labels) for ids, labels in encoded]
     if not len(values):
         raise NoClaims(
             f"{source}: there is no {'good ' if checked.skipped else ''}row; at least one {', '.join(names)} is needed"
         )
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
-    return Table(ids, labels, values, checked.skipped, rows, columns.noise)
+    if answers is not None:
+        values, answers = compact(values.reshape(-1), answers)
+    left_out = left_out_rows(columns, missing, checked, names)
+    return Table(ids, labels, values, checked.skipped, rows, columns.noise, answers, size, choices, left_out)

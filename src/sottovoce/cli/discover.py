@@ -13,6 +13,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sottovoce.cli.cleaning import (
+    DecimalOption,
+    EncodingOption,
+    LeftOutOption,
+    StripUnitsOption,
+    left_out_summary,
+    print_left_out,
+)
 from sottovoce.cli.methods import MethodOption
 from sottovoce.cli.output import (
     JsonOption,
@@ -28,7 +36,9 @@ from sottovoce.cli.output import (
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
-    from sottovoce.discovery import Checkpoint, Result, State, TruthDiscovery
+    import pyarrow as pa
+
+    from sottovoce.discovery import Checkpoint, ChoiceResult, Result, State, TruthDiscovery
     from sottovoce.engines import Engine
 
 _ROWS_SHOWN = 20
@@ -38,6 +48,11 @@ class Duplicates(StrEnum):
     ERROR = "error"
     MEAN = "mean"
     LAST = "last"
+
+
+class KindOption(StrEnum):
+    NUMBER = "number"
+    CHOICE = "choice"
 
 
 class EngineOption(StrEnum):
@@ -67,6 +82,18 @@ def discover(
         Duplicates, typer.Option(help="What to do when a user claims an object twice.")
     ] = Duplicates.ERROR,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    left_out: LeftOutOption = None,
+    decimal: DecimalOption = None,
+    strip_units: StripUnitsOption = False,
+    encoding: EncodingOption = None,
+    kind: Annotated[
+        KindOption | None,
+        typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
+    ] = None,
+    choices: Annotated[
+        int | None,
+        typer.Option(help="Among how many options users chose; by default those that the file declares or contains."),
+    ] = None,
     truth: Annotated[Path | None, typer.Option(help="Known truths (object, value), to measure the error.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the truths here (.csv, .parquet, .arrow, .jsonl).")] = None,
     weights: Annotated[Path | None, typer.Option(help="Write the users' weights here.")] = None,
@@ -100,18 +127,21 @@ def discover(
 ) -> None:
     """Find the truth in conflicting claims.
 
-    Prints the truth of each object with an interval, and the plain mean and median beside it.
+    Prints the truth of each object with an interval, and the plain mean and median beside it; of choices, with the
+    chance that it is right, and the majority beside it.
     """
     from sottovoce.claims.blocks import is_pack
-    from sottovoce.claims.writing import check_file, check_place
-    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, Result, make_method, takes
+    from sottovoce.claims.writing import check_file, check_place, write_table
+    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.lab.plots import check_picture, draw_discovery
 
     check_level(level)
-    for path in (out, weights):
+    for path in (out, weights, left_out):
         if path:
             check_place(path)
+    if left_out and not skip_bad:
+        raise BadParameter(f"--left-out {left_out}: rows are left out only on request; add --skip-bad")
     if plot:
         check_picture(plot)
     if checkpoint:
@@ -136,6 +166,8 @@ def discover(
             reading = progress.add_task("reading", total=None)
             source = _read_file(
                 claims, engine, user=user, object=object, value=value, duplicates=duplicates.value, skip_bad=skip_bad,
+                decimal=decimal, strip_units=strip_units, encoding=encoding,
+                kind=kind.value if kind else None, choices=choices,
                 progress=lambda done, size: progress.update(reading, completed=done, total=size),
             )  # fmt: skip
             progress.remove_task(reading)
@@ -143,7 +175,7 @@ def discover(
         options: dict[str, Any] = {} if decay is None else {"decay": decay}
         fit = make_method(chosen, noise=noise or source.noise, max_iter=max_iter, tol=tol, **options)
         try:
-            result = Result.of(
+            result = discovered(
                 fit,
                 source.engine,
                 level,
@@ -172,11 +204,16 @@ def discover(
         result.write_weights(weights)
     if plot:
         draw_discovery(result, plot)
+    if left_out:
+        write_table(source.rows_left_out, left_out)
     if json:
-        print_json(result.summary() | ({"scores": scores} if scores else {}))
+        dropped = {"left_out": left_out_summary(source.rows_left_out)} if skip_bad and not packed else {}
+        print_json(result.summary() | dropped | ({"scores": scores} if scores else {}))
     else:
         _print_result(result, source.skipped, scores)
-    for path in (out, weights, plot):
+        if source.rows_left_out.num_rows:
+            print_left_out(source.rows_left_out)
+    for path in (out, weights, plot, left_out):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)
 
@@ -202,6 +239,13 @@ class _Source:
     engine: "Engine"
     noise: str | None
     skipped: int
+    left_out: "pa.Table | None" = None
+
+    @property
+    def rows_left_out(self) -> "pa.Table":
+        from sottovoce.claims.rows import NOTHING_LEFT_OUT
+
+        return NOTHING_LEFT_OUT if self.left_out is None else self.left_out
 
 
 def _open_pack(path: str, engine: EngineOption, spark_master: str | None, stack: ExitStack) -> _Source:
@@ -230,10 +274,10 @@ def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
     if engine is EngineOption.AUTO:
         check_file_fits(path)
     claims = Claims.read(sys.stdin.buffer if path == "-" else path, **options)
-    return _Source(MemoryEngine(claims), claims.noise, claims.skipped)
+    return _Source(MemoryEngine(claims), claims.noise, claims.skipped, claims.left_out)
 
 
-def _print_result(result: "Result", skipped: int, scores: dict[str, Any] | None) -> None:
+def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str, Any] | None) -> None:
     from sottovoce.claims.table import skipped_text
     from sottovoce.discovery.schema import Place, columns_in, for_people
 
@@ -248,20 +292,32 @@ def _print_result(result: "Result", skipped: int, scores: dict[str, Any] | None)
     if result.reason:
         console.print(escape(result.reason), highlight=False, soft_wrap=True)
     console.print()
-    columns, entries = for_people(columns_in(Place.COMMAND)), result.columns(Place.COMMAND)
-    low, high = result.interval
-    decimals = decimals_for(median((high - low).tolist()) / 2)
+    columns = [column for column in for_people(columns_in(Place.COMMAND, result.schema)) if not column.is_nested]
+    entries = {column.name: column.values(result) for column in columns}
+    decimals = None
+    if fit.kind_ == "number":
+        low, high = result.interval
+        decimals = decimals_for(median((high - low).tolist()) / 2)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("object")
     for column in columns:
-        table.add_column(f"{result.level:.0%} low" if column.name == "low" else column.title, justify="right")
+        title = f"{result.level:.0%} low" if column.name == "low" else column.title
+        table.add_column(title, justify="left" if column.is_label else "right")
     for n in range(min(_ROWS_SHOWN, len(fit.truths_))):
-        cells = [cell(column, entries[column.name][n], decimals) for column in columns]
+        cells = [escape(cell(column, entries[column.name][n], decimals)) for column in columns]
         table.add_row(escape(str(fit.objects_[n])), f"[bold]{cells[0]}[/]", *cells[1:])
     console.print(table)
     if len(fit.truths_) > _ROWS_SHOWN:
         console.print(f"… and {len(fit.truths_) - _ROWS_SHOWN:,} more; --out FILE writes them all.", highlight=False)
-    if scores:
+    if scores and "accuracy" in scores:
+        right = Table(box=None, header_style="bold", pad_edge=False)
+        right.add_column(f"right of {scores['objects']:,} known truths")
+        right.add_column("accuracy", justify="right")
+        for name, score in ((type(fit).__name__, scores), ("majority", scores["majority"])):
+            right.add_row(name, f"{score['accuracy']:.2%}")
+        console.print()
+        console.print(right)
+    elif scores:
         errors = Table(box=None, header_style="bold", pad_edge=False)
         errors.add_column(f"error over {scores['objects']:,} known truths")
         errors.add_column("MAE", justify="right")

@@ -134,7 +134,7 @@ class LossIteration(Iteration):
         self._weights = np.ones(self._engine.n_users)
 
     def advance(self) -> float:
-        self._weights = _usable(self._weigh(UserLosses(self._losses, self._counts)), self._compared)
+        self._weights = usable(self._weigh(UserLosses(self._losses, self._counts)), self._compared)
         swept = self._engine.sweep(self._step, self._weights, self._truths)
         self._truths, self._losses = swept.truths, swept.losses
         self.settled = self._tol > 0 and not swept.move > self._tol
@@ -147,7 +147,7 @@ class LossIteration(Iteration):
         return Estimate(self._truths, self._weights, *self._engine.precision(self._truths, self._weights))
 
 
-def _usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
+def usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
     """Weights above zero for all.
 
     A user whose objects nobody else claims never disagrees with anybody. That says nothing about their quality, so they

@@ -1,5 +1,6 @@
-"""A fit with the plain mean and median beside it, and all three compared with known truths."""
+"""A fit with the plain averages beside it, mean and median or majority, and all compared with known truths."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -7,12 +8,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.claims.labels import label_column, texts
+from sottovoce.claims.answers import Answers
+from sottovoce.claims.kinds import Kind
+from sottovoce.claims.labels import label_column, texts, to_numpy
 from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.choices import labels_at, normalised, winners
 from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
@@ -24,92 +29,37 @@ _OBJECTS_AT_ONCE = 100_000  # written
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result(Estimates):
-    """What people see of a fit: always with the plain averages beside it."""
+class Outcome(Estimates):
+    """What people see of a fit to claims of any kind."""
 
-    means: Floats
-    medians: Floats
-    spreads: Floats  # standard deviations of the claims about each object
     claims_per_user: Any
-    by_user: Floats  # the means under the users' weights only
-
-    @classmethod
-    def of(
-        cls,
-        method: TruthDiscovery,
-        claims: Claims | Engine,
-        level: float = 0.95,
-        *,
-        progress: Progress[int, float] | None = None,
-        start: State | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> "Result":
-        """Fit a method, and the averages beside it, over one engine."""
-        engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
-        fit = method.fit(engine, start=start, progress=progress, checkpoint=checkpoint)
-        return cls(
-            fit=fit,
-            level=level,
-            means=engine.means(),
-            medians=engine.medians(),
-            spreads=engine.spreads(),
-            claims_per_user=engine.claims_per_user,
-            by_user=engine.weighted_means(fit.weights_),
-        )
 
     @property
     def effective_users(self) -> float:
         """(Σw)²/Σw² over all users: as if this many had equal weights."""
-        weights = self.fit.weights_ / self.fit.weights_.max()
-        return float(weights.sum() ** 2 / (weights**2).sum())
+        weights = self.fit.weights_ / (self.fit.weights_.max() or 1.0)
+        return float(weights.sum() ** 2 / ((weights**2).sum() or 1.0))
 
-    @cached_property
+    @property
     def reason(self) -> str | None:
-        """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
-        truths, objects = self.fit.truths_, self.fit.objects_
-        low, high = self.interval
-        outside = (self.means < low) | (self.means > high)
-        if not outside.any():
-            return None
-        differences = np.abs(truths - self.means)
-        where = int(np.argmax(np.where(outside, differences, -1.0)))
-        weights = np.sort(self.fit.weights_ * self.claims_per_user)[::-1]
-        best = weights[: max(1, len(weights) // 5)].sum() / weights.sum()
-        users = float(np.abs(self.by_user - self.means)[outside].sum())
-        readings = float(np.abs(truths - self.by_user)[outside].sum())
-        why = (
-            f"users who agree with the crowd count more (a fifth of them holds {best:.0%} of the weight)"
-            if users >= readings
-            else "readings far from the others count little"
-        )
-        return (
-            f"{int(outside.sum()):,} of {len(truths):,} means lie outside the interval, that of "
-            f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
-        )
+        """Why the truths differ from the plain averages, where they do."""
+        return None
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
-        """Errors against the truths in a file, over the objects that have a truth and a claim."""
-        table = read_file(path, (object,), value, skip_bad=False)
-        (ids,), (labels,) = table.ids, table.labels
-        names = texts(labels)
-        known = {names[place]: truth for place, truth in zip(ids.tolist(), table.values.tolist(), strict=True)}
-        if len(known) < len(ids):
-            raise BadRow(
-                f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other"
-            )
+        """How far the truths are from those in a file, over the objects that have a truth and a claim."""
+        raise NotImplementedError
+
+    def _known(self, path: str | Path, object: str, value: str) -> tuple[NDArray[np.intp], list[Any]]:
+        """The objects whose truth is in a file, and these truths."""
+        known = known_truths(path, self.fit.kind_, object=object, value=value)
         matched = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
         if not matched:
             raise BadRow(
                 f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
-                f"there they are like {self.fit.objects_[0]!r}, here like {names[0]!r}"
+                f"there they are like {self.fit.objects_[0]!r}, here like {next(iter(known))!r}"
             )
-        places, truths = (np.array(column) for column in zip(*matched, strict=True))
-        return {
-            **_errors(self.fit.truths_[places] - truths),
-            "objects": len(matched),
-            "mean": _errors(self.means[places] - truths),
-            "median": _errors(self.medians[places] - truths),
-        }
+        places, truths = zip(*matched, strict=True)
+        return np.array(places), list(truths)
 
     def summary(self) -> dict[str, Any]:
         """The result for programs, as `sottovoce discover --json` prints it."""
@@ -141,6 +91,164 @@ class Result(Estimates):
             "claims": self.claims_per_user,
         }
         write_table(pa.table(columns), path)
+
+
+def discovered(
+    method: TruthDiscovery,
+    claims: Claims | Engine,
+    level: float = 0.95,
+    *,
+    known: Mapping[Any, Any] | None = None,
+    progress: Progress[int, float] | None = None,
+    start: State | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> "Result | ChoiceResult":
+    """Fit a method, and what is shown beside it, over one engine."""
+    engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
+    fit = method.fit(engine, start=start, known=known, progress=progress, checkpoint=checkpoint)
+    kind = ChoiceResult if engine.kind == "choice" else Result
+    return kind.beside(fit, engine, level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Outcome):
+    """What people see of a fit to numbers: always with the plain averages beside it."""
+
+    means: Floats
+    medians: Floats
+    spreads: Floats  # standard deviations of the claims about each object
+    by_user: Floats  # the means under the users' weights only
+
+    @classmethod
+    def of(
+        cls,
+        method: TruthDiscovery,
+        claims: Claims | Engine,
+        level: float = 0.95,
+        *,
+        progress: Progress[int, float] | None = None,
+        start: State | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> "Result":
+        """Fit a method to numbers, and the averages beside it, over one engine."""
+        found = discovered(method, claims, level, progress=progress, start=start, checkpoint=checkpoint)
+        assert isinstance(found, cls), "claims that may be choices go to `discovered`"
+        return found
+
+    @classmethod
+    def beside(cls, fit: TruthDiscovery, engine: Engine, level: float) -> "Result":
+        """A fit with the averages of its claims."""
+        return cls(
+            fit=fit,
+            level=level,
+            means=engine.means(),
+            medians=engine.medians(),
+            spreads=engine.spreads(),
+            claims_per_user=engine.claims_per_user,
+            by_user=engine.weighted_means(fit.weights_),
+        )
+
+    @cached_property
+    def reason(self) -> str | None:
+        """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
+        truths, objects = self.fit.truths_, self.fit.objects_
+        low, high = self.interval
+        outside = (self.means < low) | (self.means > high)
+        if not outside.any():
+            return None
+        differences = np.abs(truths - self.means)
+        where = int(np.argmax(np.where(outside, differences, -1.0)))
+        weights = np.sort(self.fit.weights_ * self.claims_per_user)[::-1]
+        best = weights[: max(1, len(weights) // 5)].sum() / weights.sum()
+        users = float(np.abs(self.by_user - self.means)[outside].sum())
+        readings = float(np.abs(truths - self.by_user)[outside].sum())
+        why = (
+            f"users who agree with the crowd count more (a fifth of them holds {best:.0%} of the weight)"
+            if users >= readings
+            else "readings far from the others count little"
+        )
+        return (
+            f"{int(outside.sum()):,} of {len(truths):,} means lie outside the interval, that of "
+            f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
+        )
+
+    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+        """Errors against the truths in a file, over the objects that have a truth and a claim."""
+        places, known = self._known(path, object, value)
+        truths = np.array(known)
+        return {
+            **_errors(self.fit.truths_[places] - truths),
+            "objects": len(places),
+            "mean": _errors(self.means[places] - truths),
+            "median": _errors(self.medians[places] - truths),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceResult(Outcome):
+    """What people see of a fit to choices: always with the majority beside it."""
+
+    votes: Floats  # for each option of each object, how many chose it
+    options: Answers
+
+    @classmethod
+    def beside(cls, fit: TruthDiscovery, engine: Engine, level: float) -> "ChoiceResult":
+        """A fit with the votes of all users."""
+        votes = engine.tally(np.ones(engine.n_users))
+        return cls(fit=fit, level=level, claims_per_user=engine.claims_per_user, votes=votes, options=engine.answers)
+
+    @cached_property
+    def majority(self) -> NDArray[Any]:
+        return labels_at(self.options, winners(self.votes, self.options.offsets)[1])
+
+    @cached_property
+    def vote_shares(self) -> Floats:
+        """For each truth, the share of users who chose it."""
+        offsets = self.options.offsets
+        first = winners(self.fit.chances_.entries, offsets)[1]
+        return np.asarray(normalised(self.votes, offsets)[offsets[:-1] + first])
+
+    @cached_property
+    def reason(self) -> str | None:
+        """Why the truths differ from the majority, where they do."""
+        differ = np.array([str(one) != str(other) for one, other in zip(self.fit.truths_, self.majority, strict=True)])
+        if not differ.any():
+            return None
+        where = int(np.argmax(np.where(differ, self.chance, -1.0)))
+        return (
+            f"{int(differ.sum()):,} of {len(differ):,} truths are not what most users chose, such as that of "
+            f"{self.fit.objects_[where]!s} ({self.fit.truths_[where]!s}, not {self.majority[where]!s}): users who "
+            "agree with the crowd elsewhere count more."
+        )
+
+    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+        """The share of right truths, over objects with a truth and a claim; each of n tied answers is 1/n right."""
+        places, known = self._known(path, object, value)
+        chances, offsets = self.fit.chances_.entries, self.options.offsets
+        return {
+            "accuracy": self._accuracy(winners(chances, offsets)[0], places, known),
+            "objects": len(places),
+            "majority": {"accuracy": self._accuracy(winners(self.votes, offsets)[0], places, known)},
+        }
+
+    def _accuracy(self, shares: Floats, places: NDArray[np.intp], truths: list[Any]) -> float:
+        number = {str(label): place for place, label in enumerate(to_numpy(self.options.labels).tolist())}
+        wanted = np.full(len(self.options.counts), -1)
+        wanted[places] = [number.get(str(truth), -2) for truth in truths]
+        right = self.options.cell_labels == np.repeat(wanted, np.diff(self.options.offsets))
+        return float(shares[right].sum() / len(places))
+
+
+def known_truths(path: str | Path, kind: Kind, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+    """Truths from a file, by the text of their object's label: numbers, or answers as text."""
+    table = read_file(path, (object,), value, skip_bad=False, kind=kind)
+    (ids,), (labels,) = table.ids, table.labels
+    names = texts(labels)
+    values = table.values.tolist() if table.answers is None else np.array(texts(table.answers))[table.values].tolist()
+    known = {names[place]: truth for place, truth in zip(ids.tolist(), values, strict=True)}
+    if len(known) < len(ids):
+        raise BadRow(f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other")
+    return known
 
 
 def _errors(differences: Floats) -> dict[str, float]:

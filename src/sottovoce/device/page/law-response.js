@@ -6,7 +6,6 @@ import { responseShifts } from "./sampler.js";
 export class Response {
   static name = "response";
   static takes = ([epsilon, size, ...more]) => isParameter(epsilon) && (size === undefined || /^([2-9]|[1-9]\d{1,4})$/.test(size)) && !more.length;
-  words = "now and then another answer is sent, drawn at random; its promise holds for any two answers";
   isPure = true;
   readingsComeAtOnce = false;
 

@@ -1,5 +1,6 @@
 // The laws that this page knows, by name. A law is a class in a file of its own: built from the parameters of its text
-// form, it draws, bounds what that promises from above and from below, and says in words what it does.
+// form, it draws, and bounds what that promises from above and from below. What it does, in words, is in the files of the
+// languages.
 //
 // readingsComeAtOnce, isPure   what it needs of a campaign, and whether its ε has no exception
 //

@@ -4,7 +4,7 @@
 import { exactNumber, isLess, minus, ratio, size, times } from "./exact.js";
 import { isNoiseLaw, lawOf } from "./laws.js";
 
-/** Codes are those of the protocol, the words are in texts.js. `later`: the same may succeed later. */
+/** Codes are those of the protocol, the words are in the file of a language. `later`: the same may succeed later. */
 export class Problem extends Error {
   constructor(code, detail = {}, { later = false, retryAfter = 0 } = {}) {
     super(code);
@@ -70,10 +70,10 @@ export const readingsComeAtOnce = ({ noise }) => lawOf(noise).readingsComeAtOnce
 export const mostReadings = ({ readings, tasks }) => Math.min(readings, tasks.length);
 /** The number of a participant's readings that may change while the promise still holds. */
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
-/** The distance with the unit of the tasks, if all have the same. */
-export function distanceOf({ distance, tasks }) {
+/** The unit of the tasks, if all have the same. */
+export function unitOf({ tasks }) {
   const [unit, other] = new Set(tasks.map((task) => task.unit));
-  return unit && other === undefined ? `${distance} ${unit}` : distance;
+  return other === undefined ? unit : "";
 }
 export const gridsOf = ({ tasks }) => [...new Set(tasks.map(({ grid }) => grid))];
 

@@ -5,11 +5,11 @@
 // small enough.
 
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
+import { decimal, say } from "./language.js";
 import { lawOf } from "./laws.js";
-import { distanceOf, gridsOf, mostReadings, movedReadings, Problem } from "./manifest.js";
+import { gridsOf, mostReadings, movedReadings, Problem, unitOf } from "./manifest.js";
 import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
-import { texts } from "./texts.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
 
@@ -36,16 +36,42 @@ export function promiseOf(manifest, delta) {
   return { epsilon, delta: law.isPure ? 0 : delta };
 }
 
-/** The promise in words for a participant. */
-export const sentence = (manifest, { epsilon, delta }) =>
-  texts.card.promised({ epsilon, delta, distance: distanceOf(manifest), unit: manifest.unit, readings: mostReadings(manifest) });
+/** The distance, with the unit of the tasks if all have the same. */
+export const distanceText = (manifest) => `${decimal(manifest.distance)} ${unitOf(manifest)}`.trim();
+
+/** The promise in words for a participant, as in the installed client. Figures are rounded such that it stays true. */
+export function sentence(manifest, { epsilon, delta }) {
+  if (epsilon === Infinity) return say("promise.nothing");
+  const factor = Math.exp(Math.min(epsilon, 700));
+  const learns = delta > 0.01 || factor > 25 ? "much" : factor <= 3 ? "almostNothing" : "little";
+  const count = mostReadings(manifest);
+  const what = manifest.unit === "reading" ? "reading" : count === 1 ? "only" : "all";
+  const likely = factor > 1e6 ? "million" : delta ? "except" : "always";
+  return say("promise.sentence", {
+    learns: say(`promise.learns.${learns}`),
+    what: say(`promise.what.${what}`, { distance: distanceText(manifest), count }),
+    likely: say(`promise.likely.${likely}`, { factor: threeDigitsUp(factor), chance: delta && chanceText(delta) }),
+  });
+}
+
+/** Rounded up to three digits. */
+function threeDigitsUp(factor) {
+  const power = 2 - Math.floor(Math.log10(factor));
+  const digits = Math.ceil(factor * 10 ** power * (1 - HAIR));
+  return power < 0 ? digits * 10 ** -power : digits / 10 ** power;
+}
+
+const chanceText = (delta) =>
+  delta < 0.1
+    ? say("promise.chance.odds", { odds: Math.min(Math.floor((1 + HAIR) / delta), 1e9) })
+    : say("promise.chance.percent", { percent: Math.ceil(100 * delta * (1 - HAIR)) });
 
 /** What the manifest promises; a problem if that is less than the participant asks for. */
 export function judge(manifest, limits) {
   const { distance: found, tasks } = manifest;
   for (const { title, id, low, high } of tasks) {
     const most = times(exactNumber(String(limits.distance)), minus(exactNumber(high), exactNumber(low)));
-    if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { found, most: roundedUp(most), task: title || id });
+    if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { reason: "distance", found: Number(found), most: roundedUp(most), task: title || id });
   }
   const promise = promiseOf(manifest, limits.delta);
   checkLimits(promise, limits);
@@ -56,7 +82,7 @@ export function judge(manifest, limits) {
 export function checkLimits(promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [found, most] = [promise[limit], limits[limit]];
-    if (!(found <= most * (1 + HAIR))) throw new Problem("weaker_than_limits", { limit, found, most, isNothing: found === Infinity });
+    if (!(found <= most * (1 + HAIR))) throw new Problem("weaker_than_limits", { reason: found === Infinity ? "nothing" : "limit", limit, found, most });
   }
 }
 
@@ -64,7 +90,7 @@ export function checkLimits(promise, limits) {
 export function checkTotal(before, promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [spent, found, most] = [before[limit], promise[limit], limits[`total_${limit}`]];
-    if (!(spent + found <= most * (1 + HAIR))) throw new Problem("budget_spent", { limit, found, spent, most });
+    if (!(spent + found <= most * (1 + HAIR))) throw new Problem("budget_spent", { reason: "spent", limit, found, spent, most });
   }
 }
 
