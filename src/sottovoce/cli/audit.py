@@ -83,8 +83,8 @@ def _print_audits(audits: "list[Audit]") -> None:
 
     setting = audits[0].setting
     console.print(
-        f"Two inputs of {setting.readings} reading{'s' * (setting.readings != 1)}, the first {setting.distance:g} "
-        f"apart, on a grid of {setting.step:g}; {audits[0].samples:,} releases for each.",
+        f"Two inputs of {setting.readings} reading{'s' * (setting.readings != 1)}, whose first differs by "
+        f"{setting.distance:g}, on a grid of {setting.step:g}; {audits[0].samples:,} releases for each.",
         highlight=False,
     )
     console.print()
