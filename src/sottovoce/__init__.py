@@ -28,11 +28,14 @@ _ROOM_OF = {
     "Median": "discovery",
     "Majority": "discovery",
     "NoiseAware": "discovery",
+    "ByComparison": "comparisons",
+    "Comparisons": "comparisons",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
     "Response": "privacy.laws",
     "SharedVariance": "privacy.laws",
+    "TwoLayer": "privacy.laws",
     "FreshVariance": "privacy.laws",
     "FlooredVariance": "privacy.laws",
     "Gaussian": "privacy.laws",
@@ -46,7 +49,9 @@ __all__ = [
     "CRH",
     "GTM",
     "LFCN",
+    "ByComparison",
     "Claims",
+    "Comparisons",
     "ConvergenceWarning",
     "FlooredVariance",
     "FreshVariance",
@@ -60,6 +65,7 @@ __all__ = [
     "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
+    "TwoLayer",
     "__version__",
     "parse_law",
     "plan",
@@ -69,6 +75,7 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
+    from sottovoce.comparisons import ByComparison, Comparisons
     from sottovoce.discovery import CATD, CRH, GTM, LFCN, Majority, Mean, Median, NoiseAware, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
@@ -79,6 +86,7 @@ if TYPE_CHECKING:
         NoiseLaw,
         Response,
         SharedVariance,
+        TwoLayer,
         parse_law,
     )
 

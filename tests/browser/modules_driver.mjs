@@ -41,6 +41,7 @@ const PRIMITIVES = {
   discrete_gaussian: sampler.discreteGaussian,
   subset: sampler.subset,
   response_shifts: sampler.responseShifts,
+  urn: sampler.urn,
 };
 
 const manifestOf = (base64) => parseManifest(Buffer.from(base64, "base64"));
@@ -82,7 +83,11 @@ const ANSWERS = {
     const stream = seeded(seed);
     return { outputs: reportedCells(law, answers, stream), bytes_used: stream.used };
   },
-  channel: ({ law, cells, moved }) => ({ ...lawOf(law).channel(cells), pure: String(lawOf(law).pureEpsilon(moved)) }),
+  answer_law({ law: text, cells, readings, moved, delta }) {
+    const law = lawOf(text);
+    const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
+    return [...Object.values(law.channel(cells)), ...figures].map(String);
+  },
   is_law: (text) => isLaw(text),
   noisy({ manifest, readings, seed }) {
     const { noise, tasks } = manifestOf(manifest);

@@ -54,6 +54,8 @@ PRIMITIVES = [
     ("response_shifts", 4, 1, 1, 2),
     ("response_shifts", 20, 5, 5, 2),
     ("response_shifts", 1000, 3, 1, 10),
+    ("urn", 1, 1, 1, 6),
+    ("urn", 3, 10, 4, 5),
 ]
 
 HALVES = ["-2.5", "-1.5", "-0.5", "0.5", "1.5", "2.5", "-0.75", "0.25", "-0.25", "0"]
@@ -93,6 +95,8 @@ ANSWERS = [
     ("next to no promise", "response:1e+300", [(5, 9), (0, 300)]),
     ("next to no answer", "response:1e-300", [(5, 9), (0, 65_535)]),
     ("no answers", "response:1.0", []),
+    ("one probability for all, uniform", "twolayer:uniform", [(place % 2, 2) for place in range(12)]),
+    ("one probability for all, beta", "twolayer:beta:0.5:1.25", [(place % 2, 2) for place in range(12)]),
 ]
 
 
@@ -104,7 +108,7 @@ def play_primitive(vector):
 
 
 def as_lists(outputs):
-    return [list(output) if isinstance(output, tuple) else output for output in outputs]
+    return [list(output) if isinstance(output, tuple | list) else output for output in outputs]
 
 
 def play_sampler(vector):
@@ -175,7 +179,7 @@ def test_the_file_holds_every_case_and_no_other():
 def test_every_law_and_primitive_has_vectors():
     assert {vector["law"].split(":")[0] for vector in [*VECTORS["samplers"], *VECTORS["answers"]]} == set(LAWS)
     drawn = {"uniform", "bernoulli_exp", "geometric", "discrete_laplace", "discrete_gaussian"}
-    drawn |= {"subset", "response_shifts"}
+    drawn |= {"subset", "response_shifts", "urn"}
     assert {vector["primitive"] for vector in VECTORS["primitives"]} == drawn
 
 

@@ -21,6 +21,7 @@ from sottovoce.cli.cleaning import (
     left_out_summary,
     print_left_out,
 )
+from sottovoce.cli.comparisons import discover_comparisons
 from sottovoce.cli.methods import MethodOption
 from sottovoce.cli.output import (
     JsonOption,
@@ -82,6 +83,10 @@ def discover(
         Duplicates, typer.Option(help="What to do when a user claims an object twice.")
     ] = Duplicates.ERROR,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    range: Annotated[
+        str | None,
+        typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
+    ] = None,
     left_out: LeftOutOption = None,
     decimal: DecimalOption = None,
     strip_units: StripUnitsOption = False,
@@ -132,6 +137,7 @@ def discover(
     """
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place, write_table
+    from sottovoce.comparisons.table import is_comparisons
     from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.lab.plots import check_picture, draw_discovery
@@ -146,6 +152,17 @@ def discover(
         check_picture(plot)
     if checkpoint:
         check_file(checkpoint)
+    if is_comparisons(claims):
+        for name, option in (("--method", method), ("--plot", plot), ("--checkpoint", checkpoint)):
+            if option not in (None, DEFAULT):
+                raise BadParameter(f"{name} {option}: {claims} holds comparisons, which have no such option; omit it")
+        discover_comparisons(
+            claims, noise=noise, range=range, user=user, object=object, skip_bad=skip_bad, truth=truth, out=out,
+            weights=weights, level=level, json=json,
+        )  # fmt: skip
+        return
+    if range is not None:
+        raise BadParameter(f"--range {range}: only comparisons have a range (columns cuts and level); omit it")
     chosen, packed = method or DEFAULT, is_pack(claims)
     if decay is not None and not (takes(chosen, "decay") and packed):
         forgetful = " or ".join(name for name in METHODS if takes(name, "decay"))

@@ -9,11 +9,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.output import JsonOption, console, notes, number, print_json, printed_warnings, progress_bar
+from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    pass
 
 NoiseOption = Annotated[str, typer.Option("--noise", help=f"Noise law: {forms()}.")]
 
@@ -48,7 +49,7 @@ def perturb(
     from sottovoce.worlds import devices
 
     law = parse_noise_law(noise)
-    low, high = _parse_range(range) if range else (None, None)
+    low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
     claims = Claims.read(readings, user=user, object=object, value=value)
     with progress_bar() as progress:
@@ -77,15 +78,6 @@ def perturb(
     )  # fmt: skip
 
 
-def _parse_range(text: str) -> "tuple[Fraction, Fraction]":
-    from sottovoce.privacy.sampler import exact_number
-
-    low, mark, high = text.partition(":")
-    if not mark:
-        raise BadParameter(f"range {text!r}: it has a low and a high end, LO:HI; for example 0:100")
-    return exact_number(low), exact_number(high)
-
-
 def guarantee(
     noise: NoiseOption,
     distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
@@ -94,15 +86,26 @@ def guarantee(
         UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
     ] = UnitName.READING,
     grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
+    choices: Annotated[int | None, typer.Option(help="Answers to questions with this many choices.")] = None,
+    levels: Annotated[
+        int | None, typer.Option(help="Numbers that are compared with public cuts: levels between and beside them.")
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
     delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what a noise law promises: exactly, for any number of readings, and as printed in the paper."""
+    """Show what a law promises: exactly, for any number of readings, and as printed in the paper.
+
+    With --choices or --levels it is a law for answers, such as response:1, and the promise holds for any two answers.
+    """
+    from sottovoce.cli.answers import show_answer_guarantee
     from sottovoce.privacy.laws import parse_noise_law
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
+    if choices is not None or levels is not None:
+        show_answer_guarantee(noise, choices, levels, readings, unit.value, epsilon, delta, json)
+        return
     with printed_warnings(UnwiseChoice):
         promise = parse_noise_law(noise).guarantee(distance, readings, unit.value, grid)
     pure = promise.pure_epsilon

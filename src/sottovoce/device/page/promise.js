@@ -45,11 +45,11 @@ export function sentence(manifest, { epsilon, delta }) {
   const factor = Math.exp(Math.min(epsilon, 700));
   const learns = delta > 0.01 || factor > 25 ? "much" : factor <= 3 ? "almostNothing" : "little";
   const count = mostReadings(manifest);
-  const what = manifest.unit === "reading" ? "reading" : count === 1 ? "only" : "all";
+  const howMany = manifest.unit === "reading" ? "one" : count === 1 ? "only" : "all";
   const likely = factor > 1e6 ? "million" : delta ? "except" : "always";
   return say("promise.sentence", {
     learns: say(`promise.learns.${learns}`),
-    what: say(`promise.what.${what}`, { distance: distanceText(manifest), count }),
+    what: say(`promise.what.reading.${howMany}`, { distance: distanceText(manifest), count }),
     likely: say(`promise.likely.${likely}`, { factor: threeDigitsUp(factor), chance: delta && chanceText(delta) }),
   });
 }
