@@ -77,7 +77,7 @@ class Setting:
 
     def __str__(self) -> str:
         readings = f"{self.readings} reading{'s' * (self.readings != 1)}"
-        return f"Two inputs of {readings}, the first {self.distance:g} apart, on a grid of {self.step:g}"
+        return f"Two inputs of {readings}, whose first differs by {self.distance:g}, on a grid of {self.step:g}"
 
 
 @dataclass(frozen=True)
