@@ -310,9 +310,9 @@ def limits(
         print_json(vars(mine_now))
         return
     console.print(
-        f"A campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values that lie "
-        f"{mine_now.distance:.4g} of a task's range apart, or more.\n"
-        f"All together: ε at most {mine_now.total_epsilon:.4g}, δ at most {mine_now.total_delta:.4g}.",
+        f"Each campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values at least "
+        f"{mine_now.distance:.4g} of a task's range apart.\n"
+        f"All campaigns together: ε at most {mine_now.total_epsilon:.4g}, δ at most {mine_now.total_delta:.4g}.",
         highlight=False,
     )
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
 from sottovoce.discovery import DEFAULT, NoiseAware, Result, make_method
+from sottovoce.discovery.doubts import doubts
 from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.protocol.manifest import Manifest, NumberTask, Task
 from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
-from sottovoce.server.doubts import doubts
 from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings
 from sottovoce.server.storage.rows import CampaignRow
