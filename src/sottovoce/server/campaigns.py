@@ -31,6 +31,10 @@ Text = (
     Annotated[str, Field(max_length=2000)]
     | Annotated[dict[str, Annotated[str, Field(max_length=2000)]], Field(max_length=100)]
 )
+Name = (
+    Annotated[str, Field(min_length=1, max_length=200)]
+    | Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=100)]
+)
 Noise = Annotated[str, Field(max_length=100)] | Annotated[dict[str, str], Field(max_length=2)]
 
 
@@ -58,8 +62,8 @@ _REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 class CampaignChange(RequestBody):
     """What to change. Everything but the method can be changed in drafts only."""
 
-    title: Text | None = None
-    asked_by: Text | None = None
+    title: Name | None = None
+    asked_by: Name | None = None
     purpose: Text | None = None
     contact: Text | None = None
     language: Annotated[str, Field(max_length=20)] | None = None
@@ -81,7 +85,7 @@ class CampaignChange(RequestBody):
 class CampaignDraft(CampaignChange):
     """A new campaign. By default the operator asks, and a participant may answer all tasks."""
 
-    title: Text
+    title: Name
     tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)]
     noise: Noise
 
