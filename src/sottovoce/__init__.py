@@ -27,6 +27,10 @@ _ROOM_OF = {
     "Mean": "discovery",
     "Median": "discovery",
     "Majority": "discovery",
+    "TruthFinder": "discovery",
+    "AccuSim": "discovery",
+    "LTM": "discovery",
+    "DawidSkene": "discovery",
     "NoiseAware": "discovery",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
@@ -46,8 +50,11 @@ __all__ = [
     "CRH",
     "GTM",
     "LFCN",
+    "LTM",
+    "AccuSim",
     "Claims",
     "ConvergenceWarning",
+    "DawidSkene",
     "FlooredVariance",
     "FreshVariance",
     "Gaussian",
@@ -60,6 +67,7 @@ __all__ = [
     "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
+    "TruthFinder",
     "__version__",
     "parse_law",
     "plan",
@@ -69,7 +77,21 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
-    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Majority, Mean, Median, NoiseAware, TruthDiscovery
+    from sottovoce.discovery import (
+        CATD,
+        CRH,
+        GTM,
+        LFCN,
+        LTM,
+        AccuSim,
+        DawidSkene,
+        Majority,
+        Mean,
+        Median,
+        NoiseAware,
+        TruthDiscovery,
+        TruthFinder,
+    )
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
     from sottovoce.privacy.laws import (

@@ -7,14 +7,18 @@ Each method is one file, imported and listed here. Other code registers methods 
 import re
 from typing import Any
 
+from sottovoce.discovery.accu import AccuSim
 from sottovoce.discovery.averages import Mean, Median
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.catd import CATD
 from sottovoce.discovery.crh import CRH
+from sottovoce.discovery.dawid_skene import DawidSkene
 from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.lfcn import LFCN
+from sottovoce.discovery.ltm import LTM
 from sottovoce.discovery.majority import Majority
 from sottovoce.discovery.noise_aware import NoiseAware
+from sottovoce.discovery.truthfinder import TruthFinder
 from sottovoce.errors import BadParameter
 
 METHODS: dict[str, type[TruthDiscovery]] = {}  # by name, in the order in which people see them
@@ -83,5 +87,9 @@ for _method in (
     Mean,
     Median,
     Majority,
+    TruthFinder,
+    AccuSim,
+    LTM,
+    DawidSkene,
 ):
     register(_method)
