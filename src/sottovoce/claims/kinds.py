@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sottovoce.claims.cleaning import NEARLY_A_NUMBER
 from sottovoce.errors import BadParameter, BadRow
 
 Kind = Literal["number", "choice"]
@@ -36,7 +37,8 @@ def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
     texts = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     if pc.any(pc.match_substring_regex(pc.replace_substring_regex(texts, r"^\+", ""), NUMBER)).as_py():
         return "number"
-    wordless = pc.all(pc.match_substring_regex(texts, _NO_NUMBER, ignore_case=True)).as_py()
+    # Numbers with a comma or a unit are refused as such, with the reason: they would make strange answers.
+    wordless = pc.all(pc.match_substring_regex(texts, f"{NEARLY_A_NUMBER}|(?i:{_NO_NUMBER})")).as_py()
     return "number" if wordless or wordless is None else "choice"
 
 

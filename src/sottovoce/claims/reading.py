@@ -27,10 +27,12 @@ from numpy.typing import NDArray
 from sottovoce.claims.bounded import read_parquet
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cells import as_written_column
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN, OPTIONAL_COLUMNS, require
 from sottovoce.claims.kinds import KINDS, Kind, check_kind, kind_of, missing_answers, one_by_one
 from sottovoce.claims.labels import Labels, compact, encode
-from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices
+from sottovoce.claims.lines import csv_lines, text_lines
+from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices, left_out_rows
 from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
@@ -56,6 +58,7 @@ class Table:
     answers: Labels | None = None  # sorted, where values are choices
     size: int = 1  # answers in each row
     choices: NDArray[np.int64] | None = None  # number of options in each row, where the source declares it
+    left_out: pa.Table | None = None  # the rows that are not claims, with the reasons
 
 
 def read_file(
@@ -66,28 +69,33 @@ def read_file(
     progress: Progress[int, int] | None = None,
     budget: Budget | None = None,
     kind: Kind | None = "number",
+    cleaning: Cleaning = AS_WRITTEN,
 ) -> Table:
     """Read a file, whose format follows from its suffix; a stream is read as CSV.
 
-    ``kind`` None decides by the values. ``progress`` gets the number of bytes read and the total. With a ``budget``,
-    for uploaded files, the format of a stream follows from its name, no more is read than the budget allows, and only
-    readers are used that a broken file cannot crash.
+    ``cleaning`` says how values are written; ``kind`` None decides by the values. ``progress`` gets the number of bytes
+    read and the total. With a ``budget``, for uploaded files, the format of a stream follows from its name, no more is
+    read than the budget allows, and only readers are used that a broken file cannot crash.
     """
-    source = TableFile.of(path, by_name=budget is not None)
+    if cleaning.of_values:
+        kind = kind or "number"
+    source = TableFile.of(path, by_name=budget is not None, encoding=cleaning.encoding)
     try:
         if source.format == "csv":
-            columns = _read_csv(source, labels, value, skip_bad, progress, kind)
+            columns = _read_csv(source, labels, value, cleaning, progress, kind)
         elif source.format == "jsonl":
             columns = _read_jsonl(source, labels, value, budget)
         else:
             columns = pick(_read_typed(source, [*labels, value], budget), labels, value, source.name)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        source.check_text()
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
             "check that the suffix fits the content and that the file is complete"
         ) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
+    columns = cleaning.cleaned(columns, value, source.name)
     return _check(columns, [*labels, value], source.name, skip_bad, kind)
 
 
@@ -137,6 +145,8 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
     with source.stream() as stream:
         start = stream.read(1 << 16)
     text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    if "\ufffd" in text[:-1]:
+        source.check_text()
     if not text.strip():
         raise NoClaims(f"{source.name}: the file is empty; it needs a header line and at least one row")
     header = text.splitlines()[0]
@@ -146,25 +156,35 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
             "check that the file is a table, or leave out columns that are not needed"
         )
     required = [*labels, value]
+    # The sign that leads to the required columns; without any of them, the one that divides the header most often, so
+    # that the error names the columns that there are.
     delimiter = max(
-        ",;\t|", key=lambda mark: sum(name in required for name in next(csv.reader([header], delimiter=mark)))
+        ",;\t|",
+        key=lambda mark: (sum(name in required for name in _cells(header, mark)), len(_cells(header, mark))),
     )
-    present = next(csv.reader([header], delimiter=delimiter))
+    present = _cells(header, delimiter)
     require(required, present, source.name)
     taken = [name for name in present if name in (*required, *OPTIONAL_COLUMNS)]
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter))
 
 
 def _read_csv(
     source: TableFile,
     labels: Sequence[str],
     value: str,
-    skip_bad: bool,
+    cleaning: Cleaning,
     progress: Progress[int, int] | None,
     kind: Kind | None,
 ) -> Columns:
     parse, taken = csv_form(source, labels, value)
+    if cleaning.of_values:
+        return _read_csv_as_text(source, labels, value, parse, taken)
     label_type = pa.dictionary(pa.int32(), pa.string())
+    lines = csv_lines(source, parse.delimiter)
     types = dict.fromkeys([*labels, value, *OPTIONAL_COLUMNS], label_type)
     # Without a kind, values are read as numbers first, as they mostly are, and then as texts.
     for attempt in (kind,) if kind else KINDS:
@@ -177,11 +197,11 @@ def _read_csv(
                     parse_options=parse,
                     convert_options=pa.csv.ConvertOptions(column_types={**types, value: values}, include_columns=taken),
                 )
-            columns = csv_columns(table, labels, value, source.name)
+            columns = replace(csv_columns(table, labels, value, source.name), lines=lines)
             if attempt == "choice":
                 if kind or kind_of(columns.values) == "choice":
                     return columns
-            elif skip_bad or all_finite(columns.values):
+            elif all_finite(columns.values):
                 return columns
         except pa.ArrowInvalid:
             pass
@@ -208,7 +228,10 @@ def _read_csv_as_text(
                 column_types=dict.fromkeys(taken, pa.string()), include_columns=taken
             ),
         )
-    return replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged)
+    return replace(
+        csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged,
+        lines=csv_lines(source, parse.delimiter),
+    )  # fmt: skip
 
 
 def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> Columns:
@@ -216,7 +239,7 @@ def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Bu
         try:
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
-            return pick(table, labels, value, source.name)
+            return replace(pick(table, labels, value, source.name), lines=text_lines(source))
         except pa.ArrowInvalid:  # a line that Arrow cannot read: go line by line to say which
             pass
     at_once = sys.maxsize if budget is None else budget.rows + 1
@@ -295,6 +318,7 @@ def jsonl_by_lines(
             yield Columns(
                 [list(column) for column in columns], texts, texts, ragged, noise=noise,
                 rule="a line must be a JSON object with the fields", choices=_as_text(choices),
+                lines=text_lines(source),
             )  # fmt: skip
 
 
@@ -379,7 +403,8 @@ def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool, 
     missing = [ids < 0 for ids, _ in encoded]
     if chosen == "choice":
         named, answers = encode(values, columns.numerals)
-        checked = check_choices(columns, [*missing, missing_answers(named, size)], names, source, skip_bad)
+        missing = [*missing, missing_answers(named, size)]
+        checked = check_choices(columns, missing, names, source, skip_bad)
         checked.values = named.reshape(-1, size)
     else:
         checked = check_rows(columns, missing, names, source, skip_bad, hint=kind is None)
@@ -397,4 +422,5 @@ def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool, 
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
     if answers is not None:
         values, answers = compact(values.reshape(-1), answers)
-    return Table(ids, labels, values, checked.skipped, rows, columns.noise, answers, size, choices)
+    left_out = left_out_rows(columns, missing, checked, names)
+    return Table(ids, labels, values, checked.skipped, rows, columns.noise, answers, size, choices, left_out)

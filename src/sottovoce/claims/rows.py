@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sottovoce.claims.cleaning import advice
 from sottovoce.claims.header import CHOICES_COLUMN, shown
 from sottovoce.claims.kinds import NUMBER
+from sottovoce.claims.lines import Lines
 from sottovoce.errors import BadRow
 
 # Squares of larger values would not be finite.
@@ -29,6 +31,7 @@ class Columns:
     numerals: bool = False
     noise: str | None = None
     rule: str = "a row must have the fields"  # that ragged rows break
+    lines: Lines | None = None  # of the rows in a file of text
     choices: pa.ChunkedArray | pa.Array | None = None  # number of options, where the source declares it
 
 
@@ -125,6 +128,41 @@ def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.i
     return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
 
 
+_LEFT_OUT = pa.schema({"row": pa.int64(), "line": pa.int64(), "reason": pa.string()})
+NOTHING_LEFT_OUT = _LEFT_OUT.empty_table()
+
+
+def left_out_rows(
+    columns: Columns, missing: Sequence[NDArray[np.bool_]], checked: CheckedRows, names: Sequence[str]
+) -> pa.Table | None:
+    """The rows that are not claims: row, line, reason and what is written there; None if there are none."""
+    if not checked.skipped:
+        return None
+    places = [] if checked.keep is None else np.flatnonzero(~checked.keep).tolist()
+    counted = (lambda place: place + 1) if checked.rows is None else checked.rows.__getitem__
+    bad = [(int(counted(place)), *_fault(columns, missing, names, place)) for place in places]
+    bad += [(number, shown(text), _fields(columns, names)) for number, text in columns.ragged.items()]
+    bad.sort()
+    rows = [number for number, _, _ in bad]
+    lines = columns.lines(rows) if columns.lines else [None] * len(rows)
+    return pa.table([rows, lines, [f"{what}: {rule}" for _, what, rule in bad]], schema=_LEFT_OUT)
+
+
+def _fault(columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], place: int) -> tuple[str, str]:
+    """What is wrong with a row, and the rule that it breaks."""
+    for mask, name in zip(missing, names, strict=False):
+        if mask[place]:
+            return f"{name} is missing", "every claim needs one"
+    written = _written(columns, place)
+    quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
+    rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
+    return f"{names[-1]} {quoted}", rule + (advice(written) if isinstance(written, str) else "")
+
+
+def _fields(columns: Columns, names: Sequence[str]) -> str:
+    return f"{columns.rule} {', '.join(names)}"
+
+
 def _first_bad(
     columns: Columns,
     missing: Sequence[NDArray[np.bool_]],
@@ -136,21 +174,25 @@ def _first_bad(
     hint: bool,
 ) -> str:
     more = f" ({n_bad - 1:,} more bad row{'s' * (n_bad > 2)})" if n_bad > 1 else ""
-    skip = "correct it, or drop such rows with skip_bad=True (--skip-bad)"
     place = int(bad.argmax()) if bad.any() else -1
     number = int(rows[place] if rows is not None else place + 1) if place >= 0 else None
     first_ragged = min(columns.ragged, default=None)
     if first_ragged is not None and (number is None or first_ragged < number):
-        return (
-            f"{source}, row {first_ragged}: {shown(columns.ragged[first_ragged])}: "
-            f"{columns.rule} {', '.join(names)}{more}; {skip}"
-        )
-    for mask, name in zip(missing, names, strict=False):
-        if mask[place]:
-            return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
-    written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
-    quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
-    rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
-    a_word = isinstance(written, str) and bool(written) and not re.match(NUMBER, written.strip().lstrip("+"))
-    mixed = f". If {names[-1]}s are choices, say so with kind='choice' (--kind choice)" * (hint and a_word)
-    return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}{mixed}"
+        number, what, rule = first_ragged, shown(columns.ragged[first_ragged]), _fields(columns, names)
+        place = -1
+    else:
+        what, rule = _fault(columns, missing, names, place)
+    (line,) = columns.lines([number]) if columns.lines and number else (None,)
+    where = f"{source}, line {line}, row {number}" if line else f"{source}, row {number}"
+    mixed = ""
+    if hint and place >= 0 and _is_a_word(_written(columns, place)) and not any(mask[place] for mask in missing):
+        mixed = f". If {names[-1]}s are choices, say so with kind='choice' (--kind choice)"
+    return f"{where}: {what}: {rule}{more}; correct it, or drop such rows with skip_bad=True (--skip-bad){mixed}"
+
+
+def _written(columns: Columns, place: int) -> Any:
+    return (columns.values if columns.texts is None else columns.texts)[place].as_py()
+
+
+def _is_a_word(written: Any) -> bool:
+    return isinstance(written, str) and bool(written) and not re.match(NUMBER, written.strip().lstrip("+"))

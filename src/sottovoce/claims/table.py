@@ -14,6 +14,7 @@ from sottovoce.claims import answers as choosing
 from sottovoce.claims import grouping, reading, writing
 from sottovoce.claims.answers import Answers, Choices
 from sottovoce.claims.budget import Budget
+from sottovoce.claims.cleaning import Cleaning
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import Labels, label_column, to_numpy
@@ -43,6 +44,8 @@ class Claims:
     >>> Claims.from_arrays(["ann", "bob"], ["path", "path"], ["dry", "muddy"])
     Claims(2 claims, 2 users, 1 object, 2 choices)
     """
+
+    left_out: pa.Table | None = None  # rows that were left out on request: row, line, reason
 
     def __init__(
         self,
@@ -76,6 +79,9 @@ class Claims:
         skip_bad: bool = False,
         progress: Progress[int, int] | None = None,
         budget: Budget | None = None,
+        decimal: str | None = None,
+        strip_units: bool = False,
+        encoding: str | None = None,
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> "Claims":
@@ -86,11 +92,16 @@ class Claims:
         with the number of bytes read and the total. ``budget`` limits what is read of an uploaded file; the format of a
         stream then follows from its name.
 
+        ``decimal`` "," or "." is the decimal sign, with the marks between thousands that go with it; ``strip_units``
+        takes values such as "12.5 m", all in the same unit; ``encoding`` names that of a text which is not UTF-8 or
+        UTF-16. Rows left out stand in ``left_out``, with their line and the reason.
+
         ``kind`` "number" or "choice" says what values are; by default, text that is not a number makes choices, and
         codes such as 0 and 1 are numbers. ``choices`` gives the options: how many there are, a list of them, or a list
         for each object; by default they are those that somebody chose.
         """
-        table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, kind)
+        cleaning = Cleaning(decimal, strip_units, encoding)
+        table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, kind, cleaning)
         return cls._from_table(table, duplicates, (user, object), choices)
 
     @classmethod
@@ -193,7 +204,9 @@ class Claims:
                 values = np.sort(values.reshape(-1, size), axis=1).reshape(-1)
         elif choices is not None:
             raise BadParameter(f"choices={choices!r}: the values are numbers; give kind='choice' too, or leave it out")
-        return cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise, answers)
+        claims = cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise, answers)
+        claims.left_out = table.left_out
+        return claims
 
     @property
     def kind(self) -> Kind:

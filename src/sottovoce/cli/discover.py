@@ -13,6 +13,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from sottovoce.cli.cleaning import (
+    DecimalOption,
+    EncodingOption,
+    LeftOutOption,
+    StripUnitsOption,
+    left_out_summary,
+    print_left_out,
+)
 from sottovoce.cli.methods import MethodOption
 from sottovoce.cli.output import (
     JsonOption,
@@ -28,6 +36,8 @@ from sottovoce.cli.output import (
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sottovoce.discovery import Checkpoint, ChoiceResult, Result, State, TruthDiscovery
     from sottovoce.engines import Engine
 
@@ -72,6 +82,10 @@ def discover(
         Duplicates, typer.Option(help="What to do when a user claims an object twice.")
     ] = Duplicates.ERROR,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    left_out: LeftOutOption = None,
+    decimal: DecimalOption = None,
+    strip_units: StripUnitsOption = False,
+    encoding: EncodingOption = None,
     kind: Annotated[
         KindOption | None,
         typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
@@ -117,15 +131,17 @@ def discover(
     chance that it is right, and the majority beside it.
     """
     from sottovoce.claims.blocks import is_pack
-    from sottovoce.claims.writing import check_file, check_place
+    from sottovoce.claims.writing import check_file, check_place, write_table
     from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.lab.plots import check_picture, draw_discovery
 
     check_level(level)
-    for path in (out, weights):
+    for path in (out, weights, left_out):
         if path:
             check_place(path)
+    if left_out and not skip_bad:
+        raise BadParameter(f"--left-out {left_out}: rows are left out only on request; add --skip-bad")
     if plot:
         check_picture(plot)
     if checkpoint:
@@ -150,6 +166,7 @@ def discover(
             reading = progress.add_task("reading", total=None)
             source = _read_file(
                 claims, engine, user=user, object=object, value=value, duplicates=duplicates.value, skip_bad=skip_bad,
+                decimal=decimal, strip_units=strip_units, encoding=encoding,
                 kind=kind.value if kind else None, choices=choices,
                 progress=lambda done, size: progress.update(reading, completed=done, total=size),
             )  # fmt: skip
@@ -187,11 +204,16 @@ def discover(
         result.write_weights(weights)
     if plot:
         draw_discovery(result, plot)
+    if left_out:
+        write_table(source.rows_left_out, left_out)
     if json:
-        print_json(result.summary() | ({"scores": scores} if scores else {}))
+        dropped = {"left_out": left_out_summary(source.rows_left_out)} if skip_bad and not packed else {}
+        print_json(result.summary() | dropped | ({"scores": scores} if scores else {}))
     else:
         _print_result(result, source.skipped, scores)
-    for path in (out, weights, plot):
+        if source.rows_left_out.num_rows:
+            print_left_out(source.rows_left_out)
+    for path in (out, weights, plot, left_out):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)
 
@@ -217,6 +239,13 @@ class _Source:
     engine: "Engine"
     noise: str | None
     skipped: int
+    left_out: "pa.Table | None" = None
+
+    @property
+    def rows_left_out(self) -> "pa.Table":
+        from sottovoce.claims.rows import NOTHING_LEFT_OUT
+
+        return NOTHING_LEFT_OUT if self.left_out is None else self.left_out
 
 
 def _open_pack(path: str, engine: EngineOption, spark_master: str | None, stack: ExitStack) -> _Source:
@@ -245,7 +274,7 @@ def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
     if engine is EngineOption.AUTO:
         check_file_fits(path)
     claims = Claims.read(sys.stdin.buffer if path == "-" else path, **options)
-    return _Source(MemoryEngine(claims), claims.noise, claims.skipped)
+    return _Source(MemoryEngine(claims), claims.noise, claims.skipped, claims.left_out)
 
 
 def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str, Any] | None) -> None:

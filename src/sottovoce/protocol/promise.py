@@ -57,11 +57,11 @@ def pure_epsilon(manifest: Manifest) -> float | None:
     return max(math.inf if epsilon is None else epsilon for epsilon in epsilons)
 
 
-def sentence(manifest: Manifest, promise: Promise) -> str:
+def sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
     """The promise in words for a participant."""
     units = {task.unit for task in manifest.tasks}
     distance = f"{manifest.distance} {min(units)}".strip() if len(units) == 1 else manifest.distance
-    return privacy_sentence(promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings)
+    return privacy_sentence(promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings, language)
 
 
 def _weakest(manifest: Manifest, delta: float) -> "Guarantee":

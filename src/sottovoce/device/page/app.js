@@ -51,7 +51,8 @@ const showConnection = () => (offline.hidden = navigator.onLine);
 
 async function keepUpdated() {
   const workers = navigator.serviceWorker;
-  registration = await workers.register("service-worker.js", { updateViaCache: "none" });
+  registration = await workers.register("service-worker.js", { updateViaCache: "none" }).catch(() => null);
+  if (!registration) return; // this browser keeps nothing for later, but the page works with a network
   const offer = () => (update.hidden = !(registration.waiting && workers.controller));
   registration.addEventListener("updatefound", () => registration.installing.addEventListener("statechange", offer));
   offer();
