@@ -12,7 +12,7 @@ from sottovoce.discovery.lfcn import LFCN
 from sottovoce.discovery.ltm import LTM
 from sottovoce.discovery.majority import Majority
 from sottovoce.discovery.noise_aware import NoiseAware
-from sottovoce.discovery.registry import DEFAULT, METHODS, describe_method, make_method, register, takes
+from sottovoce.discovery.registry import DEFAULT, METHODS, describe_method, make_method, methods_for, register, takes
 from sottovoce.discovery.result import ChoiceResult, Outcome, Result, discovered, known_truths
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.discovery.truthfinder import TruthFinder
@@ -43,6 +43,7 @@ __all__ = [
     "discovered",
     "known_truths",
     "make_method",
+    "methods_for",
     "register",
     "takes",
 ]

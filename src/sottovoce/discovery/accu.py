@@ -117,11 +117,7 @@ class _AccuracyIteration(ChoiceIteration):
         if self._groups is None:
             return columns[0]
         group = np.repeat(self._groups, np.diff(self._given.answers.offsets))
-        return (
-            np.asarray(np.choose(group, columns))
-            if len(columns) < 32
-            else np.array(columns)[group, np.arange(len(group))]
-        )
+        return np.array(columns)[group, np.arange(len(group))]
 
     def knowledge(self) -> Knowledge:
         return Knowledge({}, {"accuracy": self._accuracy})

@@ -1,6 +1,7 @@
 """The latent truth model."""
 
 import numpy as np
+from scipy.special import expit
 
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.choices import TOLERANCE, ChoiceEstimate, ChoiceInput, ChoiceIteration, normalised
@@ -96,7 +97,7 @@ class _FactIteration(ChoiceIteration):
         size, before = self._given.answers.size, self._chances
         scores = self._engine.tally(said - silent) + np.repeat(self._engine.object_sums(silent) / size, self._cells)
         scores += np.log(self._method.truth[0] / self._method.truth[1])
-        self._chances = self._given.pinned(1 / (1 + np.exp(-np.clip(scores, -700, 700))))
+        self._chances = self._given.pinned(expit(scores))
         move = float(np.abs(self._chances - before).max())
         self.settled = self._method.tol > 0 and move <= self._method.tol * TOLERANCE
         return move

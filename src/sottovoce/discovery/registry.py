@@ -7,6 +7,7 @@ Each method is one file, imported and listed here. Other code registers methods 
 import re
 from typing import Any
 
+from sottovoce.claims.kinds import Kind
 from sottovoce.discovery.accu import AccuSim
 from sottovoce.discovery.averages import Mean, Median
 from sottovoce.discovery.base import TruthDiscovery
@@ -49,6 +50,11 @@ def method_named(name: str) -> type[TruthDiscovery]:
     if name not in METHODS:
         raise BadParameter(f"method {name[:60]!r}: it must be one of {', '.join(METHODS)}; choose one of them")
     return METHODS[name]
+
+
+def methods_for(kind: Kind) -> dict[str, type[TruthDiscovery]]:
+    """The methods that take claims of a kind, by name."""
+    return {name: method for name, method in METHODS.items() if kind in method.kinds}
 
 
 def make_method(name: str, *, noise: Any = None, **options: Any) -> TruthDiscovery:

@@ -65,4 +65,7 @@ class Support:
 
     def added(self, scores: Floats) -> Floats:
         """For each option the sum of the scores of the others, times how much they speak for it."""
-        return np.bincount(self._to, scores[self._from] * self._value, minlength=self._cells)
+        weighted: Floats = np.bincount(self._to, scores[self._from] * self._value, minlength=self._cells).astype(
+            np.float64
+        )
+        return weighted

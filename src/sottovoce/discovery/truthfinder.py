@@ -1,6 +1,7 @@
 """TruthFinder."""
 
 import numpy as np
+from scipy.special import expit
 
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.choices import ChoiceEstimate, ChoiceInput, ChoiceIteration, normalised
@@ -98,9 +99,10 @@ class _TrustIteration(ChoiceIteration):
         scores = self._engine.tally(self._weights())
         if self._support:
             scores = scores + self._method.influence * self._support.added(scores)
-        self._confidence = self._given.pinned(1 / (1 + np.exp(-self._method.dampening * scores)))
+        self._confidence = self._given.pinned(expit(self._method.dampening * scores))
         before, self._trust = self._trust, self._engine.agree(self._confidence) * self._mean
-        cosine = float(before @ self._trust / max(np.linalg.norm(before) * np.linalg.norm(self._trust), 1e-300))
+        lengths = float(np.linalg.norm(before)) * float(np.linalg.norm(self._trust))
+        cosine = float(before @ self._trust) / max(lengths, 1e-300)
         move = _SCALE * max(1 - cosine, 0.0)
         self.settled = self._method.tol > 0 and move <= 1000 * self._method.tol
         return move
