@@ -85,7 +85,7 @@ def answer_words(channel: Channel, language: str = "en") -> str:
     odds = channel.hit * (channel.cells - channel.size) / (away * channel.size) if away else math.inf
     so = "hidden" if odds <= _LITTLE else "likely" if odds <= _LARGEST_FACTOR else "open"
     what = "set" if channel.size > 1 else "two" if channel.cells == 2 else "many"
-    conclusion = texts.say(f"answer.so.{'set.' if what == 'set' else ''}{so}")
+    conclusion = texts.say(f"answer.so.{'set' if what == 'set' else 'one'}.{so}")
     return texts.say(f"answer.{what}", share=_share(away, texts), size=channel.size, cells=channel.cells, so=conclusion)
 
 
@@ -95,7 +95,7 @@ def _share(chance: float, texts: Texts) -> str:
     while base * chance < _FEWEST_CASES and base < _MOST_CASES:
         base *= 10
     times = round(base * chance)
-    return texts.say("answer.share" if times else "answer.shareBelow", times=max(times, 1), base=base)
+    return texts.say(f"answer.share.{'about' if times else 'below'}", times=max(times, 1), base=base)
 
 
 def figures(epsilon: float | None, delta: float) -> str:
