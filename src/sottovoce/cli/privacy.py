@@ -148,7 +148,7 @@ def guarantee(
     table.add_row("pure ε", number(pure) if pure is not None else "none", "the ε that holds without exception")
     if paper is not None:
         table.add_row("δ as printed", number(paper), "Theorem 4.8 of the paper")
-    console.print(f"{promise.law}, values up to {distance:g} apart, level of a {unit.value}", highlight=False)
+    console.print(f"{promise.law}, for values up to {distance:g} apart, per {unit.value}", highlight=False)
     console.print(table)
     console.print()
     console.print(promise.sentence(epsilon=epsilon), highlight=False)
@@ -225,8 +225,8 @@ def plan(
         )
         return
     console.print(
-        f"Promise: ε = {epsilon:g}, δ ≤ {delta:g} for values up to {distance:g} apart, level of a {unit.value}, "
-        f"{readings} readings each, {participants:,} participants.\n"
+        f"Promise per {unit.value}: ε = {epsilon:g}, δ ≤ {delta:g}, for values up to {distance:g} apart; "
+        f"{participants:,} participants with {readings} readings each.\n"
         + (
             f"Noise as devices draw it on a grid of {' or '.join(f'{step:g}' for step in grid)}.\n"
             if grid
