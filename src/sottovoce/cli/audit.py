@@ -131,6 +131,7 @@ def _shown_by(progress: "Progress", task: "TaskID") -> "Callable[[int, int], Non
 
 def _print_audits(audits: "list[Audit]") -> None:
     from sottovoce.privacy.audit import CONFIDENCE
+    from sottovoce.privacy.conformity import SMALLEST_P_VALUE
 
     console.print(f"{audits[0].setting}; {audits[0].samples:,} releases for each.", highlight=False)
     console.print()
@@ -150,7 +151,7 @@ def _print_audits(audits: "list[Audit]") -> None:
     console.print(table)
     console.print()
     checks = Table(box=None, header_style="bold", pad_edge=False)
-    checks.add_column("p-value")
+    checks.add_column(f"p-value (fails below {SMALLEST_P_VALUE:g})")
     for audit in audits:
         checks.add_column(str(audit.law), justify="right")
     for row in zip(*(audit.checks for audit in audits), strict=True):

@@ -31,6 +31,10 @@ def perturb(
         str | None, typer.Option("--range", help="Public range LO:HI to which readings are clipped.")
     ] = None,
     grid: Annotated[str | None, typer.Option(help="Public grid step; by default much finer than the noise.")] = None,
+    choices: Annotated[
+        str | None,
+        typer.Option(help="Perturb answers among these options: yes,no or a text file with one option per line."),
+    ] = None,
     user: Annotated[str, typer.Option(help="Name of the column with the user.")] = "user",
     object: Annotated[str, typer.Option(help="Name of the column with the object.")] = "object",
     value: Annotated[str, typer.Option(help="Name of the column with the reading.")] = "value",
@@ -38,13 +42,20 @@ def perturb(
 ) -> None:
     """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
 
+    With --choices the readings are answers, and a law such as response:1 reports another one now and then. The options
+    are yours to list: those that the file happens to contain would reveal what was answered.
+
     Each run draws new noise. Send only one of the outcomes: several noisy copies of a reading can be averaged.
     """
     from sottovoce.claims import Claims
+    from sottovoce.cli.answers import perturb_choices
     from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
+    if choices is not None:
+        perturb_choices(readings, noise, choices, out, (user, object, value), json)
+        return
     law = parse_noise_law(noise)
     low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
@@ -134,7 +145,7 @@ def guarantee(
     table.add_row("pure ε", number(pure) if pure is not None else "none", "the ε that holds without exception")
     if paper is not None:
         table.add_row("δ as printed", number(paper), "Theorem 4.8 of the paper")
-    console.print(f"{promise.law}, values up to {distance:g} apart, level of a {unit.value}", highlight=False)
+    console.print(f"{promise.law}, for values up to {distance:g} apart, per {unit.value}", highlight=False)
     console.print(table)
     console.print()
     console.print(promise.sentence(epsilon=epsilon), highlight=False)
@@ -234,8 +245,8 @@ def plan(
         )
         return
     console.print(
-        f"Promise: ε = {epsilon:g}, δ ≤ {delta:g} for values up to {distance:g} apart, level of a {unit.value}, "
-        f"{readings} readings each, {participants:,} participants.\n"
+        f"Promise per {unit.value}: ε = {epsilon:g}, δ ≤ {delta:g}, for values up to {distance:g} apart; "
+        f"{participants:,} participants with {readings} readings each.\n"
         + (
             f"Noise as devices draw it on a grid of {' or '.join(f'{step:g}' for step in grid)}.\n"
             if grid

@@ -23,7 +23,7 @@ from scipy.special import betaincinv
 
 from sottovoce.errors import BadParameter, BadRow, MissingColumn, UnreadableFile
 from sottovoce.privacy import sampler as devices
-from sottovoce.privacy.conformity import Check, Numbers, conformity
+from sottovoce.privacy.conformity import SMALLEST_P_VALUE, Check, Numbers, conformity
 from sottovoce.privacy.laws import Law, NoiseLaw
 from sottovoce.privacy.sampler import ByteStream, exact_number
 from sottovoce.progress import Progress
@@ -77,7 +77,7 @@ class Setting:
 
     def __str__(self) -> str:
         readings = f"{self.readings} reading{'s' * (self.readings != 1)}"
-        return f"Two inputs of {readings}, the first {self.distance:g} apart, on a grid of {self.step:g}"
+        return f"Two inputs of {readings}, whose first differs by {self.distance:g}, on a grid of {self.step:g}"
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,10 @@ class Audit:
             "found_epsilon": self.found_epsilon,
             "confidence": CONFIDENCE,
             "event": self.event,
-            "checks": [{"check": c.name, "p_value": c.p_value, "passed": c.passed} for c in self.checks],
+            "checks": [
+                {"check": c.name, "p_value": c.p_value, "threshold": SMALLEST_P_VALUE, "passed": c.passed}
+                for c in self.checks
+            ],
             "faults": self.faults,
             "passed": self.passed,
         }
