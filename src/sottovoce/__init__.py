@@ -32,11 +32,14 @@ _ROOM_OF = {
     "LTM": "discovery",
     "DawidSkene": "discovery",
     "NoiseAware": "discovery",
+    "ByComparison": "comparisons",
+    "Comparisons": "comparisons",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
     "Response": "privacy.laws",
     "SharedVariance": "privacy.laws",
+    "TwoLayer": "privacy.laws",
     "FreshVariance": "privacy.laws",
     "FlooredVariance": "privacy.laws",
     "Gaussian": "privacy.laws",
@@ -52,7 +55,9 @@ __all__ = [
     "LFCN",
     "LTM",
     "AccuSim",
+    "ByComparison",
     "Claims",
+    "Comparisons",
     "ConvergenceWarning",
     "DawidSkene",
     "FlooredVariance",
@@ -68,6 +73,7 @@ __all__ = [
     "SottovoceError",
     "TruthDiscovery",
     "TruthFinder",
+    "TwoLayer",
     "__version__",
     "parse_law",
     "plan",
@@ -77,6 +83,7 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
+    from sottovoce.comparisons import ByComparison, Comparisons
     from sottovoce.discovery import (
         CATD,
         CRH,
@@ -101,6 +108,7 @@ if TYPE_CHECKING:
         NoiseLaw,
         Response,
         SharedVariance,
+        TwoLayer,
         parse_law,
     )
 

@@ -183,7 +183,7 @@ class Sorter:
             known = 0
             self.database.execute(f"create table {column}_labels (label {self._types[place]}, number bigint)")
             if earlier:
-                labels = (earlier.user_table, earlier.object_table, earlier.answer_table)[place]["label"]
+                labels = getattr(earlier, ("user_table", "object_table", "answer_table")[place])["label"]
                 known = len(labels)
                 if pa.types.is_integer(labels.type) != (self._types[place] == "bigint"):
                     self._become_text(place)

@@ -14,7 +14,6 @@ from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
 from sottovoce.claims.answers import Answers
-from sottovoce.claims.blocks import Pack
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import to_numpy
 from sottovoce.claims.reading import same_kind_of_frame
@@ -136,7 +135,7 @@ class TruthDiscovery(ABC):
 
     def fit(
         self,
-        claims: Claims | Pack | Engine,
+        claims: Any,
         *,
         start: "TruthDiscovery | State | None" = None,
         known: Mapping[Any, Any] | None = None,
@@ -148,7 +147,8 @@ class TruthDiscovery(ABC):
         Parameters
         ----------
         claims
-            The claims, a pack of them (held in memory if it fits), or an engine that holds them.
+            The claims; a pack of them (held in memory if it fits); an engine that holds them; or a data frame with the
+            columns user, object and value (`fit_truths` takes other names).
         start
             An earlier fit, or its state, to begin with: if few claims have been added since, the same answer takes
             fewer iterations.
@@ -161,7 +161,7 @@ class TruthDiscovery(ABC):
             Saves the state of the run, even if it is interrupted.
         """
         self._check_parameters()
-        engine = engine_of(claims)
+        engine = engine_of(Claims.from_frame(claims) if hasattr(claims, "columns") else claims)
         self._check_kind(engine.kind)
         if known and not self.takes_known and (engine.kind == "number" or self.plain):
             raise BadParameter(

@@ -18,6 +18,7 @@ from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.choices import labels_at, normalised, winners
+from sottovoce.discovery.doubts import FILE, doubts
 from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
@@ -43,6 +44,20 @@ class Outcome(Estimates):
     @property
     def reason(self) -> str | None:
         """Why the truths differ from the plain averages, where they do."""
+        return None
+
+    @cached_property
+    def doubts(self) -> list[dict[str, str]]:
+        """What to doubt about the result, with a stable code and a sentence each."""
+        fit = self.fit
+        return doubts(
+            len(fit.claims_), 1, claims=fit.claims_, effective_users=fit.effective_users_, skew=self.skew,
+            converged=bool(fit.converged_), words=FILE,
+        )  # fmt: skip
+
+    @property
+    def skew(self) -> tuple[Floats, Floats] | None:
+        """Mean less median, and the spread of the claims, of each object; choices have none."""
         return None
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
@@ -74,6 +89,7 @@ class Outcome(Estimates):
             "effective_users": self.effective_users,
             "level": self.level,
             "reason": self.reason,
+            "warnings": self.doubts,
             "truths": dict(zip(map(str, fit.objects_.tolist()), self.rows(Place.COMMAND), strict=True)),
         }
 
@@ -148,6 +164,10 @@ class Result(Outcome):
             by_user=engine.weighted_means(fit.weights_),
         )
 
+    @property
+    def skew(self) -> tuple[Floats, Floats] | None:
+        return self.means - self.medians, self.spreads
+
     @cached_property
     def reason(self) -> str | None:
         """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
@@ -176,8 +196,10 @@ class Result(Outcome):
         """Errors against the truths in a file, over the objects that have a truth and a claim."""
         places, known = self._known(path, object, value)
         truths = np.array(known)
+        low, high = (end[places] for end in self.interval)
         return {
             **_errors(self.fit.truths_[places] - truths),
+            "coverage": float(((low <= truths) & (truths <= high)).mean()),
             "objects": len(places),
             "mean": _errors(self.means[places] - truths),
             "median": _errors(self.medians[places] - truths),
