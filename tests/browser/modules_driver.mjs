@@ -7,7 +7,8 @@ const { folder, questions } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
 const { isLaw, lawOf } = await load("laws");
-const { noisyReadings, reportedCells, steps } = await load("noisy");
+const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
+const { areCuts, compare } = await load("comparing");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
@@ -83,16 +84,22 @@ const ANSWERS = {
     const stream = seeded(seed);
     return { outputs: reportedCells(law, answers, stream), bytes_used: stream.used };
   },
+  comparisons({ seed, law, readings }) {
+    const stream = seeded(seed);
+    return { outputs: compare(law, readings.map(([steps, cuts]) => [BigInt(steps), cuts]), stream), bytes_used: stream.used };
+  },
+  are_cuts: ([cuts, levels]) => areCuts(cuts, levels),
   answer_law({ law: text, cells, readings, moved, delta }) {
     const law = lawOf(text);
     const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
     return [...Object.values(law.channel(cells)), ...figures].map(String);
   },
   is_law: (text) => isLaw(text),
+  order: ({ count, seed }) => drawnOrder(count, seeded(seed)),
   noisy({ manifest, readings, seed }) {
     const { noise, tasks } = manifestOf(manifest);
     const noisy = noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));
-    return noisy.map(({ task, value }) => ({ task, value: Number(value) }));
+    return noisy.map(({ task, value }) => ({ task, value: Array.isArray(value) ? value : Number(value) }));
   },
   draws({ noise, grid, low, high, readings, samples }) {
     const stream = new sampler.ByteStream();

@@ -57,6 +57,10 @@ class Answers:
             return codes.astype(np.int32)
         return np.asarray(self.ids[self.offsets[objects] + codes])
 
+    def label_list(self) -> list[Any]:
+        """All options."""
+        return list(to_numpy(self.labels).tolist())
+
     def of_object(self, n: int) -> list[Any]:
         """The labels of an object's cells."""
         labels = to_numpy(self.labels)
@@ -115,8 +119,9 @@ def from_lists(
         codes, unknown = _cells(offsets, translated, cell_offsets, cell_ids, len(everything))
     if unknown >= 0:
         place = int(offsets.searchsorted(unknown, "right")) - 1
+        answer, about = to_numpy(seen).tolist()[ids[unknown]], objects.tolist()[place]
         raise BadRow(
-            f"answer {to_numpy(seen)[ids[unknown]]!r} about {objects[place]!r}: it is not among its options "
+            f"answer {answer!r} about {about!r}: it is not among its options "
             f"({shown_options(listed[place if lists is not None else 0])}); correct it, or add it to the options"  # type: ignore[arg-type]
         )
     # Labels of Python's own kind stay what they are; Arrow only where it has one type for all of them.

@@ -17,6 +17,7 @@ from sottovoce.cli import (
     demo,
     device,
     discover,
+    explain,
     privacy,
     reproduce,
     serve,
@@ -55,7 +56,8 @@ def options(
 ANALYSE, PRIVACY, CAMPAIGN, PARTICIPANT, RESEARCH = (
     "Analyse claims", "Privacy", "Run a campaign", "Take part", "Research",
 )  # fmt: skip
-app.command(cls=MethodCommand, rich_help_panel=ANALYSE)(discover.discover)
+for analysing in (discover.discover, explain.explain):
+    app.command(cls=MethodCommand, rich_help_panel=ANALYSE)(analysing)
 for group, commands in {
     PRIVACY: (privacy.plan, privacy.guarantee, privacy.perturb, audit.audit),
     CAMPAIGN: (serve.serve, backup.backup, backup.restore),

@@ -64,7 +64,9 @@ class Outcome(Estimates):
         """How far the truths are from those in a file, over the objects that have a truth and a claim."""
         raise NotImplementedError
 
-    def _known(self, path: str | Path, object: str, value: str) -> tuple[NDArray[np.intp], list[Any]]:
+    def known(
+        self, path: str | Path, *, object: str = "object", value: str = "value"
+    ) -> tuple[NDArray[np.intp], list[Any]]:
         """The objects whose truth is in a file, and these truths."""
         known = known_truths(path, self.fit.kind_, object=object, value=value)
         matched = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
@@ -194,7 +196,7 @@ class Result(Outcome):
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """Errors against the truths in a file, over the objects that have a truth and a claim."""
-        places, known = self._known(path, object, value)
+        places, known = self.known(path, object=object, value=value)
         truths = np.array(known)
         low, high = (end[places] for end in self.interval)
         return {
@@ -245,7 +247,7 @@ class ChoiceResult(Outcome):
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """The share of right truths, over objects with a truth and a claim; each of n tied answers is 1/n right."""
-        places, known = self._known(path, object, value)
+        places, known = self.known(path, object=object, value=value)
         chances, offsets = self.fit.chances_.entries, self.options.offsets
         return {
             "accuracy": self._accuracy(winners(chances, offsets)[0], places, known),

@@ -11,6 +11,7 @@
 //
 // A law for answers, each one of several cells, has
 // cellsReported                how many cells an answer reports
+// takesCells(cells)            whether it has something to say about answers out of this many
 // channel(cells)               the chances that the true cell, and that any other one, is reported
 // shifts(cells, stream)        by how many cells each answer of a participant moves on, out of this many
 // pureEpsilon(moved, readings) without exception, when this many of a participant's readings change
