@@ -64,6 +64,7 @@ SKIPPED_OPTIONS = {
     "spark_master",
     "method",
     "duplicates",
+    "kind",
     "unit",
     "object",
     "value",
