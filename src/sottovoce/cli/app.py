@@ -14,6 +14,7 @@ from sottovoce.cli import (
     bench,
     campaign,
     claims,
+    compare,
     demo,
     device,
     discover,
@@ -62,7 +63,7 @@ for group, commands in {
     PRIVACY: (privacy.plan, privacy.guarantee, privacy.perturb, audit.audit),
     CAMPAIGN: (serve.serve, backup.backup, backup.restore),
     PARTICIPANT: (device.join, device.submit, device.ledger, device.limits, device.withdraw),
-    RESEARCH: (demo.demo, simulate.simulate, reproduce.reproduce, theorem.theorem, bench.bench),
+    RESEARCH: (demo.demo, simulate.simulate, compare.compare, reproduce.reproduce, theorem.theorem, bench.bench),
 }.items():
     for command in commands:
         app.command(rich_help_panel=group)(command)
