@@ -95,6 +95,8 @@ CATALOGUE = _catalogue(
          "do not take part, or change your own limits with sottovoce limits"),
     Kind("no_consent", None, "You did not consent", "join again and agree, if you want to take part"),
     Kind("not_joined", None, "You have not joined this campaign", "join it by its invitation link first"),
+    Kind("no_cuts", None, "There is nothing yet to compare readings with",
+         "connect to the network and try again; the published cuts stay valid until the campaign closes"),
     Kind("bad_reading", None, "A reading cannot be used", "correct it, or leave the task out if there is none"),
     Kind("already_released", None, "This task has been released before",
          "leave it out; a second noisy copy would give the reading away"),

@@ -22,7 +22,7 @@ from sottovoce.server.results import Computation, encode, same_findings, warm_up
 from sottovoce.server.settings import Settings
 from sottovoce.server.steps import Included, next_step
 from sottovoce.server.storage.campaigns import close_overdue
-from sottovoce.server.storage.claims import load_readings
+from sottovoce.server.storage.claims import load_readings, load_sets
 from sottovoce.server.storage.engine import CHORES_LOCK, RESULTS_LOCK
 from sottovoce.server.storage.locks import JobsLock
 from sottovoce.server.storage.offers import (
@@ -56,7 +56,6 @@ _ENOUGH_CHANGES = 1_000
 _ENOUGH_SHARE = 0.5
 _COMPARED_SHARE = 1 / 30  # the same for campaigns that compare
 _PATIENCE = 10  # and then not before this many times the time that the last computation took
-_DAY = 86_400_000
 # How long readings that are due to be erased wait for results that have not been computed.
 _GRACE_SECONDS = 600.0
 
@@ -155,10 +154,10 @@ class Jobs:
         trouble = None
         new_offers: Offers = {}
         try:
-            result = due.computation.find()
-            if result is not None and not result.fit.converged_:
+            found = due.computation.find()
+            if not all(result.fit.converged_ for result in found.values()):
                 trouble = "not converged"
-            content = due.computation.results(None if trouble else result, version=0, as_of=self._clock())
+            content = due.computation.results({} if trouble else found, version=0, as_of=self._clock())
             if compared_tasks(due.computation.manifest):
                 compared = self._boards.evaluate(campaign_key, due.computation, due.answers)
                 content = with_figures(content, compared, due.computation.manifest)
@@ -166,7 +165,7 @@ class Jobs:
         except Exception as failure:
             log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
             trouble = f"failed: {type(failure).__name__}"[:100]
-            content = due.computation.results(None, version=0, as_of=self._clock())
+            content = due.computation.results({}, version=0, as_of=self._clock())
         if trouble:
             # What was published stays; the method is tried again at the next step.
             self._failed[campaign_key] = due.step
@@ -213,21 +212,22 @@ class Jobs:
             readings = load_readings(connection, campaign_key, campaign.cohort)
             included = load_included(connection, campaign_key)
             before = json.loads(newest_results(connection, campaign_key).content)
-            compares = bool(compared_tasks(Manifest.parse(campaign.manifest)))
+            manifest, least = Manifest.parse(campaign.manifest), self._settings.least_claims
+            has_sets = any(part.cells_reported > 1 for part in manifest.parts)
+            sets = load_sets(connection, campaign_key) if has_sets else {}
+            compares = bool(compared_tasks(manifest))
             answers = counted_answers(connection, campaign_key, campaign.cohort) if compares else []
-        manifest, least = Manifest.parse(campaign.manifest), self._settings.least_claims
         step = next_step(included, readings, campaign.cohort, least, len(manifest.tasks))
         guarantee = json.loads(campaign.guarantee or "{}")
-        computation = Computation(manifest, guarantee, campaign.method, step, campaign.shown_reports, least, before)
+        computation = Computation(
+            manifest, guarantee, campaign.method, step, campaign.shown_reports, least, before, sets
+        )
         return _Due(campaign_key, campaign.step, included, computation, answers)
 
     def erase(self) -> None:
         """Erase the readings that are due. Results that could not be computed by then never will be."""
-        if not self._settings.retention_days:
-            return
-        before = self._clock() - self._settings.retention_days * _DAY
         with self._engine.connect() as connection:
-            due = erasable_campaigns(connection, before)
+            due = erasable_campaigns(connection, self._clock(), self._settings.retention_days)
         for campaign in due:
             if campaign.erasing_at is None:
                 if not campaign.complete and not self._given_up(campaign):

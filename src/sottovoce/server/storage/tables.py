@@ -21,6 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
     text,
+    true,
 )
 
 # SQLite gives out its own row number only for the type INTEGER.
@@ -96,6 +97,16 @@ campaigns = Table(
     ),
     Column("trouble", String(100), comment="why the newest results could not be published; null if they were"),
     Column("trouble_at", BigInteger, comment="since when"),
+    Column(
+        "public_results",
+        Boolean,
+        nullable=False,
+        server_default=true(),
+        comment="whether everybody may see the results",
+    ),
+    Column(
+        "retention_days", Integer, comment="readings are erased this long after closing, or earlier; null: no promise"
+    ),
     CheckConstraint("state IN ('draft', 'open', 'closed')", name="state"),
     CheckConstraint("state = 'draft' OR manifest_sha256 IS NOT NULL", name="frozen"),
     Index(None, "operator_key"),
