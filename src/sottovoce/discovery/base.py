@@ -332,6 +332,20 @@ class TruthDiscovery(ABC):
         """The table of `to_arrow` as a narwhals frame, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()``."""
         return nw.from_native(self.to_arrow(level), eager_only=True)
 
+    def plot(self, level: float = 0.95) -> Any:
+        """A matplotlib figure of the truths with their intervals or chances, and of the users' weights."""
+        from sottovoce.discovery.pictures import picture
+
+        return picture(Estimates(self, level))
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the truths, once there are any."""
+        if "truths_" not in self.__dict__:
+            return None
+        from sottovoce.discovery.pictures import notebook_html
+
+        return notebook_html(self)
+
     def _check_parameters(self) -> None:
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
             raise BadParameter(f"max_iter={self.max_iter!r}: it must be a whole number of at least 1; 1000 is usual")
