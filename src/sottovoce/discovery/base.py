@@ -247,9 +247,9 @@ class TruthDiscovery(ABC):
     def _check_kind(self, kind: Kind) -> None:
         if kind in self.kinds:
             return
-        from sottovoce.discovery.registry import METHODS
+        from sottovoce.discovery.registry import methods_for
 
-        others = [method.__name__ for method in METHODS.values() if kind in method.kinds]
+        others = [method.__name__ for method in methods_for(kind).values()]
         raise BadParameter(
             f"{type(self).__name__}: it takes {' and '.join(f'{one}s' for one in self.kinds)}, and these claims are "
             f"{kind}s; use one of {', '.join(others)}"
