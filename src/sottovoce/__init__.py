@@ -27,12 +27,19 @@ _ROOM_OF = {
     "Mean": "discovery",
     "Median": "discovery",
     "Majority": "discovery",
+    "TruthFinder": "discovery",
+    "AccuSim": "discovery",
+    "LTM": "discovery",
+    "DawidSkene": "discovery",
     "NoiseAware": "discovery",
+    "ByComparison": "comparisons",
+    "Comparisons": "comparisons",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
     "Response": "privacy.laws",
     "SharedVariance": "privacy.laws",
+    "TwoLayer": "privacy.laws",
     "FreshVariance": "privacy.laws",
     "FlooredVariance": "privacy.laws",
     "Gaussian": "privacy.laws",
@@ -46,8 +53,13 @@ __all__ = [
     "CRH",
     "GTM",
     "LFCN",
+    "LTM",
+    "AccuSim",
+    "ByComparison",
     "Claims",
+    "Comparisons",
     "ConvergenceWarning",
+    "DawidSkene",
     "FlooredVariance",
     "FreshVariance",
     "Gaussian",
@@ -60,6 +72,8 @@ __all__ = [
     "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
+    "TruthFinder",
+    "TwoLayer",
     "__version__",
     "parse_law",
     "plan",
@@ -69,7 +83,22 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
-    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Majority, Mean, Median, NoiseAware, TruthDiscovery
+    from sottovoce.comparisons import ByComparison, Comparisons
+    from sottovoce.discovery import (
+        CATD,
+        CRH,
+        GTM,
+        LFCN,
+        LTM,
+        AccuSim,
+        DawidSkene,
+        Majority,
+        Mean,
+        Median,
+        NoiseAware,
+        TruthDiscovery,
+        TruthFinder,
+    )
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
     from sottovoce.privacy.laws import (
@@ -79,6 +108,7 @@ if TYPE_CHECKING:
         NoiseLaw,
         Response,
         SharedVariance,
+        TwoLayer,
         parse_law,
     )
 

@@ -7,7 +7,8 @@ const { folder, questions } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
 const { isLaw, lawOf } = await load("laws");
-const { noisyReadings, reportedCells, steps } = await load("noisy");
+const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
+const { areCuts, compare } = await load("comparing");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
@@ -43,6 +44,7 @@ const PRIMITIVES = {
   discrete_gaussian: sampler.discreteGaussian,
   subset: sampler.subset,
   response_shifts: sampler.responseShifts,
+  urn: sampler.urn,
 };
 
 const manifestOf = (base64) => parseManifest(Buffer.from(base64, "base64"));
@@ -84,12 +86,22 @@ const ANSWERS = {
     const stream = seeded(seed);
     return { outputs: reportedCells(law, answers, stream), bytes_used: stream.used };
   },
-  channel: ({ law, cells, moved }) => ({ ...lawOf(law).channel(cells), pure: String(lawOf(law).pureEpsilon(moved)) }),
+  comparisons({ seed, law, readings }) {
+    const stream = seeded(seed);
+    return { outputs: compare(law, readings.map(([steps, cuts]) => [BigInt(steps), cuts]), stream), bytes_used: stream.used };
+  },
+  are_cuts: ([cuts, levels]) => areCuts(cuts, levels),
+  answer_law({ law: text, cells, readings, moved, delta }) {
+    const law = lawOf(text);
+    const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
+    return [...Object.values(law.channel(cells)), ...figures].map(String);
+  },
   is_law: (text) => isLaw(text),
+  order: ({ count, seed }) => drawnOrder(count, seeded(seed)),
   noisy({ manifest, readings, seed }) {
     const { noise, tasks } = manifestOf(manifest);
     const noisy = noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));
-    return noisy.map(({ task, value }) => ({ task, value: Number(value) }));
+    return noisy.map(({ task, value }) => ({ task, value: Array.isArray(value) ? value : Number(value) }));
   },
   draws({ noise, grid, low, high, readings, samples }) {
     const stream = new sampler.ByteStream();

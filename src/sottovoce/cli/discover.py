@@ -21,18 +21,21 @@ from sottovoce.cli.cleaning import (
     left_out_summary,
     print_left_out,
 )
-from sottovoce.cli.methods import MethodOption
+from sottovoce.cli.comparing import print_comparison, write_report
+from sottovoce.cli.comparisons import discover_comparisons
+from sottovoce.cli.methods import ALL, MethodOption, method_name
 from sottovoce.cli.output import (
     JsonOption,
     cell,
     console,
-    decimals_for,
+    counted,
     notes,
     number,
     print_json,
     printed_warnings,
     progress_bar,
 )
+from sottovoce.digits import decimals_for
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
@@ -82,6 +85,10 @@ def discover(
         Duplicates, typer.Option(help="What to do when a user claims an object twice.")
     ] = Duplicates.ERROR,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    range: Annotated[
+        str | None,
+        typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
+    ] = None,
     left_out: LeftOutOption = None,
     decimal: DecimalOption = None,
     strip_units: StripUnitsOption = False,
@@ -98,6 +105,9 @@ def discover(
     out: Annotated[Path | None, typer.Option(help="Write the truths here (.csv, .parquet, .arrow, .jsonl).")] = None,
     weights: Annotated[Path | None, typer.Option(help="Write the users' weights here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the truths here (.png, .svg, .pdf).")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write one page with everything here (.html); it stands alone.")
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     max_iter: Annotated[int, typer.Option(help="Largest number of iterations.")] = 1000,
     tol: Annotated[float, typer.Option(help="Stop when truths move less than this, in units of their spread.")] = 1e-6,
@@ -132,8 +142,10 @@ def discover(
     """
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place, write_table
+    from sottovoce.comparisons.table import is_comparisons
     from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, make_method, takes
     from sottovoce.discovery.base import check_level
+    from sottovoce.discovery.comparison import Comparison
     from sottovoce.lab.plots import check_picture, draw_discovery
 
     check_level(level)
@@ -144,9 +156,24 @@ def discover(
         raise BadParameter(f"--left-out {left_out}: rows are left out only on request; add --skip-bad")
     if plot:
         check_picture(plot)
+    if report:
+        check_place(report, (".html",))
     if checkpoint:
         check_file(checkpoint)
-    chosen, packed = method or DEFAULT, is_pack(claims)
+    if is_comparisons(claims):
+        for name, option in (("--method", method), ("--plot", plot), ("--checkpoint", checkpoint)):
+            if option not in (None, DEFAULT):
+                raise BadParameter(f"{name} {option}: {claims} holds comparisons, which have no such option; omit it")
+        discover_comparisons(
+            claims, noise=noise, range=range, user=user, object=object, skip_bad=skip_bad, truth=truth, out=out,
+            weights=weights, level=level, json=json,
+        )  # fmt: skip
+        return
+    if range is not None:
+        raise BadParameter(f"--range {range}: only comparisons have a range (columns cuts and level); omit it")
+    chosen, packed = method_name(method), is_pack(claims)
+    if chosen == ALL:
+        _refuse_with_all(weights=weights, plot=plot, report=report, checkpoint=checkpoint, resume=resume, decay=decay)
     if decay is not None and not (takes(chosen, "decay") and packed):
         forgetful = " or ".join(name for name in METHODS if takes(name, "decay"))
         raise BadParameter(
@@ -155,7 +182,7 @@ def discover(
         )
     if spark_master is not None and engine is not EngineOption.SPARK:
         raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")
-    if checkpoint is None and packed and os.access(claims, os.W_OK):
+    if checkpoint is None and packed and chosen != ALL and os.access(claims, os.W_OK):
         checkpoint = Path(claims) / f"checkpoint-{chosen}.arrow"
     kept = Checkpoint(checkpoint) if checkpoint else None
     start = _state(kept, chosen) if resume else None
@@ -171,6 +198,24 @@ def discover(
                 progress=lambda done, size: progress.update(reading, completed=done, total=size),
             )  # fmt: skip
             progress.remove_task(reading)
+        if chosen == ALL:
+            comparing = progress.add_task("comparing", total=None)
+            compared = Comparison.of(
+                source.engine, noise or source.noise, level, truth, max_iter=max_iter, tol=tol, object=object,
+                value=value, progress=lambda name, done, total: progress.update(
+                    comparing, description=name, completed=done, total=total
+                ),
+            )  # fmt: skip
+            progress.stop()
+            if out:
+                compared.write(out)
+            if left_out:
+                write_table(source.rows_left_out, left_out)
+            if json:
+                print_json(compared.summary())
+            else:
+                print_comparison(compared)
+            return
         iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
         options: dict[str, Any] = {} if decay is None else {"decay": decay}
         fit = make_method(chosen, noise=noise or source.noise, max_iter=max_iter, tol=tol, **options)
@@ -197,13 +242,19 @@ def discover(
                 )
             raise typer.Exit(130) from None
     scores = result.scores(truth, object=object, value=value) if truth else None
+    known = result.known(truth, object=object, value=value) if truth else None
 
     if out:
         result.write(out)
     if weights:
         result.write_weights(weights)
     if plot:
-        draw_discovery(result, plot)
+        draw_discovery(result, plot, known)
+    if report:
+        write_report(
+            result, claims, source.engine, noise or source.noise, scores, known, source.rows_left_out.to_pylist(),
+            truth, {"max_iter": max_iter, "tol": tol, "object": object, "value": value}, report,
+        )  # fmt: skip
     if left_out:
         write_table(source.rows_left_out, left_out)
     if json:
@@ -211,11 +262,22 @@ def discover(
         print_json(result.summary() | dropped | ({"scores": scores} if scores else {}))
     else:
         _print_result(result, source.skipped, scores)
+        for doubt in result.doubts:
+            if doubt["code"] != "not_converged":  # printed already, with what to do
+                notes.print(f"[yellow]Warning:[/] {escape(doubt['text'])}", highlight=False)
         if source.rows_left_out.num_rows:
             print_left_out(source.rows_left_out)
-    for path in (out, weights, plot, left_out):
+    for path in (out, weights, plot, left_out, report):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)
+
+
+def _refuse_with_all(**options: Any) -> None:
+    for name, given in options.items():
+        if given:
+            raise BadParameter(
+                f"--{name} with --method all: it belongs to one method; leave it out, or choose a method"
+            )
 
 
 def _state(kept: "Checkpoint | None", method: str) -> "State":
@@ -278,14 +340,16 @@ def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
 
 
 def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str, Any] | None) -> None:
+    from sottovoce.claims.labels import natural_order
     from sottovoce.claims.table import skipped_text
     from sottovoce.discovery.schema import Place, columns_in, for_people
 
     fit: TruthDiscovery = result.fit
     state = "converged" if fit.converged_ else "not converged"
     console.print(
-        f"{fit.claims_.sum():,} claims by {len(fit.users_):,} users about {len(fit.objects_):,} objects"
-        f"{skipped_text(skipped)}. {type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
+        f"{counted(int(fit.claims_.sum()), 'claim')} by {counted(len(fit.users_), 'user')} about "
+        f"{counted(len(fit.objects_), 'object')}{skipped_text(skipped)}. "
+        f"{type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
         f"{result.effective_users:,.1f} effective users.",
         highlight=False,
     )
@@ -303,7 +367,7 @@ def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[st
     for column in columns:
         title = f"{result.level:.0%} low" if column.name == "low" else column.title
         table.add_column(title, justify="left" if column.is_label else "right")
-    for n in range(min(_ROWS_SHOWN, len(fit.truths_))):
+    for n in natural_order(fit.objects_)[:_ROWS_SHOWN].tolist():
         cells = [escape(cell(column, entries[column.name][n], decimals)) for column in columns]
         table.add_row(escape(str(fit.objects_[n])), f"[bold]{cells[0]}[/]", *cells[1:])
     console.print(table)
@@ -322,11 +386,13 @@ def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[st
         errors.add_column(f"error over {scores['objects']:,} known truths")
         errors.add_column("MAE", justify="right")
         errors.add_column("RMSE", justify="right")
+        errors.add_column(f"within {result.level:.0%} interval", justify="right")
         for name, score in (
             (type(fit).__name__, scores),
             ("mean", scores["mean"]),
             ("median", scores["median"]),
         ):
-            errors.add_row(name, number(score["mae"]), number(score["rmse"]))
+            within = f"{score['coverage']:.0%}" if "coverage" in score else ""
+            errors.add_row(name, number(score["mae"]), number(score["rmse"]), within)
         console.print()
         console.print(errors)

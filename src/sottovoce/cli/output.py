@@ -49,6 +49,15 @@ def number(quantity: float, decimals: int | None = None) -> str:
     return f"{quantity:.4e}"
 
 
+def counted(count: int, thing: str) -> str:
+    """A number of things, in words.
+
+    >>> counted(1, "claim"), counted(1200, "claim")
+    ('1 claim', '1,200 claims')
+    """
+    return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
 def cell(column: "Column", entry: Any, decimals: int | None) -> str:
     """An entry of a result's column; what is measured has the decimals that its row allows."""
     if entry is None:
@@ -63,13 +72,6 @@ def promise_words(guarantee: dict[str, Any]) -> str:
     from sottovoce.privacy.sentence import figures
 
     return escape(f"{guarantee['sentence']} ({figures(guarantee['epsilon'], guarantee['delta'])})")
-
-
-def decimals_for(uncertainty: float) -> int | None:
-    """As many decimals as make the last two digits lie within the uncertainty; None where there is none to go by."""
-    if not (0 < uncertainty < math.inf):
-        return None
-    return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
 from sottovoce.claims.answers import Answers
-from sottovoce.claims.blocks import Pack
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import to_numpy
 from sottovoce.claims.reading import same_kind_of_frame
@@ -136,7 +135,7 @@ class TruthDiscovery(ABC):
 
     def fit(
         self,
-        claims: Claims | Pack | Engine,
+        claims: Any,
         *,
         start: "TruthDiscovery | State | None" = None,
         known: Mapping[Any, Any] | None = None,
@@ -148,7 +147,8 @@ class TruthDiscovery(ABC):
         Parameters
         ----------
         claims
-            The claims, a pack of them (held in memory if it fits), or an engine that holds them.
+            The claims; a pack of them (held in memory if it fits); an engine that holds them; or a data frame with the
+            columns user, object and value (`fit_truths` takes other names).
         start
             An earlier fit, or its state, to begin with: if few claims have been added since, the same answer takes
             fewer iterations.
@@ -161,7 +161,7 @@ class TruthDiscovery(ABC):
             Saves the state of the run, even if it is interrupted.
         """
         self._check_parameters()
-        engine = engine_of(claims)
+        engine = engine_of(Claims.from_frame(claims) if hasattr(claims, "columns") else claims)
         self._check_kind(engine.kind)
         if known and not self.takes_known and (engine.kind == "number" or self.plain):
             raise BadParameter(
@@ -247,9 +247,9 @@ class TruthDiscovery(ABC):
     def _check_kind(self, kind: Kind) -> None:
         if kind in self.kinds:
             return
-        from sottovoce.discovery.registry import METHODS
+        from sottovoce.discovery.registry import methods_for
 
-        others = [method.__name__ for method in METHODS.values() if kind in method.kinds]
+        others = [method.__name__ for method in methods_for(kind).values()]
         raise BadParameter(
             f"{type(self).__name__}: it takes {' and '.join(f'{one}s' for one in self.kinds)}, and these claims are "
             f"{kind}s; use one of {', '.join(others)}"
@@ -331,6 +331,20 @@ class TruthDiscovery(ABC):
     def to_frame(self, level: float = 0.95) -> nw.DataFrame[pa.Table]:
         """The table of `to_arrow` as a narwhals frame, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()``."""
         return nw.from_native(self.to_arrow(level), eager_only=True)
+
+    def plot(self, level: float = 0.95) -> Any:
+        """A matplotlib figure of the truths with their intervals or chances, and of the users' weights."""
+        from sottovoce.discovery.pictures import picture
+
+        return picture(Estimates(self, level))
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the truths, once there are any."""
+        if "truths_" not in self.__dict__:
+            return None
+        from sottovoce.discovery.pictures import notebook_html
+
+        return notebook_html(self)
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):

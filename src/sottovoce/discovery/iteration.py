@@ -154,7 +154,19 @@ def usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
     get the mean weight (no truth depends on it). Nobody gets exactly zero, or an object that only they claim would have
     no truth.
     """
+    weights = np.asarray(weights, np.float64)
+    if weights.shape != compared.shape:
+        raise BadParameter(
+            f"weigh gave weights of shape {weights.shape} for {len(compared):,} users: a method returns one weight per "
+            "user; compute them from losses.sum or losses.mean without leaving any out"
+        )
     if not compared.all():
         weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
     largest = weights.max()
+    if not (np.isfinite(largest) and weights.min() >= 0):  # also where one of them is not a number
+        place = int(np.argmax(~(np.isfinite(weights) & (weights >= 0))))
+        raise BadParameter(
+            f"weigh gave the weight {weights[place]} to a user: a weight is a finite number, 0 or more; look at users "
+            "without any loss, and at divisions by zero"
+        )
     return np.maximum(weights, largest * 1e-100) if largest > 0 else np.ones_like(weights)

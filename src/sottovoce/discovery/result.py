@@ -18,6 +18,7 @@ from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.choices import labels_at, normalised, winners
+from sottovoce.discovery.doubts import FILE, doubts
 from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
@@ -45,13 +46,38 @@ class Outcome(Estimates):
         """Why the truths differ from the plain averages, where they do."""
         return None
 
+    @cached_property
+    def doubts(self) -> list[dict[str, str]]:
+        """What to doubt about the result, with a stable code and a sentence each."""
+        fit = self.fit
+        return doubts(
+            len(fit.claims_), 1, claims=fit.claims_, effective_users=fit.effective_users_, skew=self.skew,
+            converged=bool(fit.converged_), words=FILE,
+        )  # fmt: skip
+
+    @property
+    def skew(self) -> tuple[Floats, Floats] | None:
+        """Mean less median, and the spread of the claims, of each object; choices have none."""
+        return None
+
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """How far the truths are from those in a file, over the objects that have a truth and a claim."""
+        return self._scores(*self.known(path, object=object, value=value))
+
+    def scores_against(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for truths by the text of their object's label."""
+        return self._scores(*self._matched(known, "the truths"))
+
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _known(self, path: str | Path, object: str, value: str) -> tuple[NDArray[np.intp], list[Any]]:
+    def known(
+        self, path: str | Path, *, object: str = "object", value: str = "value"
+    ) -> tuple[NDArray[np.intp], list[Any]]:
         """The objects whose truth is in a file, and these truths."""
-        known = known_truths(path, self.fit.kind_, object=object, value=value)
+        return self._matched(known_truths(path, self.fit.kind_, object=object, value=value), str(path))
+
+    def _matched(self, known: Mapping[str, Any], path: str) -> tuple[NDArray[np.intp], list[Any]]:
         matched = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
         if not matched:
             raise BadRow(
@@ -74,6 +100,7 @@ class Outcome(Estimates):
             "effective_users": self.effective_users,
             "level": self.level,
             "reason": self.reason,
+            "warnings": self.doubts,
             "truths": dict(zip(map(str, fit.objects_.tolist()), self.rows(Place.COMMAND), strict=True)),
         }
 
@@ -148,6 +175,10 @@ class Result(Outcome):
             by_user=engine.weighted_means(fit.weights_),
         )
 
+    @property
+    def skew(self) -> tuple[Floats, Floats] | None:
+        return self.means - self.medians, self.spreads
+
     @cached_property
     def reason(self) -> str | None:
         """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
@@ -172,12 +203,13 @@ class Result(Outcome):
             f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
         )
 
-    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
-        """Errors against the truths in a file, over the objects that have a truth and a claim."""
-        places, known = self._known(path, object, value)
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
+        """Errors, and the share of truths within their intervals."""
         truths = np.array(known)
+        low, high = (end[places] for end in self.interval)
         return {
             **_errors(self.fit.truths_[places] - truths),
+            "coverage": float(((low <= truths) & (truths <= high)).mean()),
             "objects": len(places),
             "mean": _errors(self.means[places] - truths),
             "median": _errors(self.medians[places] - truths),
@@ -221,9 +253,8 @@ class ChoiceResult(Outcome):
             "agree with the crowd elsewhere count more."
         )
 
-    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
-        """The share of right truths, over objects with a truth and a claim; each of n tied answers is 1/n right."""
-        places, known = self._known(path, object, value)
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
+        """The share of right truths; each of n tied answers is 1/n right."""
         chances, offsets = self.fit.chances_.entries, self.options.offsets
         return {
             "accuracy": self._accuracy(winners(chances, offsets)[0], places, known),

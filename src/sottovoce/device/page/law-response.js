@@ -20,6 +20,10 @@ export class Response {
     return { hit, miss: (this.cellsReported - 1 + others * hit) / (cells - 1) };
   }
 
+  takesCells(cells) {
+    return this.cellsReported < cells;
+  }
+
   shifts(cells, stream) {
     const { n, d } = this.#exact;
     return cells.map((count) => responseShifts(stream, BigInt(count), BigInt(this.cellsReported), n, d).map(Number));

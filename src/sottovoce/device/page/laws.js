@@ -11,9 +11,10 @@
 //
 // A law for answers, each one of several cells, has
 // cellsReported                how many cells an answer reports
+// takesCells(cells)            whether it has something to say about answers out of this many
 // channel(cells)               the chances that the true cell, and that any other one, is reported
 // shifts(cells, stream)        by how many cells each answer of a participant moves on, out of this many
-// pureEpsilon(moved)           without exception
+// pureEpsilon(moved, readings) without exception, when this many of a participant's readings change
 // leastEpsilon(…), chanceOfTruth(cells)
 
 import { isParameter } from "./exact.js";
@@ -22,13 +23,15 @@ import { Fresh } from "./law-fresh.js";
 import { Gaussian } from "./law-gaussian.js";
 import { Response } from "./law-response.js";
 import { Shared } from "./law-shared.js";
+import { TwoLayer } from "./law-twolayer.js";
 
-export const LAWS = new Map([Shared, Fresh, Floored, Gaussian, Response].map((law) => [law.name, law]));
+export const LAWS = new Map([Shared, Fresh, Floored, Gaussian, Response, TwoLayer].map((law) => [law.name, law]));
 
 /** The law that a text such as "fresh:0.5" says. */
 export function lawOf(text) {
-  const [name, ...numbers] = text.split(":");
-  return new (LAWS.get(name))(...numbers.map(Number)); // a parameter counts as the double that it is read as
+  const [name, ...parameters] = text.split(":");
+  // A number counts as the double that it is read as.
+  return new (LAWS.get(name))(...parameters.map((one) => (/^\d/.test(one) ? Number(one) : one)));
 }
 
 /** Whether a text says a law, in its one spelling. */

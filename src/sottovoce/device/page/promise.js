@@ -6,8 +6,7 @@
 
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
 import { decimal, say } from "./language.js";
-import { lawOf } from "./laws.js";
-import { gridsOf, mostReadings, movedReadings, Problem, unitOf } from "./manifest.js";
+import { mostReadings, movedReadings, partsOf, Problem, protectedDistance, textOf } from "./manifest.js";
 import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
 
@@ -19,37 +18,65 @@ const SMALLEST_DELTA = 1e-290; // far above what a double loses
 
 /** An ε that holds, except with a chance of at most δ: never below the exact one. Infinite if there is none. */
 export function promiseOf(manifest, delta) {
-  const work = workload();
-  const [law, moved] = [lawOf(manifest.noise), movedReadings(manifest)];
+  const [work, parts, moved] = [workload(), partsOf(manifest), movedReadings(manifest)];
+  const isPure = parts.every(({ law }) => law.isPure);
+  const of = (part, count, least = 0) => epsilonOf(part, count, delta, work, least);
   let epsilon = 0;
-  for (const text of gridsOf(manifest)) {
-    const grid = exactNumber(text);
-    const steps = ceil(over(exactNumber(manifest.distance), grid));
-    if (law.isPure) {
-      epsilon = Math.max(epsilon, law.onGrid(grid).pureEpsilon(steps, moved));
-      continue;
-    }
-    const bound = law.onGrid(grid).bound(steps, moved, delta, work);
-    const keeps = (candidate) => delta >= SMALLEST_DELTA && bound(candidate) <= delta;
-    epsilon = smallest(keeps, epsilon);
+  if (manifest.unit === "reading") for (const part of parts) epsilon = Math.max(epsilon, of(part, 1, epsilon));
+  else {
+    const [pure, others] = [parts.filter(({ law }) => law.isPure), parts.filter(({ law }) => !law.isPure)];
+    epsilon = sumOf([...others.map((part) => of(part, Math.min(part.tasks, moved))), ...(pure.length ? [worst(pure, moved)] : [])]);
   }
-  return { epsilon, delta: law.isPure ? 0 : delta };
+  return { epsilon, delta: isPure ? 0 : delta };
 }
 
-/** The distance, with the unit of the tasks if all have the same. */
-export const distanceText = (manifest) => `${decimal(manifest.distance)} ${unitOf(manifest)}`.trim();
+/** The ε of a part of which this many readings change; at least `least`. */
+function epsilonOf({ law, grid: text, distance, cells }, moved, delta, work, least) {
+  if (cells) return law.pureEpsilon(moved);
+  const grid = exactNumber(text);
+  const steps = ceil(over(exactNumber(distance), grid));
+  if (law.isPure) return law.onGrid(grid).pureEpsilon(steps, moved);
+  const bound = law.onGrid(grid).bound(steps, moved, delta, work);
+  return smallest((candidate) => delta >= SMALLEST_DELTA && bound(candidate) <= delta, least);
+}
+
+/** The sum over the tasks with the largest ε that a participant can answer. One part has it by one exact division. */
+function worst(parts, moved) {
+  if (parts.length === 1) return epsilonOf(parts[0], Math.min(parts[0].tasks, moved));
+  let left = moved;
+  const each = parts.map((part) => [epsilonOf(part, 1), part.tasks]);
+  return sumOf(each.sort(([one], [two]) => two - one).map(([epsilon, tasks]) => {
+    const count = Math.min(left, tasks);
+    left -= count;
+    return epsilon * count * (1 + Number.EPSILON);
+  }));
+}
+
+/** A sum of doubles, rounded up. */
+const sumOf = (numbers) => (numbers.length === 1 ? numbers[0] : numbers.reduce((sum, number) => sum + number, 0) * (1 + numbers.length * Number.EPSILON));
+
+/** The distance, with the unit of the tasks if all have the same; nothing where no number is sent with noise. */
+export function distanceText(manifest) {
+  const numbers = manifest.tasks.filter((task) => protectedDistance(manifest, task));
+  if (!numbers.length) return undefined;
+  const [distance, another] = new Set(numbers.map((task) => protectedDistance(manifest, task)));
+  const [unit, other] = new Set(numbers.map((task) => textOf(manifest, task.unit)));
+  return another ? say("promise.ownDistance") : `${decimal(distance)} ${other === undefined ? unit : ""}`.trim();
+}
 
 /** The promise in words for a participant, as in the installed client. Figures are rounded such that it stays true. */
 export function sentence(manifest, { epsilon, delta }) {
   if (epsilon === Infinity) return say("promise.nothing");
   const factor = Math.exp(Math.min(epsilon, 700));
   const learns = delta > 0.01 || factor > 25 ? "much" : factor <= 3 ? "almostNothing" : "little";
-  const count = mostReadings(manifest);
-  const what = manifest.unit === "reading" ? "reading" : count === 1 ? "only" : "all";
+  const [count, distance] = [mostReadings(manifest), distanceText(manifest)];
+  const areAllNumbers = manifest.tasks.every((task) => protectedDistance(manifest, task));
+  const thing = distance === undefined ? "answer" : areAllNumbers ? "reading" : "either";
+  const howMany = manifest.unit === "reading" ? "one" : count === 1 ? "only" : "all";
   const likely = factor > 1e6 ? "million" : delta ? "except" : "always";
   return say("promise.sentence", {
     learns: say(`promise.learns.${learns}`),
-    what: say(`promise.what.${what}`, { distance: distanceText(manifest), count }),
+    what: say(`promise.what.${thing}.${howMany}`, { distance, count }),
     likely: say(`promise.likely.${likely}`, { factor: threeDigitsUp(factor), chance: delta && chanceText(delta) }),
   });
 }
@@ -68,10 +95,12 @@ const chanceText = (delta) =>
 
 /** What the manifest promises; a problem if that is less than the participant asks for. */
 export function judge(manifest, limits) {
-  const { distance: found, tasks } = manifest;
-  for (const { title, id, low, high } of tasks) {
+  for (const task of manifest.tasks) {
+    const { title, id, low, high } = task;
+    const found = protectedDistance(manifest, task);
+    if (!found) continue; // any value is protected
     const most = times(exactNumber(String(limits.distance)), minus(exactNumber(high), exactNumber(low)));
-    if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { reason: "distance", found: Number(found), most: roundedUp(most), task: title || id });
+    if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { reason: "distance", found: Number(found), most: roundedUp(most), task: textOf(manifest, title) || id });
   }
   const promise = promiseOf(manifest, limits.delta);
   checkLimits(promise, limits);

@@ -86,3 +86,13 @@ export function responseShifts(stream, cells, size, n, d) {
     if (shifts[0] === 0n || bernoulliExp(stream, n, d)) return shifts;
   }
 }
+
+/** Draws from an urn with balls of two kinds, to which each draw adds `more` of the kind drawn. */
+export function urn(stream, ones, zeros, more, count) {
+  return Array.from({ length: Number(count) }, () => {
+    const isOne = uniform(stream, ones + zeros) < ones;
+    if (isOne) ones += more;
+    else zeros += more;
+    return isOne;
+  });
+}

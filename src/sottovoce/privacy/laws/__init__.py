@@ -12,6 +12,7 @@ from sottovoce.privacy.laws.gaussian import Gaussian
 from sottovoce.privacy.laws.noise import NoiseLaw, ReadingNoise
 from sottovoce.privacy.laws.response import Response
 from sottovoce.privacy.laws.shared import SharedVariance
+from sottovoce.privacy.laws.twolayer import TwoLayer
 
 __all__ = [
     "LAWS",
@@ -26,6 +27,7 @@ __all__ = [
     "ReadingNoise",
     "Response",
     "SharedVariance",
+    "TwoLayer",
     "Unit",
     "answer_laws",
     "forms",
@@ -37,7 +39,7 @@ __all__ = [
 ]
 
 LAWS: dict[str, type[Law]] = {
-    law.name: law for law in (SharedVariance, FreshVariance, FlooredVariance, Gaussian, Response)
+    law.name: law for law in (SharedVariance, FreshVariance, FlooredVariance, Gaussian, Response, TwoLayer)
 }
 
 
@@ -63,7 +65,7 @@ def forms(laws: dict[str, type[Law]] | dict[str, type[NoiseLaw]] | dict[str, typ
     >>> forms(noise_laws())
     'shared:RATE, fresh:RATE, floored:FLOOR:RATE or gaussian:SIGMA'
     >>> forms(answer_laws())
-    'response:EPSILON[:SIZE]'
+    'response:EPSILON[:SIZE] or twolayer:uniform|beta:A:B'
     """
     *first, last = (law.form() for law in (LAWS if laws is None else laws).values())
     return f"{', '.join(first)} or {last}" if first else last

@@ -84,6 +84,12 @@ class AnswerLaw(Law):
     ) -> "NDArray[np.int64]":
         """The same as `shifts`, with NumPy's random numbers."""
 
+    def in_words(self, cells: int, language: str = "en") -> str:
+        """What happens to an answer out of this many, for a participant."""
+        from sottovoce.privacy.sentence import answer_words
+
+        return answer_words(self.channel(cells), language)
+
     def guarantee(self, choices: int = 2, readings: int = 30, unit: Unit = "reading") -> "AnswerGuarantee":
         """What the law promises to somebody who gives ``readings`` answers; see `sottovoce.privacy.answers`."""
         from sottovoce.privacy.answers import AnswerGuarantee

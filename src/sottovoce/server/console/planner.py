@@ -160,7 +160,7 @@ class PlanRequest:
         if self.law not in self.laws:
             raise Problem(
                 "bad_manifest",
-                f"noise {self.law!r} for a {self.unit}: tasks on different grids are noised one by one; choose "
+                f"noise {self.law!r} for a {self.unit}: on different grids, tasks get their noise one by one; choose "
                 + " or ".join(kind.title.lower() for kind in noise_laws().values() if kind.takes_grids("reading", 2))
                 + ", for a reading",
             )
