@@ -9,6 +9,7 @@ import pytest
 import sottovoce
 from sottovoce.privacy.laws import LAWS
 from sottovoce.protocol.format_1 import FirstTask
+from sottovoce.protocol.format_2 import SecondChoiceTask, SecondNumberTask
 from sottovoce.protocol.task_table import read_tasks, write_tasks
 from sottovoce.server.campaigns import TaskDraft
 
@@ -89,7 +90,8 @@ def test_a_field_of_a_task_is_in_the_model_and_the_form_and_everything_else_foll
     assert {*written} == {*fields, "quota"}
     table = write_tasks([written])
     assert read_tasks("tasks.csv", table) == [written]
-    assert {*TaskDraft.model_fields} == {*fields, "quota"}
+    models = (FirstTask, SecondNumberTask, SecondChoiceTask)
+    assert {*TaskDraft.model_fields} == {name for model in models for name in model.model_fields} | {"quota"}
     form = (CONSOLE / "templates" / "question.html").read_text()
     assert {*re.findall(r'name="(\w+)-\{\{ n \}\}"', form)} == {*fields, "quota"}
     listed = re.compile(r"[\"']unit[\"'], *[\"']low[\"']")  # nobody else writes the list down
