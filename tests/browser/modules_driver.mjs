@@ -8,10 +8,13 @@ const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
 const { isLaw, lawOf } = await load("laws");
 const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
+const { areCuts, compare } = await load("comparing");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
 const language = await load("language");
+const { aWeighting, powerAt } = await load("instrument-a-weighting");
+const { StepCounter } = await load("instrument-step-counter");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
 
@@ -83,6 +86,11 @@ const ANSWERS = {
     const stream = seeded(seed);
     return { outputs: reportedCells(law, answers, stream), bytes_used: stream.used };
   },
+  comparisons({ seed, law, readings }) {
+    const stream = seeded(seed);
+    return { outputs: compare(law, readings.map(([steps, cuts]) => [BigInt(steps), cuts]), stream), bytes_used: stream.used };
+  },
+  are_cuts: ([cuts, levels]) => areCuts(cuts, levels),
   answer_law({ law: text, cells, readings, moved, delta }) {
     const law = lawOf(text);
     const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
@@ -137,6 +145,14 @@ const ANSWERS = {
   written({ tag, name, values }) {
     speak(tag);
     return values.map((value) => language[name](value));
+  },
+  weighting({ hertz, rate }) {
+    return 10 * Math.log10(powerAt(hertz, aWeighting(rate), rate));
+  },
+  steps(moments) {
+    const counter = new StepCounter();
+    for (const moment of moments) counter.add(...moment);
+    return counter.steps;
   },
   plural: ({ tag, count }) => new Intl.PluralRules(tag).select(count),
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),

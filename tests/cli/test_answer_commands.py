@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import sottovoce as sv
 from sottovoce.cli.app import app
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import parse_answer_law
@@ -63,6 +64,75 @@ def test_guarantees_that_make_no_sense_are_refused(options, words):
     ran = CliRunner().invoke(app, ["guarantee", "--noise", *options])
     assert isinstance(ran.exception, BadParameter)  # printed, with exit code 2, by the entry point
     assert words in str(ran.exception)
+
+
+ANSWERS = "who,path,state\n" + "".join(
+    f"u{user},p{path},{'dry' if (user + path) % 3 else 'muddy'}\n" for user in range(30) for path in range(20)
+)
+COLUMNS = ("--user", "who", "--object", "path", "--value", "state")
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(ANSWERS)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(("noise", "size"), [("response:1", 1), ("response:1:2", 2)])
+def test_perturb_answers(answers, tmp_path, ending, noise, size):
+    out = tmp_path / f"noisy.{ending}"
+    options = tmp_path / "options.txt"
+    options.write_text("dry\nmuddy\nflooded\n under snow \n")
+    run("perturb", answers, "--noise", noise, "--choices", options, "--out", out, *COLUMNS)
+    raw = sv.Claims.read(answers, user="who", object="path", value="state")
+    noisy = sv.Claims.read(out)
+    assert (noisy.noise, noisy.kind, len(noisy)) == (str(parse_answer_law(noise)), "choice", 600)
+    assert set(noisy.answers.counts.tolist()) == {4}  # as declared, though the file had two
+    assert noisy.answers.size == size
+    sent = {(user, path): answer if size > 1 else [answer] for user, path, answer in noisy}
+    kept = sum(answer in sent[user, path] for user, path, answer in raw)
+    hit = parse_answer_law(noise).channel(4).hit
+    assert abs(kept - 600 * hit) < 5 * (600 * hit * (1 - hit)) ** 0.5
+    assert {label for cells in sent.values() for label in cells} == {"dry", "muddy", "flooded", "under snow"}
+
+
+def test_codes_are_options_as_the_file_spells_them(tmp_path):
+    path, out = tmp_path / "codes.csv", tmp_path / "noisy.csv"
+    path.write_text("user,object,value\n" + "".join(f"u{user},o,{user % 2}\n" for user in range(50)))
+    run("perturb", path, "--noise", "response:0.01", "--choices", "0,1,2", "--out", out)
+    assert set(sv.Claims.read(out, kind="choice").answers.label_list()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--choices", "dry,flooded"], "answer 'muddy' about"),
+        (["--choices", "dry"], "at least 2 options"),
+        (["--choices", ""], "at least 2 options"),
+        (["--choices", "dry,muddy,Dry "], "more than spaces and case"),
+        (["--choices", "dry,muddy", "--noise", "fresh:1"], "it adds noise to numbers"),
+        (["--choices", "dry,muddy", "--noise", "response:1:2"], "smaller SIZE"),
+        (["--choices", "dry,muddy,wet", "--noise", "twolayer:uniform"], "one of two answers"),
+        ([], "it is for answers"),
+    ],
+)
+def test_bad_options_write_nothing(answers, tmp_path, options, words):
+    noise = [] if "--noise" in options else ["--noise", "response:1"]
+    out = tmp_path / "noisy.csv"
+    ran = CliRunner().invoke(app, ["perturb", str(answers), *noise, *options, "--out", str(out), *COLUMNS])
+    assert words in str(ran.exception)
+    assert not out.exists()
+
+
+def test_answers_are_perturbed_once(answers, tmp_path):
+    out = tmp_path / "noisy.csv"
+    run("perturb", answers, "--noise", "response:1", "--choices", "dry,muddy", "--out", out, *COLUMNS)
+    ran = CliRunner().invoke(
+        app, ["perturb", str(out), "--noise", "response:1", "--choices", "dry,muddy", "--out", str(tmp_path / "2.csv")]
+    )
+    assert "noise is added once" in str(ran.exception)
 
 
 WORDS = [

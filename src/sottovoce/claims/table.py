@@ -280,6 +280,16 @@ class Claims:
         users = np.repeat(self.users[:: self.size], size)
         return Claims(stretch, users, values, self._user_labels, self._object_labels, self.skipped, noise, answers)
 
+    def with_options(self, options: Choices) -> "Claims":
+        """The same answers, chosen among these options; an answer that is not one of them is refused."""
+        assert self.answers is not None, "these claims are numbers"
+        answers, codes = choosing.from_lists(
+            self.offsets, self.answer_ids, self.answers.labels, self.object_labels, options, self.size
+        )
+        return Claims(
+            self.offsets, self.users, codes, self._user_labels, self._object_labels, self.skipped, self.noise, answers
+        )
+
     @property
     def answer_ids(self) -> NDArray[np.int32]:
         """The number of each answer among ``answers.labels``, in the order of ``values``."""

@@ -1,12 +1,13 @@
 """What the privacy commands do where answers, and not numbers, are perturbed."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import console, number, print_json
-from sottovoce.errors import BadParameter
+from sottovoce.cli.output import console, number, print_json, progress_bar
+from sottovoce.errors import BadParameter, UnreadableFile
 
 if TYPE_CHECKING:
     from sottovoce.privacy.laws import Unit
@@ -60,3 +61,67 @@ def show_answer_guarantee(
     console.print()
     console.print(escape(law.in_words(cells)), highlight=False)
     console.print(escape(promise.sentence(epsilon=epsilon)), highlight=False)
+
+
+def perturb_choices(
+    readings: Path, noise: str, choices: str, out: Path, columns: tuple[str, str, str], json: bool
+) -> None:
+    """``sottovoce perturb`` for answers: each user's are perturbed together, as their device would do."""
+    from sottovoce.claims import Claims
+    from sottovoce.privacy.laws import parse_answer_law
+    from sottovoce.worlds import devices
+
+    law = parse_answer_law(noise)
+    options = _options(choices)
+    law.check_cells(len(options))
+    user, about, value = columns
+    claims = Claims.read(readings, kind="choice", user=user, object=about, value=value)
+    assert claims.answers is not None
+    # An option is meant as the file spells it: 1 is a number where answers are.
+    known = {str(label): label for label in claims.answers.label_list()}
+    same = {type(label) for label in known.values()}
+    claims = claims.with_options([known.get(option, _as(same, option)) for option in options])
+    with progress_bar() as progress:
+        task = progress.add_task("drawing answers", total=len(claims))
+        noisy = devices.perturb_answers(claims, law, lambda done, _: progress.update(task, completed=done))
+    noisy.write(out)
+    if json:
+        print_json({"out": str(out), "noise": str(law), "choices": len(options), "readings": len(noisy)})
+        return
+    console.print(
+        f"{len(noisy):,} answers of {noisy.n_users:,} users among {len(options)} options, noise {law}, in {out}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def _options(text: str) -> list[str]:
+    """The options that a list or a file names."""
+    options = text.split(",")
+    if Path(text).is_file():
+        try:
+            options = Path(text).read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError as mistake:
+            raise UnreadableFile(f"{text}: {mistake}; options must be text in UTF-8, one per line") from None
+    options = [option.strip() for option in options if option.strip()]
+    if len(options) < 2:
+        raise BadParameter(
+            f"choices {text!r}: a question has at least 2 options; list them (yes,no), or name a file with one per line"
+        )
+    seen: dict[str, str] = {}
+    for option in options:
+        before = seen.setdefault(" ".join(option.casefold().split()), option)
+        if before is not option:
+            raise BadParameter(
+                f"choices {before!r} and {option!r}: options must differ in more than spaces and case; remove one"
+            )
+    return options
+
+
+def _as(kinds: set[type], option: str) -> Any:
+    """An option that nobody chose, as the same kind of value as the others."""
+    for kind in kinds & {int, float}:
+        try:
+            return kind(option)
+        except ValueError:
+            continue
+    return option

@@ -14,10 +14,12 @@ from sottovoce.protocol.drafting import drafted
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
+from sottovoce.server.compared import first_offers
 from sottovoce.server.methods import Method
 from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import State
 from sottovoce.server.storage import campaigns as stored
+from sottovoce.server.storage.offers import publish_offers
 from sottovoce.server.storage.results import add_results
 from sottovoce.server.storage.rows import CampaignRow, OperatorRow
 
@@ -144,12 +146,14 @@ async def opening(server: State, operator_key: int, campaign: str) -> Callable[[
     manifest = Manifest.parse(row.manifest)
     # The exact figures of a guarantee may take a moment, and nothing else should wait for them.
     guarantee = await asyncio.to_thread(guarantee_of, manifest)
+    first_cuts = await asyncio.to_thread(first_offers, manifest)
 
     def open_it(connection: Connection) -> CampaignRow:
         now = server.clock()
         row = stored.campaign_of(connection, operator_key, campaign)
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
         _first_results(connection, row, manifest, guarantee, server, now)
+        publish_offers(connection, row.key, first_cuts, now)
         return stored.campaign_of(connection, operator_key, campaign)
 
     return open_it

@@ -8,7 +8,6 @@ const SLACK = 1 + 1e-9; // for the rounding of sums and logarithms
 export class TwoLayer {
   static name = "twolayer";
   static takes = ([shape, ...numbers]) => (shape === "beta" ? numbers.length === 2 && numbers.every(isParameter) : shape === "uniform" && !numbers.length);
-  words = "everybody draws once how often they send the other of two answers";
   isPure = false;
   readingsComeAtOnce = true;
   cellsReported = 1;

@@ -13,7 +13,7 @@ from sottovoce.errors import SottovoceError
 from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.task_table import read_choices, read_quota, read_tasks, write_tasks
+from sottovoce.protocol.task_table import COLUMNS, read_choices, read_quota, read_tasks, write_tasks
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
@@ -30,7 +30,6 @@ router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema
 MOST_TYPED = 20  # tasks in fields of their own; more come as a table
 _EMPTY_ROWS = 3
 Action = Callable[[Connection], CampaignRow]
-_FIELDS = ("id", "title", "choices", "unit", "low", "high", "grid", "quota")
 _ABOUT = ("title", "asked_by", "purpose", "deadline")
 
 
@@ -60,7 +59,7 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
 
     row, quotas = await server.read(load)
     manifest = parsed(row.manifest)
-    tasks = [{**dict.fromkeys(_FIELDS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
+    tasks = [{**dict.fromkeys(COLUMNS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
     about = {name: manifest[name] or "" for name in _ABOUT}
     about["deadline"] = about["deadline"].removesuffix(":00Z").removesuffix("Z")
     many = len(tasks) > MOST_TYPED
@@ -192,18 +191,26 @@ def _question(
     mistake: str | None = None,
     more: bool = False,
 ) -> Response:
-    empty = [dict.fromkeys(_FIELDS, "")] * (_EMPTY_ROWS if more or not tasks else 1)
+    empty = [dict.fromkeys(COLUMNS, "")] * (_EMPTY_ROWS if more or not tasks else 1)
     rows = [*tasks, *empty][:MOST_TYPED]
     status = 200 if mistake is None else 422
     return render(
-        request, "question.html", status=status, row=row, about=about, tasks=rows, table=table, mistake=mistake
+        request,
+        "question.html",
+        status=status,
+        row=row,
+        about=about,
+        tasks=rows,
+        columns=COLUMNS,
+        table=table,
+        mistake=mistake,
     )
 
 
 def _with_the_rest(typed: dict[str, Any], kept: dict[str, Any], only: tuple[str, ...] = ()) -> dict[str, Any]:
     """What was typed, with what the form does not show: other languages of an unchanged text, and other fields."""
     same_kind = bool(typed.get("choices")) == bool(kept.get("choices"))
-    rest = {} if only or not same_kind else {name: entry for name, entry in kept.items() if name not in _FIELDS}
+    rest = {} if only or not same_kind else {name: entry for name, entry in kept.items() if name not in COLUMNS}
     shown = dict(typed)
     for name in typed.keys() & kept.keys():
         if isinstance(kept[name], dict) and typed[name] in kept[name].values():
@@ -238,7 +245,7 @@ def _about(form: Mapping[str, str]) -> dict[str, str]:
 
 def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
     """The rows that are not empty."""
-    rows = [{name: form.get(f"{name}-{place}", "") for name in _FIELDS} for place in range(MOST_TYPED)]
+    rows = [{name: form.get(f"{name}-{place}", "") for name in COLUMNS} for place in range(MOST_TYPED)]
     return [row for row in rows if any(entry for name, entry in row.items() if name != "id")]
 
 

@@ -207,6 +207,19 @@ details = Table(
     sqlite_with_rowid=False,
 )
 
+# Cuts stay valid until their campaign closes, since a device may be without a network between fetching and sending.
+offers = Table(
+    "offers",
+    metadata,
+    Column("campaign_key", Key, nullable=False, comment="campaign"),
+    Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
+    Column("cuts", String(100), nullable=False, comment="cuts in half grid steps (JSON)"),
+    Column("is_current", Boolean, nullable=False, comment="whether devices are to compare with them now"),
+    Column("published_at", BigInteger, nullable=False, comment="when they were published, last"),
+    PrimaryKeyConstraint("campaign_key", "place", "cuts"),
+    ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
+)
+
 # What a task's figures are based on: cohorts up to the last one listed for it, complete. A withdrawn reading is gone
 # from the table above at once, and from these counts with the task's next step.
 included = Table(
