@@ -9,6 +9,7 @@ const sampler = await load("sampler");
 const { isLaw, lawOf } = await load("laws");
 const { answerWords } = await load("answer");
 const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
+const { areCuts, compare } = await load("comparing");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
@@ -84,6 +85,11 @@ const ANSWERS = {
     const stream = seeded(seed);
     return { outputs: reportedCells(law, answers, stream), bytes_used: stream.used };
   },
+  comparisons({ seed, law, readings }) {
+    const stream = seeded(seed);
+    return { outputs: compare(law, readings.map(([steps, cuts]) => [BigInt(steps), cuts]), stream), bytes_used: stream.used };
+  },
+  are_cuts: ([cuts, levels]) => areCuts(cuts, levels),
   answer_law({ law: text, cells, readings, moved, delta }) {
     const law = lawOf(text);
     const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];

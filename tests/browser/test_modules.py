@@ -15,6 +15,7 @@ from command import run
 from page_modules import sent
 from sottovoce.device.release import noisy_readings
 from sottovoce.errors import BadParameter
+from sottovoce.privacy.comparing import check_cuts
 from sottovoce.privacy.laws import LAWS, parse_answer_law, parse_law
 from sottovoce.protocol import Manifest, Problem
 
@@ -52,6 +53,28 @@ def test_samplers_give_the_vectors(ask):
         for name in ("steps", "outputs"):
             assert answer[name] == list(map(spelled, vector[name])), vector["name"]
         assert answer["bytes_used"] == vector["bytes_used"], vector["name"]
+
+
+def test_comparisons_give_the_vectors(ask):
+    vectors = VECTORS["comparisons"]
+    for vector, answer in zip(vectors, ask("comparisons", vectors), strict=True):
+        assert answer == {name: vector[name] for name in ("outputs", "bytes_used")}, vector["name"]
+
+
+def test_cuts_are_refused_as_in_python(ask):
+    cases = [
+        ([249], 2), ([-1, 1, 3], 4), ([1, 9, 9007199254740991], 4), ([], 2), ([1, 3], 2), ([2], 2), ([1.5], 2),
+        (["1"], 2), ([True], 2), ([None], 2), ([9007199254740993], 2), ([[1]], 2), ([1, 1, 3], 4), ([3, 1, 5], 4),
+        ([1, 2, 3], 4),
+    ]  # fmt: skip
+
+    def accepted(cuts, levels):
+        try:
+            return bool(check_cuts(cuts, levels))
+        except BadParameter:
+            return False
+
+    assert ask("are_cuts", cases) == [accepted(*case) for case in cases]
 
 
 def test_answers_give_the_vectors(ask):

@@ -13,6 +13,7 @@ import pytest
 
 from byte_streams import seeded_stream
 from sottovoce.privacy import sampler
+from sottovoce.privacy.comparing import compare
 from sottovoce.privacy.laws import LAWS, parse_law
 
 FILE = files("sottovoce.privacy") / "vectors.json"
@@ -100,6 +101,14 @@ ANSWERS = [
 ]
 
 
+BIT, FOUR_LEVELS = (249,), (-7, 249, 255)
+COMPARISONS = [
+    ("bits", "response:1.0", [(steps, BIT) for steps in (0, 124, 125, 1000)] * 4),
+    ("four levels", "response:2.5", [(steps, FOUR_LEVELS) for steps in (-4, -3, 124, 125, 127, 128)] * 3),
+    ("far from the cuts", "response:1.0", [(-(1 << 52), BIT), (1 << 52, FOUR_LEVELS)]),
+]
+
+
 def play_primitive(vector):
     stream = seeded_stream(vector["seed"])
     draw = getattr(sampler, vector["primitive"])
@@ -125,6 +134,11 @@ def play_answers(vector):
     return {"outputs": as_lists(outputs), "bytes_used": stream.used}
 
 
+def play_comparisons(vector):
+    stream = seeded_stream(vector["seed"])
+    return {"outputs": compare(parse_law(vector["law"]), vector["readings"], stream), "bytes_used": stream.used}
+
+
 def make_vectors():
     primitives = [
         {"primitive": name, "parameters": list(map(str, parameters)), "seed": f"{name} {number}"}
@@ -138,10 +152,21 @@ def make_vectors():
         for name, law, cells in ANSWERS
         for run in (1, 2)
     ]
+    comparisons = [
+        {
+            "name": name,
+            "law": law,
+            "readings": [[steps, list(cuts)] for steps, cuts in readings],
+            "seed": f"{name} {run}",
+        }
+        for name, law, readings in COMPARISONS
+        for run in (1, 2)
+    ]
     return {
         "primitives": [vector | play_primitive(vector) for vector in primitives],
         "samplers": [vector | play_sampler(vector) for vector in samplers],
         "answers": [vector | play_answers(vector) for vector in answers],
+        "comparisons": [vector | play_comparisons(vector) for vector in comparisons],
     }
 
 
@@ -170,6 +195,11 @@ def test_devices_give_the_recorded_integers(vector):
 @pytest.mark.parametrize("vector", VECTORS.get("answers", []), ids=lambda vector: vector["seed"])
 def test_answers_give_the_recorded_cells(vector):
     assert vector | play_answers(vector) == vector
+
+
+@pytest.mark.parametrize("vector", VECTORS.get("comparisons", []), ids=lambda vector: vector["seed"])
+def test_comparisons_give_the_recorded_levels(vector):
+    assert vector | play_comparisons(vector) == vector
 
 
 def test_the_file_holds_every_case_and_no_other():

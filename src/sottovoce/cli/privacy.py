@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -12,9 +12,6 @@ from sottovoce.cli.output import JsonOption, console, notes, number, print_json,
 from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
-
-if TYPE_CHECKING:
-    pass
 
 NoiseOption = Annotated[str, typer.Option("--noise", help=f"Noise law: {forms()}.")]
 
@@ -158,6 +155,14 @@ def plan(
     epsilon: Annotated[float, typer.Option(help="The promise: ε.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The promise: δ.")] = 1e-5,
     distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
+    range: Annotated[
+        str | None,
+        typer.Option(
+            "--range",
+            help="Promise for any two values in this range, LO:HI, instead of --distance: noise as wide as the range, "
+            "and comparisons beside it.",
+        ),
+    ] = None,
     readings: Annotated[int, typer.Option(help="Readings per participant.")] = 30,
     participants: Annotated[int, typer.Option(help="Participants who read each object.")] = 150,
     unit: Annotated[
@@ -188,11 +193,19 @@ def plan(
     from sottovoce.claims import Claims
     from sottovoce.planning import plan as find_plans
     from sottovoce.planning import trade_off
+    from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
     if plot:
         from sottovoce.lab.plots import check_picture, draw_trade_off
 
         check_picture(plot)
+    low, high = map(float, parse_range(range)) if range else (None, None)
+    if low is not None and high is not None:
+        if not low < high:
+            raise BadParameter(f"range {range}: the low end must be below the high end; swap them")
+        distance = high - low
+        if error_rate is None and pilot is None:
+            error_rate = (SPREADS_PER_RANGE / distance) ** 2
     with printed_warnings(UnwiseChoice), progress_bar() as progress:
         progress.add_task("planning", total=None)
         plans = find_plans(
@@ -203,6 +216,12 @@ def plan(
             epsilons = [epsilon * 10 ** (step / 6) for step in (-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6)]
             lines = trade_off(epsilons, delta, distance, readings, participants, unit.value, plans.error_rate, grid)
             draw_trade_off(epsilons, lines, epsilon, delta, distance, readings, participants, unit.value, plot)
+        compared = None
+        if low is not None and high is not None:
+            compared = plan_comparisons(
+                epsilon, low, high, readings, participants, unit=unit.value, error_rate=plans.error_rate, error=error,
+                simulations=simulations, seed=seed,
+            )  # fmt: skip
     if json:
         asked = {
             "epsilon": epsilon,
@@ -221,6 +240,7 @@ def plan(
                 **quality,
                 "plans": [p.summary() for p in plans],
                 "left_out": plans.left_out,
+                **({"range": [low, high], "comparisons": compared.summary()} if compared else {}),
             }
         )
         return
@@ -241,18 +261,35 @@ def plan(
         table.add_column(heading, justify="right")
     if error:
         table.add_column(f"participants for {error:g}", justify="right")
-    for option in plans:
+    for option in sorted([*plans, *([compared] if compared else [])], key=lambda option: option.predicted_error):
         simulated = option.simulated_error
         shown = f"{number(simulated.mean, 3)} ± {number(simulated.high - simulated.mean, 3)}" if simulated else "–"
         needed = [f"{option.participants_needed:,}"] if error else []
-        table.add_row(
-            option.law.name, f"{option.delta:g}", number(option.mean_variance), number(option.mean_variance_any_n),
-            number(option.predicted_error), shown, *needed,
-        )  # fmt: skip
+        sizes = (
+            ["comparisons", "0", "–", "–"]
+            if option is compared
+            else [
+                option.law.name,
+                f"{option.delta:g}",
+                number(option.mean_variance),
+                number(option.mean_variance_any_n),
+            ]
+        )
+        table.add_row(*sizes, number(option.predicted_error), shown, *needed)
     console.print(table)
     for name, reason in plans.left_out.items():
         console.print(f"{name} is left out: {escape(reason)}", highlight=False)
     best = plans[0]
+    if compared:
+        if compared.predicted_error < best.predicted_error:
+            best = compared
+        console.print(
+            f"\nComparisons with {compared.levels} levels; {compared.participants_to_find:,} participants find the "
+            "truth in nine campaigns of ten.",
+            highlight=False,
+        )
+        if warning := compared.warning(participants):
+            notes.print(f"[yellow]Warning:[/] {escape(warning)}", highlight=False)
     console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
     if plot:
         notes.print(f"wrote {escape(str(plot))}", highlight=False)

@@ -6,13 +6,15 @@ import numpy as np
 from scipy.special import ndtri
 
 from sottovoce.discovery.acceleration import Acceleration
+from sottovoce.discovery.aware_choices import AwareChoices
 from sottovoce.discovery.base import TruthDiscovery, check_level
+from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.state import Common, State
 from sottovoce.engines import Engine, Lookup, Step, Sweep
 from sottovoce.engines.aware import BOUND, DOUBT
-from sottovoce.privacy.laws import NoiseLaw, ReadingNoise, parse_noise_law
+from sottovoce.privacy.laws import NoiseLaw, ReadingNoise, parse_law, parse_noise_law
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
@@ -56,6 +58,7 @@ class NoiseAware(TruthDiscovery):
     name = "noise-aware"
     title = "noise-aware"
     words = "people who agree with the crowd count more, given how much noise was added."
+    kinds = ("number", "choice")
     takes_known = True
 
     def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
@@ -71,6 +74,9 @@ class NoiseAware(TruthDiscovery):
 
     def begin(self, given: FitInput) -> Iteration:
         return _AwareIteration(given, self._law(), self.tol)
+
+    def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
+        return AwareChoices(given, parse_law(self.noise) if isinstance(self.noise, str) else self.noise, self.tol)
 
     def _law(self) -> NoiseLaw | None:
         return parse_noise_law(self.noise) if isinstance(self.noise, str) else self.noise

@@ -62,11 +62,22 @@ class Outcome(Estimates):
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """How far the truths are from those in a file, over the objects that have a truth and a claim."""
+        return self._scores(*self.known(path, object=object, value=value))
+
+    def scores_against(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for truths by the text of their object's label."""
+        return self._scores(*self._matched(known, "the truths"))
+
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _known(self, path: str | Path, object: str, value: str) -> tuple[NDArray[np.intp], list[Any]]:
+    def known(
+        self, path: str | Path, *, object: str = "object", value: str = "value"
+    ) -> tuple[NDArray[np.intp], list[Any]]:
         """The objects whose truth is in a file, and these truths."""
-        known = known_truths(path, self.fit.kind_, object=object, value=value)
+        return self._matched(known_truths(path, self.fit.kind_, object=object, value=value), str(path))
+
+    def _matched(self, known: Mapping[str, Any], path: str) -> tuple[NDArray[np.intp], list[Any]]:
         matched = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
         if not matched:
             raise BadRow(
@@ -192,9 +203,8 @@ class Result(Outcome):
             f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
         )
 
-    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
-        """Errors against the truths in a file, over the objects that have a truth and a claim."""
-        places, known = self._known(path, object, value)
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
+        """Errors, and the share of truths within their intervals."""
         truths = np.array(known)
         low, high = (end[places] for end in self.interval)
         return {
@@ -243,9 +253,8 @@ class ChoiceResult(Outcome):
             "agree with the crowd elsewhere count more."
         )
 
-    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
-        """The share of right truths, over objects with a truth and a claim; each of n tied answers is 1/n right."""
-        places, known = self._known(path, object, value)
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
+        """The share of right truths; each of n tied answers is 1/n right."""
         chances, offsets = self.fit.chances_.entries, self.options.offsets
         return {
             "accuracy": self._accuracy(winners(chances, offsets)[0], places, known),
