@@ -4,6 +4,7 @@ import { choiceField, choiceText } from "./answer.js";
 import { answeredIn, changes, enrol, flush, join, joinedBy, judged, offered, release, tasksInOrder, withdraw } from "./device.js";
 import { button, h } from "./dom.js";
 import { exactNumber, isLess } from "./exact.js";
+import { opener } from "./instruments.js";
 import { decimal, editable, moment, say, typedNumber, withUnit } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { read } from "./store.js";
@@ -56,6 +57,7 @@ function showOffer(offer, promise, limits) {
 
 async function showJoined({ campaign }) {
   const drafts = new Map(); // typed readings are kept only here
+  const panels = new Map(); // instruments in use, by task
   let pairs; // what was measured and what was sent, until the page is left
 
   async function draw() {
@@ -73,7 +75,7 @@ async function showJoined({ campaign }) {
     show(open.title, heading(say("campaign"), manifest),
       withdrawn ? h("p.banner", told ? say("withdraw.confirmed") : say("withdraw.unconfirmed")) : !token && h("p.banner", say("notConfirmed")),
       pairs && pairsCard(manifest, pairs),
-      !withdrawn && left > 0 && form(joined, open.tasks, left, drafts, send),
+      !withdrawn && left > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, send),
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest))),
         h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), h("a", { href: `../c/${campaign}` }, say("crowd"))),
@@ -89,6 +91,7 @@ async function showJoined({ campaign }) {
       pairs = noisy.map((sent) => ({ ...sent, measured: readings.get(sent.task) }));
       drafts.clear();
       drafts.place = 0;
+      panels.clear();
     } catch (problem) {
       tell(problemText(problem.code));
       if (problem.code !== "already_released") return showProblem(problem);
@@ -104,7 +107,7 @@ async function showJoined({ campaign }) {
   if (!token && !withdrawn) await enrol(campaign).then(draw, (problem) => problem.later || showProblem(problem));
 }
 
-function form(joined, tasks, left, drafts, send) {
+function form(joined, tasks, left, { drafts, panels, draw }, send) {
   const summary = h("p.error", { role: "alert" });
   const areQuestions = tasks.every(({ kind }) => kind === "choice");
   const sender = h("button", { id: "send" }, areQuestions ? say("form.sendAnswers") : say("form.send"));
@@ -118,7 +121,11 @@ function form(joined, tasks, left, drafts, send) {
     });
     const error = h("p.error", { id: `${id}-error` });
     const element = h("div.field", h("label", { for: id }, nameOf(task)), h("div.reading", input, h("span", task.unit)),
-      h("p.quiet", { id: `${id}-hint` }, say("form.hint", { ...rangeOf(task), grid: decimal(task.grid) })), error);
+      h("p.quiet", { id: `${id}-hint` }, say("form.hint", { ...rangeOf(task), grid: decimal(task.grid) })), error,
+      opener(task, panels, (text) => {
+        drafts.set(task.id, editable(text));
+        draw();
+      }));
     return { task, input, error, element, read: () => readInput(input.value, task) };
   });
   const steps = fields.length > MOST_AT_ONCE && tasks.some(({ kind }) => kind === "choice") ? stepper(fields, sender, drafts) : null;
