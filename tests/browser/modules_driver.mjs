@@ -7,12 +7,15 @@ const { folder, questions } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
 const { isLaw, lawOf } = await load("laws");
+const { answerWords } = await load("answer");
 const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
 const { areCuts, compare } = await load("comparing");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
 const language = await load("language");
+const { aWeighting, powerAt } = await load("instrument-a-weighting");
+const { StepCounter } = await load("instrument-step-counter");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
 
@@ -94,6 +97,10 @@ const ANSWERS = {
     const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
     return [...Object.values(law.channel(cells)), ...figures].map(String);
   },
+  answer_words({ law, cells, tag }) {
+    speak(tag);
+    return answerWords(lawOf(law), cells);
+  },
   is_law: (text) => isLaw(text),
   order: ({ count, seed }) => drawnOrder(count, seeded(seed)),
   noisy({ manifest, readings, seed }) {
@@ -143,6 +150,14 @@ const ANSWERS = {
   written({ tag, name, values }) {
     speak(tag);
     return values.map((value) => language[name](value));
+  },
+  weighting({ hertz, rate }) {
+    return 10 * Math.log10(powerAt(hertz, aWeighting(rate), rate));
+  },
+  steps(moments) {
+    const counter = new StepCounter();
+    for (const moment of moments) counter.add(...moment);
+    return counter.steps;
   },
   plural: ({ tag, count }) => new Intl.PluralRules(tag).select(count),
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),

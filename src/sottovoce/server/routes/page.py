@@ -39,6 +39,7 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "object-src 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "accelerometer=(self), camera=(), geolocation=(), gyroscope=(self), microphone=(self)",
     "Referrer-Policy": "no-referrer",
     "Vary": "Accept-Encoding",
 }
@@ -88,7 +89,9 @@ def _filled(contents: dict[str, bytes]) -> bytes:
             f'<option value="{tag}" lang="{tag}">{texts.say("language.name")}' for tag, texts in languages
         ),
         "noscript": "".join(f'<p lang="{tag}">{escape(texts.say("noscript"))}' for tag, texts in languages),
-        "modules": "\n".join(f'<link rel="modulepreload" href="{name}">' for name in _modules_of("app.js", contents)),
+        "modules": "\n".join(
+            f'<link rel="modulepreload" fetchpriority="low" href="{name}">' for name in _modules_of("app.js", contents)
+        ),
     }
     page = contents["index.html"].decode()
     for name, part in parts.items():
