@@ -40,6 +40,11 @@ class Duplicates(StrEnum):
     LAST = "last"
 
 
+class TargetOption(StrEnum):
+    VALUE = "value"
+    MEAN = "mean"
+
+
 class EngineOption(StrEnum):
     AUTO = "auto"
     MEMORY = "memory"
@@ -59,6 +64,17 @@ def discover(
     noise: Annotated[
         str | None,
         typer.Option(help="Noise law of the claims, such as shared:0.5; by default the one recorded in the file."),
+    ] = None,
+    target: Annotated[
+        TargetOption | None,
+        typer.Option(
+            help="What the truth is: the value that a careful person would measure, or the mean of all opinions; by "
+            "default the claims decide."
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(help="Truths that are known beforehand (object, value): they show how accurate users are."),
     ] = None,
     user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
     object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
@@ -104,7 +120,7 @@ def discover(
     """
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place
-    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, Result, make_method, takes
+    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, Result, known_truths, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.lab.plots import check_picture, draw_discovery
 
@@ -123,6 +139,12 @@ def discover(
             f"--decay {decay}: {chosen} on {claims}: only {forgetful} supports decay, and only packs have rounds; give "
             f"--method {forgetful} and a pack"
         )
+    if target is not None and not takes(chosen, "target"):
+        aiming = " or ".join(name for name in METHODS if takes(name, "target"))
+        raise BadParameter(f"--target {target.value}: {chosen} has no such choice; give --method {aiming}")
+    if known is not None and not METHODS[chosen].takes_known:
+        learning = " or ".join(name for name in METHODS if METHODS[name].takes_known)
+        raise BadParameter(f"--known {known}: {chosen} cannot use known truths; give --method {learning}")
     if spark_master is not None and engine is not EngineOption.SPARK:
         raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")
     if checkpoint is None and packed and os.access(claims, os.W_OK):
@@ -141,6 +163,8 @@ def discover(
             progress.remove_task(reading)
         iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
         options: dict[str, Any] = {} if decay is None else {"decay": decay}
+        if target is not None:
+            options["target"] = target.value
         fit = make_method(chosen, noise=noise or source.noise, max_iter=max_iter, tol=tol, **options)
         try:
             result = Result.of(
@@ -154,6 +178,7 @@ def discover(
                 ),
                 start=start,
                 checkpoint=kept,
+                known=known_truths(known, source.engine.object_labels, object=object, value=value) if known else None,
             )
         except KeyboardInterrupt:
             progress.stop()
@@ -245,8 +270,9 @@ def _print_result(result: "Result", skipped: int, scores: dict[str, Any] | None)
         f"{result.effective_users:,.1f} effective users.",
         highlight=False,
     )
-    if result.reason:
-        console.print(escape(result.reason), highlight=False, soft_wrap=True)
+    for line in (result.reason, result.aim, result.few):
+        if line:
+            console.print(escape(line), highlight=False, soft_wrap=True)
     console.print()
     columns, entries = for_people(columns_in(Place.COMMAND)), result.columns(Place.COMMAND)
     low, high = result.interval

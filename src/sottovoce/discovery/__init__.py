@@ -9,7 +9,7 @@ from sottovoce.discovery.iteration import UserLosses
 from sottovoce.discovery.lfcn import LFCN
 from sottovoce.discovery.noise_aware import NoiseAware
 from sottovoce.discovery.registry import DEFAULT, METHODS, describe_method, make_method, register, takes
-from sottovoce.discovery.result import Result
+from sottovoce.discovery.result import Result, known_truths
 from sottovoce.discovery.state import Checkpoint, State
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "TruthDiscovery",
     "UserLosses",
     "describe_method",
+    "known_truths",
     "make_method",
     "register",
     "takes",

@@ -71,6 +71,7 @@ class TruthDiscovery(ABC):
     _state: State
     _deviations: Floats  # of each object's claims; 0 where they all agree
     _variance: Floats  # of each truth
+    _freedom: Floats | None  # its degrees of freedom
 
     def __init__(self, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
@@ -153,7 +154,8 @@ class TruthDiscovery(ABC):
         self.objects_, self.users_, self.claims_ = state.objects, state.users, engine.claims_per_object
         self.truths_, self.weights_, self.effective_users_ = estimate.truths, estimate.weights, estimate.effective_users
         self.n_iter_, self.history_, self.converged_ = len(history), np.array(history), history[-1] <= self.tol
-        self._state, self._deviations, self._variance = state, given.deviations, estimate.variance
+        self._state, self._deviations = state, given.deviations
+        self._variance, self._freedom = estimate.variance, estimate.freedom
         if not self.converged_ and self.tol > 0:
             warn(
                 f"{type(self).__name__}: after {self.n_iter_} iterations a truth still moves by {history[-1]:.2g} "

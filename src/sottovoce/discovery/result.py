@@ -1,5 +1,6 @@
 """A fit with the plain mean and median beside it, and all three compared with known truths."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
 from sottovoce.claims.labels import label_column, texts
@@ -20,6 +22,8 @@ from sottovoce.engines import Engine, MemoryEngine
 from sottovoce.errors import BadRow
 from sottovoce.progress import Progress
 
+FEW_USERS = 3
+_MANY = 0.1  # share of the truths that another target would change
 _OBJECTS_AT_ONCE = 100_000  # written
 
 
@@ -43,10 +47,11 @@ class Result(Estimates):
         progress: Progress[int, float] | None = None,
         start: State | None = None,
         checkpoint: Checkpoint | None = None,
+        known: Mapping[Any, float] | None = None,
     ) -> "Result":
         """Fit a method, and the averages beside it, over one engine."""
         engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
-        fit = method.fit(engine, start=start, progress=progress, checkpoint=checkpoint)
+        fit = method.fit(engine, start=start, progress=progress, checkpoint=checkpoint, known=known)
         return cls(
             fit=fit,
             level=level,
@@ -87,26 +92,42 @@ class Result(Estimates):
             f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
         )
 
+    @cached_property
+    def aim(self) -> str | None:
+        """Which target was taken, where the other one would give truths outside the intervals of a tenth of them."""
+        target = getattr(self.fit, "target_", None)
+        if target is None:
+            return None
+        low, high = self.interval
+        other = self.by_user if target == "value" else self.medians
+        outside = (other < low) | (other > high)
+        if outside.mean() < _MANY:
+            return None
+        if target == "value":
+            taken, option = "the value that a careful person would measure", "mean"
+        else:
+            taken, option = "the mean of all opinions, as claims use few values or pile up at an end", "value"
+        if getattr(self.fit, "target", None) is not None:
+            taken = taken.partition(",")[0]
+        return f"A truth is taken as {taken}; --target {option} would change {int(outside.sum()):,} of them."
+
+    @cached_property
+    def few(self) -> str | None:
+        """How many truths depend on fewer than three users."""
+        effective, claims = self.fit.effective_users_, self.fit.claims_
+        few = int(((effective < FEW_USERS) & (claims >= FEW_USERS)).sum())
+        if not few:
+            return None
+        return (
+            f"{few:,} of {len(claims):,} truths depend on fewer than {FEW_USERS} effective users: see their intervals."
+        )
+
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """Errors against the truths in a file, over the objects that have a truth and a claim."""
-        table = read_file(path, (object,), value, skip_bad=False)
-        (ids,), (labels,) = table.ids, table.labels
-        names = texts(labels)
-        known = {names[place]: truth for place, truth in zip(ids.tolist(), table.values.tolist(), strict=True)}
-        if len(known) < len(ids):
-            raise BadRow(
-                f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other"
-            )
-        matched = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
-        if not matched:
-            raise BadRow(
-                f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
-                f"there they are like {self.fit.objects_[0]!r}, here like {names[0]!r}"
-            )
-        places, truths = (np.array(column) for column in zip(*matched, strict=True))
+        places, truths = _read_truths(path, self.fit.objects_, object, value)
         return {
             **_errors(self.fit.truths_[places] - truths),
-            "objects": len(matched),
+            "objects": len(places),
             "mean": _errors(self.means[places] - truths),
             "median": _errors(self.medians[places] - truths),
         }
@@ -124,6 +145,7 @@ class Result(Estimates):
             "effective_users": self.effective_users,
             "level": self.level,
             "reason": self.reason,
+            **({"target": self.fit.target_} if hasattr(self.fit, "target_") else {}),
             "truths": dict(zip(map(str, fit.objects_.tolist()), self.rows(Place.COMMAND), strict=True)),
         }
 
@@ -141,6 +163,32 @@ class Result(Estimates):
             "claims": self.claims_per_user,
         }
         write_table(pa.table(columns), path)
+
+
+def known_truths(
+    path: str | Path, labels: NDArray[Any], *, object: str = "object", value: str = "value"
+) -> dict[Any, float]:
+    """Truths in a file, by the label of their object, as a fit takes them; objects without a claim are left out."""
+    places, truths = _read_truths(path, labels, object, value)
+    return dict(zip(labels[places].tolist(), truths.tolist(), strict=True))
+
+
+def _read_truths(path: str | Path, labels: NDArray[Any], object: str, value: str) -> tuple[NDArray[np.intp], Floats]:
+    """Places of the objects that have a truth in a file, and these truths."""
+    table = read_file(path, (object,), value, skip_bad=False)
+    (ids,), (named,) = table.ids, table.labels
+    names = texts(named)
+    known = {names[place]: truth for place, truth in zip(ids.tolist(), table.values.tolist(), strict=True)}
+    if len(known) < len(ids):
+        raise BadRow(f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other")
+    matched = [(n, known[label]) for n, label in enumerate(map(str, labels.tolist())) if label in known]
+    if not matched:
+        raise BadRow(
+            f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
+            f"there they are like {labels[0]!r}, here like {names[0]!r}"
+        )
+    places, truths = (np.array(column) for column in zip(*matched, strict=True))
+    return places, truths
 
 
 def _errors(differences: Floats) -> dict[str, float]:
