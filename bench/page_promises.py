@@ -29,7 +29,7 @@ def run(console: Console, cases: int, seed: int = 1) -> bool:
     for (manifest, delta), (epsilon, _) in zip(drawn, answers, strict=True):
         if wrong := fault(manifest, delta, float(epsilon)):
             faults += 1
-            grid, distance = next(iter(manifest.grids)), manifest.distance
+            grid, distance = next(iter(manifest.parts)).grid, manifest.distance
             console.print(
                 f"{wrong}: {manifest.noise}, grid {grid}, distance {distance}, {manifest.most_readings} readings, "
                 f"unit {manifest.unit}, δ = {delta}"

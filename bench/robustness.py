@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.claims import Claims
 from sottovoce.discovery import CATD, CRH, GTM, Median, NoiseAware, TruthDiscovery
 from sottovoce.errors import ConvergenceWarning
-from sottovoce.privacy.laws import NoiseLaw, parse_law
+from sottovoce.privacy.laws import NoiseLaw, parse_noise_law
 from sottovoce.worlds import synthetic, with_colluders
 
 USERS, OBJECTS, RUNS = 150, 30, 10
@@ -38,7 +38,7 @@ def errors_under_attack(law: NoiseLaw, fraction: float, offset: float, own_noise
 
 def print_attacks() -> None:
     for text in LAWS:
-        law = parse_law(text)
+        law = parse_noise_law(text)
         honest = errors_under_attack(law, 0.0, 0.0, True)
         for own_noise in (True, False):
             lie = "who add noise" if own_noise else "who add no noise"
@@ -88,7 +88,7 @@ def print_coverage() -> None:
         for text in LAWS:
             covered = []
             for run in range(4 * RUNS):
-                claims, truths = wrong_models(np.random.default_rng((run, 4)), parse_law(text), kind)
+                claims, truths = wrong_models(np.random.default_rng((run, 4)), parse_noise_law(text), kind)
                 low, high = NoiseAware(noise=text).fit(claims).intervals()
                 covered.append(float(((low <= truths) & (truths <= high)).mean()))
             cells.append(f"{np.mean(covered):.0%}")

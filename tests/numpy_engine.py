@@ -6,11 +6,14 @@ Written from the definitions in `sottovoce.engines.base`, one line after the oth
 import numpy as np
 
 from reference import weighted_median
-from sottovoce.engines import Sweep
+from sottovoce.engines import Polled, Sweep
 
 
 class NumpyEngine:
     def __init__(self, claims, ages=None):
+        self.kind, self.answers = claims.kind, claims.answers
+        if claims.kind == "choice":
+            self.chosen = chosen(claims)
         self.matrix = np.full((claims.n_users, claims.n_objects), np.nan)
         self.matrix[claims.users, claims.objects] = claims.values
         self.present = ~np.isnan(self.matrix)
@@ -120,3 +123,71 @@ class NumpyEngine:
         squares = np.nansum(shares * ((self.matrix - moved) ** 2 + uncertain), axis=1)
         move = float(np.max(np.abs(moved - truths) / step.spread))
         return Sweep(moved, squares, move, total_information, shares.sum(axis=1))
+
+    def tally(self, weights):
+        return (weights[:, None] * self.chosen).sum(axis=0)
+
+    def agree(self, chances):
+        return (self.chosen * chances).sum(axis=1)
+
+    def poll(self, poll, chances):
+        weights = poll.weights.reshape(self.n_users, -1)
+        groups = np.zeros(self.n_objects, int) if poll.groups is None else poll.groups
+        cell_group = groups[self._objects_of_cells()]
+        votes = weights[:, cell_group] * self.chosen
+        if poll.slopes is not None:
+            for n in range(self.n_objects):
+                cells = self._cells(n)
+                right = (self.chosen[:, cells] * chances[cells]).sum(axis=1)
+                slope = poll.slopes.reshape(weights.shape)[:, groups[n]]
+                votes[:, cells] += (slope * right)[:, None] * self.chosen[:, cells]
+        scores = votes.sum(axis=0) + (0 if poll.prior is None else poll.prior)
+        found = np.empty_like(scores)
+        for n in range(self.n_objects):
+            cells, unseen = self._cells(n), 0.0 if poll.unseen is None else poll.unseen[n]
+            found[cells] = self._decided(poll, n, scores[cells], unseen, chances[cells])
+        agreed = np.stack([(self.chosen * found)[:, cell_group == g].sum(axis=1) for g in range(weights.shape[1])], 1)
+        return Polled(found, agreed)
+
+    def _decided(self, poll, n, scores, unseen, before):
+        if poll.known is not None and poll.known[n] != -1:
+            return (np.arange(len(scores)) == poll.known[n]).astype(float)
+        if poll.softmax:
+            top = max(scores.max(), 0.0) if unseen else scores.max()
+            chances = np.exp(scores - top) / (np.exp(scores - top).sum() + unseen * np.exp(-top))
+        else:
+            most = scores >= scores.max() - 1e-9 * abs(scores.max())
+            chances = most / most.sum()
+        return (1 - poll.mix) * chances + poll.mix * before
+
+    def confuse(self, rows, prior, chances, known=None, mix=0.0, corrected=None):
+        options = len(prior)
+        found, counts = np.empty_like(chances), np.zeros_like(rows)
+        for n in range(self.n_objects):
+            cells = self._cells(n)
+            scores = prior.copy()
+            for user, code in zip(*np.nonzero(self.chosen[:, cells]), strict=True):
+                scores += rows[user].reshape(options, options)[:, code]
+                if corrected is not None:
+                    scores -= chances[cells] * corrected[user].reshape(options, options)[:, code]
+            if known is not None and known[n] != -1:
+                found[cells] = np.arange(options) == known[n]
+            else:
+                even = np.exp(scores - scores.max())
+                found[cells] = (1 - mix) * even / even.sum() + mix * chances[cells]
+            for user, code in zip(*np.nonzero(self.chosen[:, cells]), strict=True):
+                counts[user].reshape(options, options)[:, code] += found[cells]
+        return Polled(found, counts)
+
+    def _cells(self, n):
+        return slice(self.answers.offsets[n], self.answers.offsets[n + 1])
+
+    def _objects_of_cells(self):
+        return np.repeat(np.arange(self.n_objects), np.diff(self.answers.offsets))
+
+
+def chosen(claims):
+    """Users × options of all objects: 1 where a user chose it."""
+    table = np.zeros((claims.n_users, claims.answers.n_cells))
+    table[claims.users, claims.answers.offsets[claims.objects] + claims.values] = 1
+    return table

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 PAGE = Path(str(files("sottovoce"))) / "device" / "page"
+TEXTS = Path(str(files("sottovoce"))) / "texts"
 DRIVER = Path(__file__).parent / "browser" / "modules_driver.mjs"
 
 
@@ -17,6 +18,7 @@ def modules_in(folder):
     assert node, "there is no Node: install it with 'apt-get install nodejs' (make test does, where it may)"
     # A folder of their own, that says what kind of modules they are.
     shutil.copytree(PAGE, folder, dirs_exist_ok=True)
+    shutil.copytree(TEXTS, folder / "texts", dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
 
     def ask(name, asked):

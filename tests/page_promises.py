@@ -57,7 +57,7 @@ def exact(manifest: Manifest, epsilon: float) -> float:
     """δ(ε) of the worst grid."""
     moved = manifest.most_readings if manifest.unit == "participant" else 1
     found = 0.0
-    for grid in manifest.grids:
+    for grid in {part.grid for part in manifest.parts}:
         try:
             found = max(found, float(exact_delta(manifest.noise, manifest.distance, moved, grid, epsilon)))
         except TooLarge:
@@ -87,7 +87,7 @@ def _pure(manifest: Manifest) -> float:
     rate = Fraction(manifest.noise.partition(":")[2])
     pure = max(
         moved * math.ceil(Fraction(manifest.distance) / grid) / scale_of(rate, grid)
-        for grid in map(Fraction, manifest.grids)
+        for grid in map(Fraction, {part.grid for part in manifest.parts})
     )
     return float(pure) if Fraction(float(pure)) >= pure else math.nextafter(float(pure), math.inf)
 

@@ -26,11 +26,16 @@ _ROOM_OF = {
     "LFCN": "discovery",
     "Mean": "discovery",
     "Median": "discovery",
+    "Majority": "discovery",
     "NoiseAware": "discovery",
+    "ByComparison": "comparisons",
+    "Comparisons": "comparisons",
     "ConvergenceWarning": "errors",
     "SottovoceError": "errors",
     "NoiseLaw": "privacy.laws",
+    "Response": "privacy.laws",
     "SharedVariance": "privacy.laws",
+    "TwoLayer": "privacy.laws",
     "FreshVariance": "privacy.laws",
     "FlooredVariance": "privacy.laws",
     "Gaussian": "privacy.laws",
@@ -44,18 +49,23 @@ __all__ = [
     "CRH",
     "GTM",
     "LFCN",
+    "ByComparison",
     "Claims",
+    "Comparisons",
     "ConvergenceWarning",
     "FlooredVariance",
     "FreshVariance",
     "Gaussian",
+    "Majority",
     "Mean",
     "Median",
     "NoiseAware",
     "NoiseLaw",
+    "Response",
     "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
+    "TwoLayer",
     "__version__",
     "parse_law",
     "plan",
@@ -65,10 +75,20 @@ __all__ = [
 if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
-    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Mean, Median, NoiseAware, TruthDiscovery
+    from sottovoce.comparisons import ByComparison, Comparisons
+    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Majority, Mean, Median, NoiseAware, TruthDiscovery
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
-    from sottovoce.privacy.laws import FlooredVariance, FreshVariance, Gaussian, NoiseLaw, SharedVariance, parse_law
+    from sottovoce.privacy.laws import (
+        FlooredVariance,
+        FreshVariance,
+        Gaussian,
+        NoiseLaw,
+        Response,
+        SharedVariance,
+        TwoLayer,
+        parse_law,
+    )
 
 
 def __getattr__(name: str) -> object:

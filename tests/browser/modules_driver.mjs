@@ -6,12 +6,13 @@ import { readFileSync } from "node:fs";
 const { folder, questions } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
-const { lawOf } = await load("laws");
-const { noisyReadings, steps } = await load("noisy");
+const { isLaw, lawOf } = await load("laws");
+const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
+const { areCuts, compare } = await load("comparing");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
-const { texts } = await load("texts");
+const language = await load("language");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
 
@@ -30,12 +31,18 @@ function seeded(seed) {
   });
 }
 
+const speak = (tag = "en") => language.speak(tag, JSON.parse(readFileSync(`${folder}/texts/${tag}.json`, "utf8")));
+speak();
+
 const PRIMITIVES = {
   uniform: sampler.uniform,
   bernoulli_exp: sampler.bernoulliExp,
   geometric: sampler.geometric,
   discrete_laplace: sampler.discreteLaplace,
   discrete_gaussian: sampler.discreteGaussian,
+  subset: sampler.subset,
+  response_shifts: sampler.responseShifts,
+  urn: sampler.urn,
 };
 
 const manifestOf = (base64) => parseManifest(Buffer.from(base64, "base64"));
@@ -62,7 +69,8 @@ const ANSWERS = {
   primitive({ seed, primitive, parameters, outputs }) {
     const stream = seeded(seed);
     const drawn = outputs.map(() => PRIMITIVES[primitive](stream, ...parameters.map(BigInt)));
-    return { outputs: drawn.map((one) => (typeof one === "boolean" ? one : String(one))), bytes_used: stream.used };
+    const spelled = (one) => (Array.isArray(one) ? one.map(spelled) : typeof one === "boolean" ? one : String(one));
+    return { outputs: drawn.map(spelled), bytes_used: stream.used };
   },
   sampler({ seed, law, grid, low, high, readings }) {
     const stream = seeded(seed);
@@ -72,10 +80,26 @@ const ANSWERS = {
     const outputs = sent(law, { grid, low, high }, readings, stream).map(String);
     return { steps: rounded, outputs, bytes_used: stream.used };
   },
+  answers({ seed, law, answers }) {
+    const stream = seeded(seed);
+    return { outputs: reportedCells(law, answers, stream), bytes_used: stream.used };
+  },
+  comparisons({ seed, law, readings }) {
+    const stream = seeded(seed);
+    return { outputs: compare(law, readings.map(([steps, cuts]) => [BigInt(steps), cuts]), stream), bytes_used: stream.used };
+  },
+  are_cuts: ([cuts, levels]) => areCuts(cuts, levels),
+  answer_law({ law: text, cells, readings, moved, delta }) {
+    const law = lawOf(text);
+    const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
+    return [...Object.values(law.channel(cells)), ...figures].map(String);
+  },
+  is_law: (text) => isLaw(text),
+  order: ({ count, seed }) => drawnOrder(count, seeded(seed)),
   noisy({ manifest, readings, seed }) {
     const { noise, tasks } = manifestOf(manifest);
     const noisy = noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));
-    return noisy.map(({ task, value }) => ({ task, value: Number(value) }));
+    return noisy.map(({ task, value }) => ({ task, value: Array.isArray(value) ? value : Number(value) }));
   },
   draws({ noise, grid, low, high, readings, samples }) {
     const stream = new sampler.ByteStream();
@@ -105,11 +129,22 @@ const ANSWERS = {
     const law = lawOf(asked.noise);
     return [law.leastEpsilon(Number(asked.distance), movedReadings(asked), grid, delta), law.chanceOfNoNoise(grid)].map(String);
   },
-  sentence({ manifest, epsilon, delta }) {
+  sentence({ manifest, epsilon, delta, tag }) {
+    speak(tag);
     const words = sentence(manifestOf(manifest), { epsilon: Number(epsilon), delta });
-    return epsilon === "Infinity" ? words : `${words} ${texts.card.seen}`;
+    const both = { sentence: words, seen: language.say("promise.seen") };
+    return epsilon === "Infinity" ? words : language.say("promise.whole", both);
   },
-  words: (noise) => lawOf(noise).words,
+  words: (noise) => language.say(`law.${lawOf(noise).constructor.name}`),
+  typed({ tag, typed }) {
+    speak(tag);
+    return language.typedNumber(typed);
+  },
+  written({ tag, name, values }) {
+    speak(tag);
+    return values.map((value) => language[name](value));
+  },
+  plural: ({ tag, count }) => new Intl.PluralRules(tag).select(count),
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),
 };
 

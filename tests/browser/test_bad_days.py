@@ -269,7 +269,7 @@ def test_update_of_the_page_with_a_full_queue(participant, start_server, tmp_pat
     server.stop()
     renewed = tmp_path / "renewed"
     shutil.copytree(Path(str(files("sottovoce"))), renewed / "sottovoce", ignore=shutil.ignore_patterns("__pycache__"))
-    texts = renewed / "sottovoce" / "device" / "page" / "texts.js"
+    texts = renewed / "sottovoce" / "texts" / "en.json"
     texts.write_text(texts.read_text().replace("Your readings", "Your newest readings"))
     server = start_server(database, "--port", str(server.port), PYTHONPATH=str(renewed), PYTHONDONTWRITEBYTECODE="1")
     phone.fill("7.5")

@@ -14,7 +14,9 @@ from byte_streams import seeded_stream
 from command import run
 from page_modules import sent
 from sottovoce.device.release import noisy_readings
-from sottovoce.privacy.laws import LAWS
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.comparing import check_cuts
+from sottovoce.privacy.laws import LAWS, parse_answer_law, parse_law
 from sottovoce.protocol import Manifest, Problem
 
 VECTORS = json.loads((files("sottovoce.privacy") / "vectors.json").read_text())
@@ -33,6 +35,8 @@ def manifest(**changes):
 
 def spelled(output):
     """Integers as text: some are larger than a number of JavaScript."""
+    if isinstance(output, list):
+        return list(map(spelled, output))
     return output if isinstance(output, bool) else str(output)
 
 
@@ -49,6 +53,77 @@ def test_samplers_give_the_vectors(ask):
         for name in ("steps", "outputs"):
             assert answer[name] == list(map(spelled, vector[name])), vector["name"]
         assert answer["bytes_used"] == vector["bytes_used"], vector["name"]
+
+
+def test_comparisons_give_the_vectors(ask):
+    vectors = VECTORS["comparisons"]
+    for vector, answer in zip(vectors, ask("comparisons", vectors), strict=True):
+        assert answer == {name: vector[name] for name in ("outputs", "bytes_used")}, vector["name"]
+
+
+def test_cuts_are_refused_as_in_python(ask):
+    cases = [
+        ([249], 2), ([-1, 1, 3], 4), ([1, 9, 9007199254740991], 4), ([], 2), ([1, 3], 2), ([2], 2), ([1.5], 2),
+        (["1"], 2), ([True], 2), ([None], 2), ([9007199254740993], 2), ([[1]], 2), ([1, 1, 3], 4), ([3, 1, 5], 4),
+        ([1, 2, 3], 4),
+    ]  # fmt: skip
+
+    def accepted(cuts, levels):
+        try:
+            return bool(check_cuts(cuts, levels))
+        except BadParameter:
+            return False
+
+    assert ask("are_cuts", cases) == [accepted(*case) for case in cases]
+
+
+def test_answers_give_the_vectors(ask):
+    vectors = VECTORS["answers"]
+    for vector, answer in zip(vectors, ask("answers", vectors), strict=True):
+        assert answer == {name: vector[name] for name in ("outputs", "bytes_used")}, vector["name"]
+
+
+def test_figures_of_answers_are_those_of_the_installed_client(ask):
+    """The exact ε to the last bit where it is one product; where it is a logarithm, slightly above."""
+    cases = [
+        {"law": law, "cells": cells, "readings": readings, "moved": moved, "delta": delta}
+        for law, cells in [
+            ("response:1.0", 2), ("response:0.3", 4), ("response:4.0", 100), ("response:1.0:3", 10),
+            ("response:1e-300", 7), ("response:1e+300", 7), ("twolayer:uniform", 2), ("twolayer:beta:1.0:3.0", 2),
+            ("twolayer:beta:2.5:0.5", 2),
+        ]
+        for readings in (1, 2, 30, 3000)
+        for moved in {1, readings}
+        for delta in (0.0, 1e-5)
+    ]  # fmt: skip
+    for case, answer in zip(cases, ask("answer_law", cases), strict=True):
+        law = parse_answer_law(case["law"])
+        channel = law.channel(case["cells"])
+        unit = "reading" if case["moved"] == 1 else "participant"
+        hit, miss, pure, least, truth = map(float, answer)
+        exact = law.guarantee(case["cells"], case["readings"], unit).pure_epsilon
+        assert [hit, miss] == pytest.approx([channel.hit, channel.miss], rel=1e-14), case
+        assert exact == pure if law.is_pure else exact <= pure <= exact * (1 + 1e-8), case
+        expected = law.least_epsilon(case["cells"], case["readings"], case["moved"], case["delta"])
+        assert least == pytest.approx(expected, rel=1e-12), case
+        assert truth == pytest.approx(law.chance_of_truth(case["cells"]), rel=1e-14), case
+
+
+def test_laws_of_answers_are_spelled_as_by_the_installed_client(ask):
+    texts = [
+        "response:1.0", "response:1", "response:1.0:3", "response:1.0:1", "response:1.0:3.0", "response:1.0:03",
+        "response:0.0", "response:1e-05", "response:1.0:65535", "response:1.0:3:4", "response", "response:",
+        "twolayer:uniform", "twolayer", "twolayer:beta:1.0:3.0", "twolayer:beta:1.0", "twolayer:uniform:1.0",
+        "twolayer:beta:1:3", "twolayer:beta:0.0:3.0",
+    ]  # fmt: skip
+
+    def is_canonical(text):
+        try:
+            return str(parse_law(text)) == text
+        except BadParameter:
+            return False
+
+    assert ask("is_law", texts) == list(map(is_canonical, texts))
 
 
 NOISES = ["fresh:0.5", "fresh:0.003", "gaussian:3.7", "shared:0.5", "floored:10.2:0.07"]

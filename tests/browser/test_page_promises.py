@@ -72,7 +72,7 @@ def test_no_manifest_that_the_protocol_admits_gets_less_than_the_truth_or_one_pe
     answers = ask("promise", [{"manifest": sent(one), "delta": delta} for one, delta in cases])
     assert sum(answer != "Infinity" for answer in answers) > 40
     for (one, delta), answer in zip(cases, answers, strict=True):
-        assert fault(one, delta, float(answer)) is None, (one.noise, one.distance, one.grids, one.readings, delta)
+        assert fault(one, delta, float(answer)) is None, (one.noise, one.distance, set(one.parts), one.readings, delta)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_honest_promises_of_any_law_are_not_doubted(ask):
         assert epsilon >= 0, one.noise
         delta = 0.0 if one.noise.startswith("fresh") else delta
         moved = one.most_readings if one.unit == "participant" else 1
-        grid = min(map(float, one.grids))
-        assert epsilon >= one.law.least_epsilon(float(one.distance), moved, grid, delta) * (1 - 1e-9) - 1e-9
+        grid = min(float(part.grid) for part in one.parts)
+        assert epsilon >= one.laws["number"].least_epsilon(float(one.distance), moved, grid, delta) * (1 - 1e-9) - 1e-9
         if epsilon < math.inf:
             kept.append({"manifest": sent(one), "epsilon": epsilon, "delta": delta})
     assert len(kept) > 30
@@ -139,7 +139,7 @@ def test_the_simple_bounds_are_those_of_the_installed_client(ask):
     draw = random.Random(16)
     cases = [(random_manifest(draw), draw.choice([0.0, random_delta(draw)])) for _ in range(50)]
     asked = [
-        {"manifest": sent(one), "grid": float(next(iter(one.grids))), "delta": delta}
+        {"manifest": sent(one), "grid": float(next(iter(one.parts)).grid), "delta": delta}
         for one, delta in cases
         if one.noise.startswith("fresh") or delta
     ]
@@ -147,8 +147,8 @@ def test_the_simple_bounds_are_those_of_the_installed_client(ask):
     for one, question, answer in zip(described, asked, ask("lower", asked), strict=True):
         moved = one.most_readings if one.unit == "participant" else 1
         expected = [
-            one.law.least_epsilon(float(one.distance), moved, question["grid"], question["delta"]),
-            one.law.chance_of_no_noise(question["grid"]),
+            one.laws["number"].least_epsilon(float(one.distance), moved, question["grid"], question["delta"]),
+            one.laws["number"].chance_of_no_noise(question["grid"]),
         ]
         assert list(map(float, answer)) == pytest.approx(expected, rel=1e-12, nan_ok=True), one.noise
 

@@ -300,9 +300,14 @@ def test_mistyped_readings_are_explained_and_nothing_is_sent(participant, invite
 def test_a_comma_is_a_point_where_people_write_it_so(participant, invited):
     _, url = invited(halls=1)
     phone = participant(locale="de-DE")
-    page = phone.join(url)
-    phone.send("1,234")
-    expect(page.locator(".stays b")).to_have_text("1.234 m")
+    page = phone.open(url)
+    page.get_by_role("button", name="An dieser Kampagne teilnehmen").click()
+    page.locator("#reading-0").fill("1.234")
+    page.get_by_role("button", name="Verrauschen und senden").click()
+    expect(page.locator("#reading-0-error")).to_have_text("„1.234“ ist mehrdeutig. Schreiben Sie 1234 oder 1,234.")
+    page.locator("#reading-0").fill("1,234")
+    page.get_by_role("button", name="Verrauschen und senden").click()
+    expect(page.locator(".stays b")).to_have_text("1,234 m")
 
 
 def test_further_readings_can_follow_under_fresh_noise(participant, invited, claims):

@@ -10,7 +10,8 @@ import sottovoce as sv
 import warm
 from sottovoce.claims.budget import Budget, TooMuch
 from sottovoce.claims.packing import files
-from sottovoce.claims.reading import TableFile, hurts_arrow
+from sottovoce.claims.reading import hurts_arrow
+from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
 
 GOOD = "user,object,value\nann,hall,12.1\nbob,hall,11.8\nann,stairs,4\n"

@@ -14,10 +14,11 @@ from hallways import manifest
 from promise_cases import Case, admitted, extreme, usual
 from promise_reference import exact_delta
 from sottovoce.device import Limits
-from sottovoce.device.sanity import check_promise, most_chance_of_no_noise
+from sottovoce.device.sanity import check_promise
 from sottovoce.privacy.laws import Gaussian, parse_law
 from sottovoce.privacy.sampler import ByteStream
 from sottovoce.protocol import Problem, Promise, promise_of
+from sottovoce.protocol.parts import NoisyNumbers
 
 # Noise a tenth of a grid step wide: every reading is sent as it is. Its ε once came out as 0.
 BARE = {
@@ -133,4 +134,4 @@ def test_the_chance_of_no_noise_is_bounded_on_both_sides(noise):
     assert 0.5 * exact < law.chance_of_no_noise(1.0) <= exact * (1 + 1e-12)
     for epsilon in (0.5, 2.0, 8.0):
         delta = float(exact_delta(noise, "3", 1, "1", epsilon))
-        assert exact <= most_chance_of_no_noise(epsilon, delta, 3) * (1 + 1e-9)
+        assert exact <= NoisyNumbers("fresh:1.0", "3", "1").most_unchanged(epsilon, delta) * (1 + 1e-9)

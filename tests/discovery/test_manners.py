@@ -190,7 +190,7 @@ def test_a_pack_is_fitted_like_its_claims(method, claims, tmp_path, monkeypatch)
     "given", [[[1.0, 2.0]], np.ones((2, 2)), {"user": ["a"]}], ids=lambda given: type(given).__name__
 )
 def test_what_cannot_be_fitted_is_refused_with_a_way_out(given):
-    with pytest.raises(BadParameter, match=r"Claims, a Pack or an engine; .*fit_truths"):
+    with pytest.raises(BadParameter, match=r"claims, a pack, an engine or a data frame; .*Claims\.read"):
         sv.CRH().fit(given)
 
 

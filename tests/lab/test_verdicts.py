@@ -41,7 +41,7 @@ def trade_off(share, power=0.5):
 )
 def test_trade_off(name, table, holds, said):
     verdict = named(name).verdict(table)
-    assert verdict.holds is holds
+    assert verdict.holds is (None if name.endswith("-exact") else holds)  # the paper does not know the exact ε
     assert said in verdict.sentence
 
 

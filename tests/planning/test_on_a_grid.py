@@ -10,7 +10,7 @@ import sottovoce as sv
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.guarantee import quiet_guarantee
-from sottovoce.privacy.laws import LAWS
+from sottovoce.privacy.laws import noise_laws
 from sottovoce.privacy.least_noise import law_for
 from sottovoce.protocol import Manifest, promise_of
 
@@ -27,7 +27,7 @@ def judged(law, delta, distance, readings, unit, grids):
 
 
 def check(name, epsilon, delta, distance, readings, unit, grids):
-    kind = LAWS[name]
+    kind = noise_laws()[name]
     law = noise_for(kind, epsilon, kind.granted(delta), distance, readings, unit, grids)
     promise = judged(law, delta, distance, readings, unit, grids)
     # An ε without exception is a ratio of whole numbers, and devices round it up to the next double.
@@ -87,7 +87,7 @@ def test_a_distance_between_two_steps_counts_as_the_next():
 
 def test_the_library_plans_on_the_grid_it_is_given():
     plans = sv.plan(3.0, 1e-5, 10.0, 3, grid=0.5, simulations=0)
-    assert {option.law.name for option in plans} == set(LAWS)
+    assert {option.law.name for option in plans} == set(noise_laws())
     for option in plans:
         assert option.guarantee.grid == 0.5
         assert option.guarantee.epsilon(option.delta) <= 3.0
@@ -99,7 +99,7 @@ def test_the_library_plans_on_the_grid_it_is_given():
     assert all("one grid" in several.left_out[name] for name in ("shared", "floored"))
 
 
-@pytest.mark.parametrize("kind", list(LAWS.values()))
+@pytest.mark.parametrize("kind", list(noise_laws().values()))
 @pytest.mark.parametrize("unit", ["reading", "participant"])
 @pytest.mark.parametrize(
     ("epsilon", "delta", "distance", "grid"),

@@ -497,6 +497,28 @@ def test_command_prints_both_columns_and_what_is_assumed(command, monkeypatch):
     assert f"{paper.printed_alpha(2, 4):.4f}" in ran.output
 
 
+@pytest.mark.parametrize(
+    ("noise_rate", "alpha", "privacy", "utility"),
+    [
+        (None, 3.0, True, False),  # the least noise for this privacy is far above what the error allows
+        (None, 12.0, True, True),
+        (0.5, 3.0, False, True),
+        (0.02, 1.0, False, False),  # too little noise for the one, too much for the other
+    ],
+)
+def test_verdicts_say_which_promise_is_kept(noise_rate, alpha, privacy, utility):
+    """Beside the noise levels that keep both: two computations of the same thing."""
+    given = {"beta": 0.05, "participants": 150, "epsilon": 1.0, "delta": 0.1}
+    report = paper.compare(2.0, noise_rate, alpha, **given)
+    assert report.corrected_verdict == paper.Verdict(privacy, utility)
+    levels = report.corrected_levels
+    assert (privacy and utility) == (levels is not None and levels.low <= report.level * (1 + 1e-12))
+    printed = report.printed_levels
+    inside = printed is not None and printed.low <= report.level <= printed.high
+    inside = inside and not any(gap.low <= report.level <= gap.high for gap in printed.gaps)
+    assert (report.printed_verdict.privacy and report.printed_verdict.utility) == inside
+
+
 def test_command_gives_the_report_as_json(command):
     ran = command(*OPTIONS, "--b", "2", "--eta", "0.9", "--json")
     assert ran.exit_code == 0, ran.output

@@ -13,6 +13,7 @@ import pytest
 
 from byte_streams import seeded_stream
 from sottovoce.privacy import sampler
+from sottovoce.privacy.comparing import compare
 from sottovoce.privacy.laws import LAWS, parse_law
 
 FILE = files("sottovoce.privacy") / "vectors.json"
@@ -47,6 +48,15 @@ PRIMITIVES = [
     ("discrete_gaussian", 1369, 100),
     ("discrete_gaussian", 25_000_001, 7),
     ("discrete_gaussian", 1 << 90, (1 << 20) + 7),
+    ("subset", 2, 1),
+    ("subset", 10, 3),
+    ("subset", 7, 6),
+    ("response_shifts", 2, 1, 1, 1),
+    ("response_shifts", 4, 1, 1, 2),
+    ("response_shifts", 20, 5, 5, 2),
+    ("response_shifts", 1000, 3, 1, 10),
+    ("urn", 1, 1, 1, 6),
+    ("urn", 3, 10, 4, 5),
 ]
 
 HALVES = ["-2.5", "-1.5", "-0.5", "0.5", "1.5", "2.5", "-0.75", "0.25", "-0.25", "0"]
@@ -78,11 +88,36 @@ SAMPLERS = [
 ]  # fmt: skip
 
 
+ANSWERS = [
+    ("two choices", "response:1.0", [(0, 2), (1, 2)] * 10),
+    ("four choices, little said", "response:0.05", [(cell % 4, 4) for cell in range(20)]),
+    ("tasks with choices of their own", "response:2.5", [(0, 2), (2, 3), (6, 7), (99, 100), (3, 4)]),
+    ("sets of choices", "response:1.0:3", [(0, 10), (9, 10), (4, 5), (3, 10)]),
+    ("next to no promise", "response:1e+300", [(5, 9), (0, 300)]),
+    ("next to no answer", "response:1e-300", [(5, 9), (0, 65_535)]),
+    ("no answers", "response:1.0", []),
+    ("one probability for all, uniform", "twolayer:uniform", [(place % 2, 2) for place in range(12)]),
+    ("one probability for all, beta", "twolayer:beta:0.5:1.25", [(place % 2, 2) for place in range(12)]),
+]
+
+
+BIT, FOUR_LEVELS = (249,), (-7, 249, 255)
+COMPARISONS = [
+    ("bits", "response:1.0", [(steps, BIT) for steps in (0, 124, 125, 1000)] * 4),
+    ("four levels", "response:2.5", [(steps, FOUR_LEVELS) for steps in (-4, -3, 124, 125, 127, 128)] * 3),
+    ("far from the cuts", "response:1.0", [(-(1 << 52), BIT), (1 << 52, FOUR_LEVELS)]),
+]
+
+
 def play_primitive(vector):
     stream = seeded_stream(vector["seed"])
     draw = getattr(sampler, vector["primitive"])
     outputs = [draw(stream, *map(int, vector["parameters"])) for _ in range(DRAWS)]
-    return {"outputs": outputs, "bytes_used": stream.used}
+    return {"outputs": as_lists(outputs), "bytes_used": stream.used}
+
+
+def as_lists(outputs):
+    return [list(output) if isinstance(output, tuple | list) else output for output in outputs]
 
 
 def play_sampler(vector):
@@ -93,6 +128,17 @@ def play_sampler(vector):
     return {"steps": steps, "outputs": device.perturb(vector["readings"], stream), "bytes_used": stream.used}
 
 
+def play_answers(vector):
+    stream = seeded_stream(vector["seed"])
+    outputs = sampler.reported_cells(parse_law(vector["law"]), vector["answers"], stream)
+    return {"outputs": as_lists(outputs), "bytes_used": stream.used}
+
+
+def play_comparisons(vector):
+    stream = seeded_stream(vector["seed"])
+    return {"outputs": compare(parse_law(vector["law"]), vector["readings"], stream), "bytes_used": stream.used}
+
+
 def make_vectors():
     primitives = [
         {"primitive": name, "parameters": list(map(str, parameters)), "seed": f"{name} {number}"}
@@ -101,9 +147,26 @@ def make_vectors():
     samplers = [
         dict(zip(KEYS, case, strict=True)) | {"seed": f"{case[0]} {run}"} for case in SAMPLERS for run in (1, 2)
     ]
+    answers = [
+        {"name": name, "law": law, "answers": as_lists(cells), "seed": f"{name} {run}"}
+        for name, law, cells in ANSWERS
+        for run in (1, 2)
+    ]
+    comparisons = [
+        {
+            "name": name,
+            "law": law,
+            "readings": [[steps, list(cuts)] for steps, cuts in readings],
+            "seed": f"{name} {run}",
+        }
+        for name, law, readings in COMPARISONS
+        for run in (1, 2)
+    ]
     return {
         "primitives": [vector | play_primitive(vector) for vector in primitives],
         "samplers": [vector | play_sampler(vector) for vector in samplers],
+        "answers": [vector | play_answers(vector) for vector in answers],
+        "comparisons": [vector | play_comparisons(vector) for vector in comparisons],
     }
 
 
@@ -116,7 +179,7 @@ def write_vectors():
     FILE.write_text("{\n" + ",\n".join(groups) + "\n}\n")
 
 
-VECTORS = json.loads(FILE.read_text()) if FILE.is_file() else {"primitives": [], "samplers": []}
+VECTORS = json.loads(FILE.read_text()) if FILE.is_file() else {"primitives": [], "samplers": [], "answers": []}
 
 
 @pytest.mark.parametrize("vector", VECTORS["primitives"], ids=lambda vector: vector["seed"])
@@ -129,13 +192,24 @@ def test_devices_give_the_recorded_integers(vector):
     assert vector | play_sampler(vector) == vector
 
 
+@pytest.mark.parametrize("vector", VECTORS.get("answers", []), ids=lambda vector: vector["seed"])
+def test_answers_give_the_recorded_cells(vector):
+    assert vector | play_answers(vector) == vector
+
+
+@pytest.mark.parametrize("vector", VECTORS.get("comparisons", []), ids=lambda vector: vector["seed"])
+def test_comparisons_give_the_recorded_levels(vector):
+    assert vector | play_comparisons(vector) == vector
+
+
 def test_the_file_holds_every_case_and_no_other():
     assert make_vectors() == VECTORS
 
 
 def test_every_law_and_primitive_has_vectors():
-    assert {vector["law"].split(":")[0] for vector in VECTORS["samplers"]} == set(LAWS)
+    assert {vector["law"].split(":")[0] for vector in [*VECTORS["samplers"], *VECTORS["answers"]]} == set(LAWS)
     drawn = {"uniform", "bernoulli_exp", "geometric", "discrete_laplace", "discrete_gaussian"}
+    drawn |= {"subset", "response_shifts", "urn"}
     assert {vector["primitive"] for vector in VECTORS["primitives"]} == drawn
 
 

@@ -11,18 +11,20 @@ import sottovoce
 
 SOURCE = Path(sottovoce.__file__).parent
 # From DESIGN: which room may import which. Modules outside the rooms are open to all.
-OPEN = {"errors", "progress", "text_tables", "__version__"}
+OPEN = {"errors", "progress", "text_tables", "texts", "__version__"}
 MAY_IMPORT = {
+    "texts": set(),
     "claims": set(),
     "engines": {"claims"},
     "privacy": set(),
     "discovery": {"engines", "claims", "privacy"},
-    "worlds": {"privacy", "claims"},
-    "planning": {"worlds", "discovery", "privacy", "claims"},
+    "comparisons": {"claims", "privacy"},
+    "worlds": {"comparisons", "privacy", "claims"},
+    "planning": {"worlds", "discovery", "comparisons", "privacy", "claims"},
     "protocol": {"privacy"},
     "device": {"protocol", "privacy"},
     "operators": {"protocol", "claims"},
-    "server": {"protocol", "discovery", "planning", "engines", "claims", "privacy"},
+    "server": {"protocol", "discovery", "comparisons", "planning", "engines", "claims", "privacy"},
     # The lab runs whole campaigns: the operator's client and the participants' devices, against a real server.
     "lab": {
         "server",
@@ -32,6 +34,7 @@ MAY_IMPORT = {
         "planning",
         "worlds",
         "discovery",
+        "comparisons",
         "engines",
         "privacy",
         "claims",
@@ -45,6 +48,7 @@ MAY_IMPORT = {
         "planning",
         "worlds",
         "discovery",
+        "comparisons",
         "engines",
         "privacy",
         "claims",

@@ -18,7 +18,7 @@ TASK = {"id": "a", "low": 0, "high": 10, "grid": 1}
 def test_pure_epsilon_is_the_largest_ratio_of_probabilities(unit, distance):
     """Summed up from the law of the integers themselves: P(k) ∝ exp(-|k|/scale)."""
     asked = manifest(unit=unit, distance=distance)
-    scale = float(asked.law.on_grid(Fraction("0.1")).scale)
+    scale = float(asked.laws["number"].on_grid(Fraction("0.1")).scale)
     steps = math.ceil(Fraction(distance) * 10)
     largest = max((abs(k - steps) - abs(k)) / scale for k in range(-50, 51))
     expected = largest * (3 if unit == "participant" else 1)
@@ -63,7 +63,9 @@ def test_many_grids_are_judged_by_the_weakest_alone(monkeypatch):
     """The others are ruled out by one comparison each, so that a campaign with many grids delays nobody."""
     tasks = [TASK | {"id": f"t{n}", "high": 1000, "grid": f"{0.013 + n / 97:.4f}"} for n in range(100)]
     asked = manifest(tasks=tasks, noise="gaussian:3.7", distance=1)
-    largest = max(quiet_guarantee(asked.law, 1.0, 3, "reading", float(task["grid"])).epsilon(1e-5) for task in tasks)
+    largest = max(
+        quiet_guarantee(asked.laws["number"], 1.0, 3, "reading", float(task["grid"])).epsilon(1e-5) for task in tasks
+    )
     looked = []
     epsilon = Guarantee.epsilon
     monkeypatch.setattr(Guarantee, "epsilon", lambda self, delta: looked.append(self.grid) or epsilon(self, delta))

@@ -12,15 +12,15 @@ HASHES = re.findall(r"```text\n([0-9a-f]{64})\n```", PAGE)
 
 
 def test_the_worked_manifest_and_report_are_canonical_and_have_the_hashes_shown():
-    manifest = Manifest.parse(EXAMPLES[0].encode())
-    report = Report.parse(EXAMPLES[1].encode())
+    manifest, second = (Manifest.parse(example.encode()) for example in EXAMPLES[:2])
+    report = Report.parse(EXAMPLES[2].encode())
     report.check(manifest)
-    assert report.bytes() == EXAMPLES[1].encode()
-    assert [manifest.sha256, report.content_hash] == HASHES
+    assert report.bytes() == EXAMPLES[2].encode()
+    assert [manifest.sha256, second.sha256, report.content_hash] == HASHES
 
 
 def test_the_problem_shown_is_the_one_that_is_sent():
-    shown = json.loads(EXAMPLES[2])
+    shown = json.loads(EXAMPLES[3])
     assert Problem(shown["code"], shown["detail"]).to_json() == shown
 
 

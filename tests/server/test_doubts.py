@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.discovery.doubts import doubts
 from sottovoce.engines import MemoryEngine
-from sottovoce.server.doubts import doubts
 from sottovoce.worlds.attackers import with_colluders
 
 LAWS = [sv.FreshVariance(0.5), sv.SharedVariance(0.5), sv.Gaussian(1.5), sv.FlooredVariance(1.0, 0.5)]

@@ -34,6 +34,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sottovoce.claims import grouping
+from sottovoce.claims.answers import Answers
+from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import to_numpy
 from sottovoce.claims.table import Claims
 from sottovoce.claims.writing import arrow_file, whole_file
@@ -122,8 +124,8 @@ class PackManifest:
             raise ValueError(f"its blocks hold {claims:,} claims about {objects:,} objects, not as many as it says")
 
 
-Grouped = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]  # where groups begin, users, values
-Listed = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]  # users, objects, values
+Grouped = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # where groups begin, users, values
+Listed = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]  # users, objects, values
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +180,7 @@ class ObjectBlock(Block):
 
     offsets: NDArray[np.int64]
     users: NDArray[np.int32]
-    values: NDArray[np.float64]
+    values: NDArray[Any]
     n_users: int
 
     @property
@@ -208,6 +210,14 @@ class Pack:
     @property
     def noise(self) -> str | None:
         return self.manifest.noise
+
+    @property
+    def kind(self) -> Kind:
+        return "number"
+
+    @property
+    def answers(self) -> Answers | None:
+        return None
 
     @cached_property
     def user_table(self) -> pa.Table:

@@ -5,6 +5,8 @@ Ids are small integers, so two counting sorts do the same in linear time: first 
 Both are stable: repeated claims of one user keep the order of their rows.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -77,11 +79,11 @@ def by_value(offsets, values):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def first_repeat(offsets, users):  # type: ignore[no-untyped-def]
-    """Place of the first claim that repeats the claim before it, or -1."""
+def first_repeat(offsets, users, size):  # type: ignore[no-untyped-def]
+    """Place of the first claim that repeats the claim before it, or -1; a claim takes ``size`` places."""
     for group in range(len(offsets) - 1):
-        for place in range(offsets[group] + 1, offsets[group + 1]):
-            if users[place] == users[place - 1]:
+        for place in range(offsets[group] + size, offsets[group + 1], size):
+            if users[place] == users[place - size]:
                 return place
     return -1
 
@@ -108,7 +110,19 @@ def merge_repeats(offsets, users, values, keep_last):  # type: ignore[no-untyped
     return merged
 
 
-def by_object(objects: Ids, users: Ids, values: Values, n_objects: int, n_users: int) -> tuple[Offsets, Ids, Values]:
+def last_of_each(offsets: Offsets, users: Ids, values: NDArray[Any], size: int) -> tuple[Offsets, Ids, NDArray[Any]]:
+    """One claim per user and object, the last one; a claim takes ``size`` places."""
+    objects = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[::size]
+    keys = objects << 32 | users[::size]
+    keep = np.append(keys[1:] != keys[:-1], True)
+    kept = np.repeat(keep, size)
+    counts = np.bincount(objects[keep], minlength=len(offsets) - 1) * size
+    return np.concatenate(([0], np.cumsum(counts))), users[kept], values[kept]
+
+
+def by_object(
+    objects: Ids, users: Ids, values: NDArray[Any], n_objects: int, n_users: int
+) -> tuple[Offsets, Ids, NDArray[Any]]:
     """Offsets, users and values, sorted by object and, within an object, by user."""
     user_offsets = offsets_of(users, n_users)
     object_offsets = offsets_of(objects, n_objects)

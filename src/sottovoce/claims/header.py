@@ -6,6 +6,9 @@ from sottovoce.errors import MissingColumn
 
 # Claims to which a device added noise name the law in this column, the same in every row.
 NOISE_COLUMN = "noise_law"
+# Beside it, where claims are choices: among how many options the device chose.
+CHOICES_COLUMN = "choices"
+OPTIONAL_COLUMNS = (NOISE_COLUMN, CHOICES_COLUMN)
 _LONGEST_SHOWN = 300  # characters of a column's name or of a row, in an error message
 
 

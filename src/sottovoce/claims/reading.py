@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,52 +27,38 @@ from numpy.typing import NDArray
 from sottovoce.claims.bounded import read_parquet
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cells import as_written_column
-from sottovoce.claims.header import NOISE_COLUMN, require, shown
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
+from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN, OPTIONAL_COLUMNS, require
+from sottovoce.claims.kinds import KINDS, Kind, check_kind, kind_of, missing_answers, one_by_one
 from sottovoce.claims.labels import Labels, compact, encode
+from sottovoce.claims.lines import csv_lines, text_lines
+from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices, left_out_rows
+from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
 
-_SUFFIXES = {
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv",
-    ".parquet": "parquet", ".pq": "parquet",
-    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
-    ".jsonl": "jsonl", ".ndjson": "jsonl",
-}  # fmt: skip
 # Large blocks keep the number of label dictionaries that have to be merged small.
 BLOCK_BYTES = 1 << 24
 _BARE_NULL = re.compile(rb"\n\s*null")
 _LONGEST_NULL = 64  # bytes, with blanks before it: the end of a part that is searched again with the next part
 _LONGEST_INTEGER = 19  # characters
 _MOST_BRACKETS = 500  # in a line that Arrow reads: it recurses into a deeply nested one until its stack overflows
-# Squares of larger values would not be finite.
-LARGEST_VALUE = 1e150
-# What Arrow's own cast from text accepts, once blanks and a leading plus are removed.
-_NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass
 class Table:
-    """Label columns as ids and sorted labels, and finite values."""
+    """Label columns as ids and sorted labels, and values: finite numbers, or ids of answers."""
 
     ids: list[NDArray[np.int32]]
     labels: list[Labels]
-    values: NDArray[np.float64]
+    values: NDArray[Any]
     skipped: int
     rows: NDArray[np.int64] | None  # number of each row in the source, where rows were left out
     noise: str | None  # the noise law that the source names
-
-
-@dataclass
-class Columns:
-    """What a source holds, before it is checked."""
-
-    labels: list[Any]
-    values: pa.ChunkedArray | pa.Array
-    texts: pa.ChunkedArray | pa.Array | None = None  # the values as written, where that is known
-    ragged: dict[int, str] = field(default_factory=dict)  # row number → text of rows that could not be split
-    numerals: bool = False
-    noise: str | None = None
-    rule: str = "a row must have the fields"  # that ragged rows break
+    answers: Labels | None = None  # sorted, where values are choices
+    size: int = 1  # answers in each row
+    choices: NDArray[np.int64] | None = None  # number of options in each row, where the source declares it
+    left_out: pa.Table | None = None  # the rows that are not claims, with the reasons
 
 
 def read_file(
@@ -82,32 +68,38 @@ def read_file(
     skip_bad: bool,
     progress: Progress[int, int] | None = None,
     budget: Budget | None = None,
+    kind: Kind | None = "number",
+    cleaning: Cleaning = AS_WRITTEN,
 ) -> Table:
     """Read a file, whose format follows from its suffix; a stream is read as CSV.
 
-    ``progress`` gets the number of bytes read and the total. With a ``budget``, for uploaded files, the format of a
-    stream follows from its name, no more is read than the budget allows, and only readers are used that a broken file
-    cannot crash.
+    ``cleaning`` says how values are written; ``kind`` None decides by the values. ``progress`` gets the number of bytes
+    read and the total. With a ``budget``, for uploaded files, the format of a stream follows from its name, no more is
+    read than the budget allows, and only readers are used that a broken file cannot crash.
     """
-    source = TableFile.of(path, by_name=budget is not None)
+    if cleaning.of_values:
+        kind = kind or "number"
+    source = TableFile.of(path, by_name=budget is not None, encoding=cleaning.encoding)
     try:
         if source.format == "csv":
-            columns = _read_csv(source, labels, value, skip_bad, progress)
+            columns = _read_csv(source, labels, value, cleaning, progress, kind)
         elif source.format == "jsonl":
             columns = _read_jsonl(source, labels, value, budget)
         else:
             columns = pick(_read_typed(source, [*labels, value], budget), labels, value, source.name)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        source.check_text()
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
             "check that the suffix fits the content and that the file is complete"
         ) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
-    return _check(columns, [*labels, value], source.name, skip_bad)
+    columns = cleaning.cleaned(columns, value, source.name)
+    return _check(columns, [*labels, value], source.name, skip_bad, kind)
 
 
-def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) -> Table:
+def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
     """Read a pandas, polars, pyarrow or duckdb table."""
     try:
         native = nw.from_native(frame)
@@ -119,9 +111,9 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool) ->
     required = [*labels, value]
     present = native.collect_schema().names()
     require(required, present, "the frame")
-    native = native.select([name for name in present if name in (*required, NOISE_COLUMN)])
+    native = native.select([name for name in present if name in (*required, *OPTIONAL_COLUMNS)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
-    return _check(pick(table, labels, value, "the frame"), required, "the frame", skip_bad)
+    return _check(pick(table, labels, value, "the frame"), required, "the frame", skip_bad, kind)
 
 
 def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
@@ -132,79 +124,20 @@ def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
     return nw.from_arrow(table, backend=original.implementation).to_native()
 
 
-def check_arrays(labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool) -> Table:
+def check_arrays(
+    labels: Sequence[Any], values: Any, names: Sequence[str], skip_bad: bool, kind: Kind | None = "number"
+) -> Table:
     """Check label columns of any type beside an array of values."""
-    numbers = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values)
-    return _check(Columns(list(labels), numbers), names, "the arrays", skip_bad)
+    array = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values, kind)
+    return _check(Columns(list(labels), array), names, "the arrays", skip_bad, kind)
 
 
-def _values_array(values: Any) -> pa.Array:
+def _values_array(values: Any, kind: Kind | None) -> Any:
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # mixed types: let the check find the row
-        return _as_text(values)
-
-
-@dataclass
-class TableFile:
-    """A file that may have to be read twice."""
-
-    name: str
-    format: str
-    path: Path | None = None
-    content: bytes | None = None
-
-    @classmethod
-    def of(cls, path: str | Path | IO[bytes], *, by_name: bool = False) -> "TableFile":
-        """A file, whose format follows from its suffix; or a stream, which is CSV unless ``by_name`` says otherwise."""
-        if not isinstance(path, str | Path):
-            name = str(getattr(path, "name", "the stream"))
-            suffix = Path(name).suffix.lower() if by_name else ""
-            return cls(name, _SUFFIXES.get(suffix, "csv"), content=path.read())
-        path = Path(path)
-        suffixes = [suffix.lower() for suffix in path.suffixes]
-        if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4"):
-            suffixes.pop()
-        file_format = _SUFFIXES.get(suffixes[-1] if suffixes else "")
-        if path.is_dir():
-            raise UnreadableFile(f"{path}: this folder is not a pack; name a file of claims, or the folder of a pack")
-        if not path.is_file():
-            raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
-        if file_format is None:
-            raise UnreadableFile(
-                f"{path}: the suffix gives the format and must be one of {', '.join(_SUFFIXES)}; rename the file"
-            )
-        return cls(str(path), file_format, path=path)
-
-    def stream(self, progress: Progress[int, int] | None = None) -> Any:
-        if self.path is None:
-            return pa.BufferReader(self.content or b"")
-        if progress is None:
-            return pa.input_stream(str(self.path), compression="detect")
-        counted = pa.PythonFile(_Counted(self.path, progress), mode="r")
-        codec = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(self.path.suffix.lower())
-        return pa.CompressedInputStream(counted, codec) if codec else counted
-
-
-class _Counted(io.RawIOBase):
-    """A file that reports how much of it has been read."""
-
-    def __init__(self, path: Path, progress: Progress[int, int]) -> None:
-        self._file = path.open("rb")
-        self._size = path.stat().st_size
-        self._progress = progress
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self._progress(self._file.tell(), self._size)
-        return data
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        # Mixed types: answers of any type are labels; among numbers, let the check find the row.
+        return list(values) if kind == "choice" else _as_text(values)
 
 
 def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.csv.ParseOptions, list[str]]:
@@ -212,6 +145,8 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
     with source.stream() as stream:
         start = stream.read(1 << 16)
     text = start.decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    if "\ufffd" in text[:-1]:
+        source.check_text()
     if not text.strip():
         raise NoClaims(f"{source.name}: the file is empty; it needs a header line and at least one row")
     header = text.splitlines()[0]
@@ -221,36 +156,55 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
             "check that the file is a table, or leave out columns that are not needed"
         )
     required = [*labels, value]
+    # The sign that leads to the required columns; without any of them, the one that divides the header most often, so
+    # that the error names the columns that there are.
     delimiter = max(
-        ",;\t|", key=lambda mark: sum(name in required for name in next(csv.reader([header], delimiter=mark)))
+        ",;\t|",
+        key=lambda mark: (sum(name in required for name in _cells(header, mark)), len(_cells(header, mark))),
     )
-    present = next(csv.reader([header], delimiter=delimiter))
+    present = _cells(header, delimiter)
     require(required, present, source.name)
-    taken = [name for name in present if name in (*required, NOISE_COLUMN)]
+    taken = [name for name in present if name in (*required, *OPTIONAL_COLUMNS)]
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
 
 
+def _cells(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter))
+
+
 def _read_csv(
-    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[int, int] | None
+    source: TableFile,
+    labels: Sequence[str],
+    value: str,
+    cleaning: Cleaning,
+    progress: Progress[int, int] | None,
+    kind: Kind | None,
 ) -> Columns:
     parse, taken = csv_form(source, labels, value)
+    if cleaning.of_values:
+        return _read_csv_as_text(source, labels, value, parse, taken)
     label_type = pa.dictionary(pa.int32(), pa.string())
-    try:
-        with source.stream(progress) as stream:
-            table = pa.csv.read_csv(
-                stream,
-                read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES),
-                parse_options=parse,
-                convert_options=pa.csv.ConvertOptions(
-                    column_types={**dict.fromkeys([*labels, NOISE_COLUMN], label_type), value: pa.float64()},
-                    include_columns=taken,
-                ),
-            )
-        columns = csv_columns(table, labels, value, source.name)
-        if skip_bad or all_finite(columns.values):
-            return columns
-    except pa.ArrowInvalid:
-        pass
+    lines = csv_lines(source, parse.delimiter)
+    types = dict.fromkeys([*labels, value, *OPTIONAL_COLUMNS], label_type)
+    # Without a kind, values are read as numbers first, as they mostly are, and then as texts.
+    for attempt in (kind,) if kind else KINDS:
+        values = pa.float64() if attempt == "number" else label_type
+        try:
+            with source.stream(progress) as stream:
+                table = pa.csv.read_csv(
+                    stream,
+                    read_options=pa.csv.ReadOptions(block_size=BLOCK_BYTES),
+                    parse_options=parse,
+                    convert_options=pa.csv.ConvertOptions(column_types={**types, value: values}, include_columns=taken),
+                )
+            columns = replace(csv_columns(table, labels, value, source.name), lines=lines)
+            if attempt == "choice":
+                if kind or kind_of(columns.values) == "choice":
+                    return columns
+            elif all_finite(columns.values):
+                return columns
+        except pa.ArrowInvalid:
+            pass
     return _read_csv_as_text(source, labels, value, parse, taken)
 
 
@@ -274,7 +228,10 @@ def _read_csv_as_text(
                 column_types=dict.fromkeys(taken, pa.string()), include_columns=taken
             ),
         )
-    return replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged)
+    return replace(
+        csv_columns(table, labels, value, source.name), texts=table[value], ragged=ragged,
+        lines=csv_lines(source, parse.delimiter),
+    )  # fmt: skip
 
 
 def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> Columns:
@@ -282,7 +239,7 @@ def _read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Bu
         try:
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
-            return pick(table, labels, value, source.name)
+            return replace(pick(table, labels, value, source.name), lines=text_lines(source))
         except pa.ArrowInvalid:  # a line that Arrow cannot read: go line by line to say which
             pass
     at_once = sys.maxsize if budget is None else budget.rows + 1
@@ -337,7 +294,7 @@ def jsonl_by_lines(
     source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
 ) -> Iterator[Columns]:
     """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are not records are noted."""
-    required = [*labels, value, NOISE_COLUMN]
+    required = [*labels, value, *OPTIONAL_COLUMNS]
     with source.stream() as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
         later = itertools.islice(enumerate(filter(str.strip, lines), start=1), skip, None)
@@ -348,17 +305,20 @@ def jsonl_by_lines(
                 try:
                     record = json.loads(line, parse_int=_integer)
                     row = [_encodable(record.get(name)) for name in required]
+                    if isinstance(row[len(labels)], list):  # a reported set
+                        row[len(labels)] = json.dumps(row[len(labels)])
                     if any(isinstance(entry, dict | list) for entry in row):
                         raise ValueError("labels and values must not be nested")
                     rows.append(row)
                 except (ValueError, RecursionError, AttributeError):
                     ragged[number] = line.strip()
-            *columns, values, laws = zip(*rows, strict=True) if rows else [[] for _ in required]
+            *columns, values, laws, choices = zip(*rows, strict=True) if rows else [[] for _ in required]
             texts = _as_text(values)
             noise = _noise_law(pa.table({NOISE_COLUMN: _as_text(laws)}), source.name)
             yield Columns(
                 [list(column) for column in columns], texts, texts, ragged, noise=noise,
-                rule="a line must be a JSON object with the fields",
+                rule="a line must be a JSON object with the fields", choices=_as_text(choices),
+                lines=text_lines(source),
             )  # fmt: skip
 
 
@@ -380,7 +340,7 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
     """The required columns only: a file may have any number of others."""
     if budget is not None:
         if source.format == "parquet":
-            return read_parquet(source.content or b"", source.name, required, [NOISE_COLUMN], budget)
+            return read_parquet(source.content or b"", source.name, required, OPTIONAL_COLUMNS, budget)
         raise UnreadableFile(
             f"{source.name}: an Arrow file may unpack to any size and is not accepted here; "
             "write it as Parquet, or run the command instead"
@@ -389,7 +349,7 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
         present = pa.parquet.read_schema(source.path).names
         require(required, present, source.name)
         return pa.parquet.read_table(
-            source.path, columns=[name for name in (*required, NOISE_COLUMN) if name in present]
+            source.path, columns=[name for name in (*required, *OPTIONAL_COLUMNS) if name in present]
         )
     return pa.feather.read_table(source.path)
 
@@ -397,18 +357,22 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
 def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
     require([*labels, value], table.column_names, name)
     for column in (*labels, value):
-        if pa.types.is_nested(table[column].type):
+        nested = pa.types.is_nested(table[column].type)
+        if nested and (column != value or pa.types.is_struct(table[column].type)):
             raise BadRow(
                 f"{name}: column {column!r} holds lists or records: a label or value must be a single text or number; "
                 "write each claim as a row of its own"
             )
-    return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name))
+    choices = table[CHOICES_COLUMN] if CHOICES_COLUMN in table.column_names else None
+    return Columns([table[label] for label in labels], table[value], noise=_noise_law(table, name), choices=choices)
 
 
 def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
     """The columns of a CSV file: labels may be numbers, or carry the mark that keeps spreadsheets from running them."""
     columns = pick(table, labels, value, name)
-    return replace(columns, labels=[as_written_column(column) for column in columns.labels], numerals=True)
+    values = as_written_column(columns.values) if pa.types.is_dictionary(columns.values.type) else columns.values
+    written = [as_written_column(column) for column in columns.labels]
+    return replace(columns, labels=written, values=values, numerals=True)
 
 
 def _noise_law(table: pa.Table, name: str) -> str | None:
@@ -423,112 +387,40 @@ def _noise_law(table: pa.Table, name: str) -> str | None:
     return laws[0] if laws else None
 
 
-def all_finite(values: pa.ChunkedArray | pa.Array) -> bool:
-    return values.null_count == 0 and bool(np.isfinite(values.to_numpy(zero_copy_only=False)).all())
-
-
-def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool) -> Table:
+def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
     """Every row is a claim, or raises an error, or is dropped and counted."""
-    lengths = [len(column) for column in (*columns.labels, columns.values)]
+    check_kind(kind)
+    values, size, answers = columns.values, 1, None
+    chosen = kind or (kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice")
+    if chosen == "choice":
+        values, size = one_by_one(values, source)
+    lengths = [*map(len, columns.labels), len(values) // size]
     if len(set(lengths)) > 1:
         described = ", ".join(f"{length} {name}s" for name, length in zip(names, lengths, strict=True))
         raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
-    checked = check_rows(columns, [ids < 0 for ids, _ in encoded], names, source, skip_bad)
+    missing = [ids < 0 for ids, _ in encoded]
+    if chosen == "choice":
+        named, answers = encode(values, columns.numerals)
+        missing = [*missing, missing_answers(named, size)]
+        checked = check_choices(columns, missing, names, source, skip_bad)
+        checked.values = named.reshape(-1, size)
+    else:
+        checked = check_rows(columns, missing, names, source, skip_bad, hint=kind is None)
     values, rows = checked.values, checked.rows
+    choices = None if columns.noise is None or chosen == "number" else declared_choices(columns.choices, source)
     if checked.keep is not None:
         rows = (np.arange(1, len(checked.keep) + 1) if rows is None else rows)[checked.keep]
         values = values[checked.keep]
+        choices = None if choices is None else choices[checked.keep]
         encoded = [compact(ids[checked.keep], labels) for ids, labels in encoded]
     if not len(values):
         raise NoClaims(
             f"{source}: there is no {'good ' if checked.skipped else ''}row; at least one {', '.join(names)} is needed"
         )
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
-    return Table(ids, labels, values, checked.skipped, rows, columns.noise)
-
-
-@dataclass
-class CheckedRows:
-    """Which rows are claims."""
-
-    values: NDArray[np.float64]  # of all rows
-    keep: NDArray[np.bool_] | None  # None: all
-    rows: NDArray[np.int64] | None  # numbers of all rows, where they do not simply count from 1
-    skipped: int
-
-
-def check_rows(
-    columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequence[str], source: str, skip_bad: bool,
-    before: int = 0,
-) -> CheckedRows:  # fmt: skip
-    """Which rows are claims; raises an error at the first that is not. ``before`` rows of the source came earlier."""
-    values = _numbers(columns.values)
-    bad = ~(np.abs(values) <= LARGEST_VALUE)
-    for mask in missing:
-        bad |= mask
-    n_bad = int(bad.sum()) + len(columns.ragged)
-    rows = _row_numbers(len(values), columns.ragged, before) if columns.ragged or before else None
-    if n_bad and not skip_bad:
-        raise BadRow(_first_bad(columns, missing, bad, rows, names, source, n_bad))
-    return CheckedRows(values, ~bad if bad.any() else None, rows, n_bad)
-
-
-def _numbers(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:
-    """Values as floats; what is not a number becomes NaN."""
-    if pa.types.is_dictionary(values.type):  # convert each entry once: unpacked, they may have any size
-        return np.concatenate([np.empty(0), *map(_numbers_by_entry, _chunks(values))])
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(values), r"^\+", "")
-        numeric = pc.match_substring_regex(trimmed, _NUMBER)
-        values = pc.if_else(numeric, trimmed, None).cast(pa.float64())
-    elif not (
-        pa.types.is_floating(values.type) or pa.types.is_integer(values.type) or pa.types.is_decimal(values.type)
-    ):
-        return np.full(len(values), np.nan)
-    numbers = values.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
-    return np.asarray(numbers, np.float64)
-
-
-def _chunks(values: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
-    return values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-
-
-def _numbers_by_entry(values: pa.DictionaryArray) -> NDArray[np.float64]:
-    numbers = np.append(_numbers(values.dictionary), np.nan)  # the last is for rows without an entry
-    return np.asarray(numbers[values.indices.fill_null(-1).to_numpy(zero_copy_only=False)], np.float64)
-
-
-def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.int64]:
-    """Numbers of the rows that could be split, where those that could not are counted too."""
-    everything = before + np.arange(1, good + len(ragged) + 1)
-    return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
-
-
-def _first_bad(
-    columns: Columns,
-    missing: Sequence[NDArray[np.bool_]],
-    bad: NDArray[np.bool_],
-    rows: NDArray[np.int64] | None,
-    names: Sequence[str],
-    source: str,
-    n_bad: int,
-) -> str:
-    more = f" ({n_bad - 1:,} more bad row{'s' * (n_bad > 2)})" if n_bad > 1 else ""
-    skip = "correct it, or drop such rows with skip_bad=True (--skip-bad)"
-    place = int(bad.argmax()) if bad.any() else -1
-    number = int(rows[place] if rows is not None else place + 1) if place >= 0 else None
-    first_ragged = min(columns.ragged, default=None)
-    if first_ragged is not None and (number is None or first_ragged < number):
-        return (
-            f"{source}, row {first_ragged}: {shown(columns.ragged[first_ragged])}: "
-            f"{columns.rule} {', '.join(names)}{more}; {skip}"
-        )
-    for mask, name in zip(missing, names, strict=False):
-        if mask[place]:
-            return f"{source}, row {number}: {name} is missing: every claim needs one{more}; {skip}"
-    written = (columns.values if columns.texts is None else columns.texts)[place].as_py()
-    quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
-    rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
-    return f"{source}, row {number}: {names[-1]} {quoted}: {rule}{more}; {skip}"
+    if answers is not None:
+        values, answers = compact(values.reshape(-1), answers)
+    left_out = left_out_rows(columns, missing, checked, names)
+    return Table(ids, labels, values, checked.skipped, rows, columns.noise, answers, size, choices, left_out)

@@ -14,18 +14,10 @@ from numpy.typing import NDArray
 
 from sottovoce.claims.header import NOISE_COLUMN, require
 from sottovoce.claims.labels import missing, plain_integers
-from sottovoce.claims.reading import (
-    BLOCK_BYTES,
-    Columns,
-    TableFile,
-    all_finite,
-    check_rows,
-    csv_columns,
-    csv_form,
-    hurts_arrow,
-    jsonl_by_lines,
-    pick,
-)
+from sottovoce.claims.lines import csv_lines, text_lines
+from sottovoce.claims.reading import BLOCK_BYTES, csv_columns, csv_form, hurts_arrow, jsonl_by_lines, pick
+from sottovoce.claims.rows import Columns, all_finite, check_rows
+from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import UnreadableFile
 from sottovoce.progress import Progress
 
@@ -60,7 +52,8 @@ def read_chunks(
         for columns in pieces:
             arrays = [_labels(column, columns.numerals) for column in columns.labels]
             names = (*labels, value)
-            checked = check_rows(columns, [missing(array) for array in arrays], names, source.name, skip_bad, before)
+            blank = [missing(array) for array in arrays]
+            checked = check_rows(columns, blank, names, source.name, skip_bad, before, hint=True)
             rows = before + np.arange(1, len(checked.values) + 1) if checked.rows is None else checked.rows
             before += len(checked.values) + len(columns.ragged)
             values = checked.values
@@ -98,10 +91,11 @@ def _csv(
     source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[float] | None
 ) -> Iterator[Columns]:
     parse, taken = csv_form(source, labels, value)
+    lines = csv_lines(source, parse.delimiter)
     done = 0
     try:
         for table in _csv_tables(source, parse, {**dict.fromkeys(taken, pa.string()), value: pa.float64()}, progress):
-            columns = csv_columns(table, labels, value, source.name)
+            columns = replace(csv_columns(table, labels, value, source.name), lines=lines)
             if not (skip_bad or all_finite(columns.values)):
                 break
             yield columns
@@ -130,9 +124,11 @@ def _csv(
             mine[number] = ragged.pop(number)
             last += 1
         before = last
-        yield replace(csv_columns(table, labels, value, source.name), texts=table[value], ragged=mine)
+        columns = csv_columns(table, labels, value, source.name)
+        yield replace(columns, texts=table[value], ragged=mine, lines=lines)
     if ragged:
-        yield Columns([pa.array([], pa.string()) for _ in labels], pa.array([], pa.float64()), ragged=ragged)
+        nothing = [pa.array([], pa.string()) for _ in labels]
+        yield Columns(nothing, pa.array([], pa.float64()), ragged=ragged, lines=lines)
 
 
 def _csv_tables(
@@ -158,7 +154,8 @@ def _jsonl(source: TableFile, labels: Sequence[str], value: str, progress: Progr
         try:
             with source.stream(report) as stream:
                 for batch in pa.json.open_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES)):
-                    yield pick(pa.Table.from_batches([batch]), labels, value, source.name)
+                    columns = pick(pa.Table.from_batches([batch]), labels, value, source.name)
+                    yield replace(columns, lines=text_lines(source))
                     done += batch.num_rows
             return
         except pa.ArrowInvalid:

@@ -1,6 +1,7 @@
 """The claims themselves: immutable, compact, sorted by object."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -9,9 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from sottovoce.claims import answers as choosing
 from sottovoce.claims import grouping, reading, writing
+from sottovoce.claims.answers import Answers, Choices
 from sottovoce.claims.budget import Budget
-from sottovoce.claims.header import NOISE_COLUMN
+from sottovoce.claims.cleaning import Cleaning
+from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
+from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import Labels, label_column, to_numpy
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
 from sottovoce.progress import Progress
@@ -26,6 +31,9 @@ class Claims:
     (int32) and ``values`` (float64), with users in ascending order. That is 12 bytes per claim, and one walk
     through memory meets all claims of an object together.
 
+    Claims of ``kind`` "choice" name one of several options instead: ``values`` then holds the number of the option
+    among those of its object (one byte per claim up to 256 options), and ``answers`` the options and their labels.
+
     Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`.
 
     >>> claims = Claims.from_arrays(["ann", "bob", "ann"], ["hall", "hall", "stairs"], [12.1, 11.8, 4.0])
@@ -33,17 +41,22 @@ class Claims:
     Claims(3 claims, 2 users, 2 objects)
     >>> claims.object_labels.tolist()
     ['hall', 'stairs']
+    >>> Claims.from_arrays(["ann", "bob"], ["path", "path"], ["dry", "muddy"])
+    Claims(2 claims, 2 users, 1 object, 2 choices)
     """
+
+    left_out: pa.Table | None = None  # rows that were left out on request: row, line, reason
 
     def __init__(
         self,
         offsets: NDArray[np.int64],
         users: NDArray[np.int32],
-        values: NDArray[np.float64],
+        values: NDArray[Any],
         user_labels: Labels,
         object_labels: Labels,
         skipped: int = 0,
         noise: str | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self.offsets = offsets
         self.users = users
@@ -52,6 +65,7 @@ class Claims:
         self._object_labels = object_labels
         self.skipped = skipped  # bad rows that were left out on request
         self.noise = noise  # the noise law that devices added, as text, where the source names it
+        self.answers = answers  # the options, where values are choices
 
     @classmethod
     def read(
@@ -65,6 +79,11 @@ class Claims:
         skip_bad: bool = False,
         progress: Progress[int, int] | None = None,
         budget: Budget | None = None,
+        decimal: str | None = None,
+        strip_units: bool = False,
+        encoding: str | None = None,
+        kind: Kind | None = None,
+        choices: Choices | None = None,
     ) -> "Claims":
         """Read claims from a CSV, Parquet, Arrow or JSON Lines file (by suffix; CSV may be compressed) or a CSV stream.
 
@@ -72,9 +91,18 @@ class Claims:
         object twice; ``skip_bad`` drops rows that are not claims and counts them in ``skipped``. ``progress`` is called
         with the number of bytes read and the total. ``budget`` limits what is read of an uploaded file; the format of a
         stream then follows from its name.
+
+        ``decimal`` "," or "." is the decimal sign, with the marks between thousands that go with it; ``strip_units``
+        takes values such as "12.5 m", all in the same unit; ``encoding`` names that of a text which is not UTF-8 or
+        UTF-16. Rows left out stand in ``left_out``, with their line and the reason.
+
+        ``kind`` "number" or "choice" says what values are; by default, text that is not a number makes choices, and
+        codes such as 0 and 1 are numbers. ``choices`` gives the options: how many there are, a list of them, or a list
+        for each object; by default they are those that somebody chose.
         """
-        table = reading.read_file(path, (user, object), value, skip_bad, progress, budget)
-        return cls._from_table(table, duplicates, (user, object))
+        cleaning = Cleaning(decimal, strip_units, encoding)
+        table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, kind, cleaning)
+        return cls._from_table(table, duplicates, (user, object), choices)
 
     @classmethod
     def from_frame(
@@ -86,24 +114,35 @@ class Claims:
         value: str = "value",
         duplicates: Duplicates = "error",
         skip_bad: bool = False,
+        kind: Kind | None = None,
+        choices: Choices | None = None,
     ) -> "Claims":
-        """Take claims from a pandas, polars, pyarrow or duckdb table."""
-        table = reading.read_frame(frame, (user, object), value, skip_bad)
-        return cls._from_table(table, duplicates, (user, object))
+        """Take claims from a pandas, polars, pyarrow or duckdb table; ``kind`` and ``choices`` are those of `read`."""
+        table = reading.read_frame(frame, (user, object), value, skip_bad, kind)
+        return cls._from_table(table, duplicates, (user, object), choices)
 
     @classmethod
     def from_arrays(
         cls,
         users: Any,
         objects: Any,
-        values: ArrayLike,
+        values: ArrayLike | Sequence[Any],
         *,
         duplicates: Duplicates = "error",
         skip_bad: bool = False,
+        kind: Kind | None = None,
+        choices: Choices | None = None,
     ) -> "Claims":
-        """Take claims from three sequences of equal length; labels may be of any type."""
-        table = reading.check_arrays((users, objects), values, ("user", "object", "value"), skip_bad)
-        return cls._from_table(table, duplicates, ("user", "object"))
+        """Take claims from three sequences of equal length; labels, and answers, may be of any type.
+
+        ``kind`` and ``choices`` are those of `read`.
+
+        >>> claims = Claims.from_arrays([1, 2], ["a", "a"], [0, 1], kind="choice", choices=[0, 1, 2])
+        >>> claims.answers.of_object(0)
+        [0, 1, 2]
+        """
+        table = reading.check_arrays((users, objects), values, ("user", "object", "value"), skip_bad, kind)
+        return cls._from_table(table, duplicates, ("user", "object"), choices)
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, *, users: Any = None, objects: Any = None) -> "Claims":
@@ -134,24 +173,52 @@ class Claims:
         return cls.from_arrays(row_labels[user_ids], column_labels[object_ids], by_object[object_ids, user_ids])
 
     @classmethod
-    def _from_table(cls, table: reading.Table, duplicates: str, names: tuple[str, str]) -> "Claims":
+    def _from_table(
+        cls, table: reading.Table, duplicates: str, names: tuple[str, str], choices: Choices | None = None
+    ) -> "Claims":
         if duplicates not in ("error", "mean", "last"):
             raise BadParameter(f"duplicates={duplicates!r}: it must be 'error', 'mean' or 'last'; choose one of them")
         (user_ids, object_ids), (user_labels, object_labels) = table.ids, table.labels
+        size = table.size
+        if size > 1:
+            user_ids, object_ids = np.repeat(user_ids, size), np.repeat(object_ids, size)
         offsets, users, values = grouping.by_object(
             object_ids, user_ids, table.values, len(object_labels), len(user_labels)
         )
-        repeat = int(grouping.first_repeat(offsets, users))
+        repeat = int(grouping.first_repeat(offsets, users, size))
         if repeat >= 0:
             if duplicates == "error":
                 raise DuplicateClaim(_describe_repeat(table, int(offsets.searchsorted(repeat, "right")) - 1,
                                                       int(users[repeat]), names))  # fmt: skip
-            offsets = grouping.merge_repeats(offsets, users, values, duplicates == "last")
-            users, values = users[: offsets[-1]].copy(), values[: offsets[-1]].copy()
-        return cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise)
+            if table.answers is None:
+                offsets = grouping.merge_repeats(offsets, users, values, duplicates == "last")
+                users, values = users[: offsets[-1]].copy(), values[: offsets[-1]].copy()
+            elif duplicates == "mean":
+                raise BadParameter("duplicates='mean': choices have no mean; use 'last', or remove repeated claims")
+            else:
+                offsets, users, values = grouping.last_of_each(offsets, users, values, size)
+        answers = None
+        if table.answers is not None:
+            answers, values = _answers(table, offsets, values, choices)
+            if size > 1:
+                values = np.sort(values.reshape(-1, size), axis=1).reshape(-1)
+        elif choices is not None:
+            raise BadParameter(f"choices={choices!r}: the values are numbers; give kind='choice' too, or leave it out")
+        claims = cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise, answers)
+        claims.left_out = table.left_out
+        return claims
+
+    @property
+    def kind(self) -> Kind:
+        return "number" if self.answers is None else "choice"
+
+    @property
+    def size(self) -> int:
+        """Places that a claim takes in ``users`` and ``values``: more than one where devices report sets."""
+        return 1 if self.answers is None else self.answers.size
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.values) // self.size
 
     @property
     def n_users(self) -> int:
@@ -171,19 +238,24 @@ class Claims:
 
     @property
     def objects(self) -> NDArray[np.int32]:
-        """Object of each claim; computed on every call, as it is not stored."""
-        return np.repeat(np.arange(self.n_objects, dtype=np.int32), self.claims_per_object)
+        """Object of each entry of ``values``; computed on every call, as it is not stored."""
+        return np.repeat(np.arange(self.n_objects, dtype=np.int32), np.diff(self.offsets))
 
     @property
     def claims_per_object(self) -> NDArray[np.int64]:
-        return np.diff(self.offsets)
+        return np.diff(self.offsets) // self.size
 
     @cached_property
     def claims_per_user(self) -> NDArray[np.int64]:
-        return np.bincount(self.users, minlength=self.n_users)
+        return np.bincount(self.users, minlength=self.n_users) // self.size
 
-    def with_values(self, values: NDArray[np.float64], noise: str | None = None) -> "Claims":
-        """The same users and objects with other values, in the order of ``values``: for simulated noise."""
+    def with_values(self, values: NDArray[Any], noise: str | None = None) -> "Claims":
+        """The same users and objects with other values, in the order of ``values``: for simulated noise.
+
+        Values of choices are numbers of options within their object; a table with one row per claim makes sets.
+        """
+        if self.answers is not None:
+            return self._with_choices(np.asarray(values), noise)
         values = np.ascontiguousarray(values, np.float64)
         if values.shape != self.values.shape or not np.isfinite(values).all():
             raise BadParameter(
@@ -192,32 +264,73 @@ class Claims:
             )
         return Claims(self.offsets, self.users, values, self._user_labels, self._object_labels, self.skipped, noise)
 
+    def _with_choices(self, codes: NDArray[Any], noise: str | None) -> "Claims":
+        assert self.answers is not None
+        table = codes.reshape(len(self), -1) if len(codes) == len(self) else codes[:0]
+        size = table.shape[1] if table.ndim == 2 else 0
+        cells = np.diff(self.answers.offsets)[self.objects[:: self.size]]
+        if not size or (table < 0).any() or (table >= cells[:, None]).any():
+            raise BadParameter(
+                f"values of shape {codes.shape} for {len(self):,} claims: each must be the number of one of its "
+                "object's options, from 0; start from claims.values"
+            )
+        stretch = self.offsets // self.size * size
+        answers = replace(self.answers, size=size)
+        values = np.sort(table, axis=1).reshape(-1).astype(choosing.code_type(cells))
+        users = np.repeat(self.users[:: self.size], size)
+        return Claims(stretch, users, values, self._user_labels, self._object_labels, self.skipped, noise, answers)
+
+    def with_options(self, options: Choices) -> "Claims":
+        """The same answers, chosen among these options; an answer that is not one of them is refused."""
+        assert self.answers is not None, "these claims are numbers"
+        answers, codes = choosing.from_lists(
+            self.offsets, self.answer_ids, self.answers.labels, self.object_labels, options, self.size
+        )
+        return Claims(
+            self.offsets, self.users, codes, self._user_labels, self._object_labels, self.skipped, self.noise, answers
+        )
+
+    @property
+    def answer_ids(self) -> NDArray[np.int32]:
+        """The number of each answer among ``answers.labels``, in the order of ``values``."""
+        assert self.answers is not None, "these claims are numbers"
+        return self.answers.ids_of(self.objects, self.values)
+
     def to_arrow(self) -> pa.Table:
-        """One row per claim: user, object, value; and the noise law, where there is one."""
+        """One row per claim: user, object, value; and the noise law and number of choices, where they are known."""
+        places = slice(None, None, self.size)
+        values = self.values if self.answers is None else choosing.decoded(self.answers, self.answer_ids)
         table = pa.table(
             {
-                "user": _take(self._user_labels, self.users),
-                "object": _take(self._object_labels, self.objects),
-                "value": self.values,
+                "user": _take(self._user_labels, self.users[places]),
+                "object": _take(self._object_labels, self.objects[places]),
+                "value": values,
             }
         )
         if self.noise:
             law = pa.DictionaryArray.from_arrays(pa.nulls(len(self), pa.int32()).fill_null(0), [self.noise])
             table = table.append_column(NOISE_COLUMN, law.cast(pa.string()))
+            if self.answers is not None and self.answers.declared:
+                table = table.append_column(CHOICES_COLUMN, pa.array(self.answers.counts[self.objects[places]]))
         return table
 
     def write(self, path: str | Path) -> None:
         """Write the claims as CSV, Parquet, Arrow or JSON Lines, by suffix; the file appears whole or not at all."""
         writing.write_table(self.to_arrow(), path)
 
-    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
+    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
         """User, object and value of each claim: for small data and for inspection."""
-        users, objects = self.user_labels[self.users], self.object_labels[self.objects]
-        return zip(users.tolist(), objects.tolist(), self.values.tolist(), strict=True)
+        places = slice(None, None, self.size)
+        users, objects = self.user_labels[self.users[places]], self.object_labels[self.objects[places]]
+        values = self.values if self.answers is None else choosing.decoded(self.answers, self.answer_ids)
+        return zip(users.tolist(), objects.tolist(), values.tolist(), strict=True)
 
     def __repr__(self) -> str:
         left_out = skipped_text(self.skipped)
-        return f"Claims({len(self):,} claims, {self.n_users:,} users, {self.n_objects:,} objects{left_out})"
+        parts = [_counted(len(self), "claim"), _counted(self.n_users, "user"), _counted(self.n_objects, "object")]
+        if self.answers is not None:
+            parts.append(f"{len(self.answers.labels):,} choices")
+        return f"Claims({', '.join(parts)}{left_out})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: entry for name, entry in self.__dict__.items() if not name.endswith("_labels") or name[0] == "_"}
@@ -226,6 +339,28 @@ class Claims:
 def skipped_text(rows: int) -> str:
     """What is added to a count of claims where rows were left out."""
     return f", {rows:,} bad row{'s' * (rows != 1)} skipped" if rows else ""
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _answers(
+    table: reading.Table, offsets: NDArray[np.int64], ids: NDArray[np.int32], choices: Choices | None
+) -> tuple[Answers, NDArray[Any]]:
+    """The options of the table's objects, and the claims' places among them."""
+    assert table.answers is not None
+    objects = to_numpy(table.labels[1])
+    if choices is not None and not isinstance(choices, int):
+        return choosing.from_lists(offsets, ids, table.answers, objects, choices, table.size)
+    declared = None
+    if table.choices is not None:
+        declared = np.zeros(len(objects), np.int64)
+        np.maximum.at(declared, table.ids[1], table.choices)
+    if choices is not None:
+        declared = np.full(len(objects), choices)
+    answers, codes = choosing.from_ids(offsets, ids, table.answers, table.size, declared)
+    return choosing.check_counts(answers, objects), codes
 
 
 def _take(labels: Labels, ids: NDArray[np.int32]) -> Any:

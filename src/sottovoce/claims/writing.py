@@ -145,6 +145,7 @@ def _writer(suffix: str, first: pa.Table, path: Path) -> Iterator[Callable[[pa.T
             yield write
         return
     if suffix == ".csv":
+        first = _without_lists(first)
         writer = pa.csv.CSVWriter(path, first.schema, write_options=pa.csv.WriteOptions(quoting_style="needed"))
     elif suffix == ".parquet":
         writer = pa.parquet.ParquetWriter(path, first.schema)
@@ -152,9 +153,21 @@ def _writer(suffix: str, first: pa.Table, path: Path) -> Iterator[Callable[[pa.T
         writer = pa.ipc.new_file(path, first.schema)
     with writer:
         writer.write_table(first)
-        yield writer.write_table
+        yield (lambda table: writer.write_table(_without_lists(table))) if suffix == ".csv" else writer.write_table
+
+
+def _without_lists(table: pa.Table) -> pa.Table:
+    """Lists and records as text, as in JSON: CSV has none."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            entries = table.column(place).to_pylist()
+            if pa.types.is_map(field.type):
+                entries = [dict(entry) for entry in entries]
+            texts = [json.dumps(entry, ensure_ascii=False, default=str) for entry in entries]
+            table = table.set_column(place, field.name, pa.array(texts))
+    return table
 
 
 def _write_lines(file: TextIO, table: pa.Table) -> None:
-    for row in table.to_pylist():
+    for row in table.to_pylist(maps_as_pydicts="strict"):
         file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")

@@ -51,29 +51,21 @@ def options(
     """Options that come before a command."""
 
 
-app.command(cls=MethodCommand)(discover.discover)
-for command in (
-    privacy.perturb,
-    privacy.guarantee,
-    privacy.plan,
-    theorem.theorem,
-    audit.audit,
-    simulate.simulate,
-    reproduce.reproduce,
-    bench.bench,
-    demo.demo,
-    serve.serve,
-    backup.backup,
-    backup.restore,
-    device.join,
-    device.submit,
-    device.ledger,
-    device.limits,
-    device.withdraw,
-):
-    app.command()(command)
-app.add_typer(campaign.app, name="campaign")
-app.add_typer(claims.app, name="claims")
+# In groups, as people look for them.
+ANALYSE, PRIVACY, CAMPAIGN, PARTICIPANT, RESEARCH = (
+    "Analyse claims", "Privacy", "Run a campaign", "Take part", "Research",
+)  # fmt: skip
+app.command(cls=MethodCommand, rich_help_panel=ANALYSE)(discover.discover)
+for group, commands in {
+    PRIVACY: (privacy.plan, privacy.guarantee, privacy.perturb, audit.audit),
+    CAMPAIGN: (serve.serve, backup.backup, backup.restore),
+    PARTICIPANT: (device.join, device.submit, device.ledger, device.limits, device.withdraw),
+    RESEARCH: (demo.demo, simulate.simulate, reproduce.reproduce, theorem.theorem, bench.bench),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=group)(command)
+app.add_typer(claims.app, name="claims", rich_help_panel=ANALYSE)
+app.add_typer(campaign.app, name="campaign", rich_help_panel=CAMPAIGN)
 
 
 def main() -> None:

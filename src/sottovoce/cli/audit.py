@@ -28,6 +28,9 @@ def audit(
     readings: Annotated[int | None, typer.Option(help="Readings in a release; 3 by default.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Compare at this ε of the promise, with its δ.")] = None,
     delta: Annotated[float | None, typer.Option(help="Compare at this δ of the promise, with its ε.")] = None,
+    choices: Annotated[
+        int | None, typer.Option(help="Audit answers out of this many choices, under a law for answers.")
+    ] = None,
     input: Annotated[
         Path | None,
         typer.Option(help="Audit draws made elsewhere: CSV with columns side (0 or 1), release, reading, value."),
@@ -36,34 +39,23 @@ def audit(
 ) -> None:
     """Try to tell two inputs apart by the output of the sampler.
 
-    The inputs are readings of 0, and the same with the first reading at the distance. Prints a lower bound on ε beside
+    The inputs are readings of 0, and the same with the first reading at the distance; or, with --choices, answers with
+    the first choice, and the same with the second as the first answer. Prints a lower bound on ε beside
     the promise, and whether the noise has its law's probabilities. Ends with exit code 1 if the promise is broken.
     An audit can find a leak; it can never prove that there is none.
     """
-    from sottovoce.privacy.audit import Draws, Setting, audit_draws, device
-    from sottovoce.privacy.audit import audit as audit_sampler
-    from sottovoce.privacy.laws import LAWS, parse_law
-
     if input and noise is None:
         raise BadParameter(f"input {input}: the draws do not say their law; add --noise, such as --noise fresh:0.5")
-    # By default one of each law, with noise of the size of the distance: there a leak shows soonest.
-    laws = [parse_law(text) for text in ([noise] if noise else [law.example for law in LAWS.values()])]
+    options = {"epsilon": epsilon, "delta": delta}
     audits = []
     with printed_warnings(UnwiseChoice), progress_bar() as progress:
-        for law in laws:
-            task = progress.add_task(f"auditing {law}", total=None)
-            if input:
-                draws = Draws.read(input)
-                setting = Setting(distance, grid, draws.readings if readings is None else readings)
-                audits.append(audit_draws(draws, law, setting, epsilon=epsilon, delta=delta))
+        for text in [noise] if noise else _examples(choices):
+            task = progress.add_task(f"auditing {text}", total=None)
+            shown = _shown_by(progress, task)
+            if choices is None:
+                audits.append(_of_numbers(text, distance, grid, readings, input, samples, shown, **options))
             else:
-                setting = Setting(distance, grid, _READINGS if readings is None else readings)
-                audits.append(
-                    audit_sampler(
-                        device(law, setting), law, setting, samples=samples, epsilon=epsilon, delta=delta,
-                        progress=_shown_by(progress, task),
-                    )
-                )  # fmt: skip
+                audits.append(_of_answers(text, choices, readings, input, samples, shown, **options))
             progress.remove_task(task)
     passed = all(audit.passed for audit in audits)
     if json:
@@ -74,19 +66,74 @@ def audit(
         raise typer.Exit(1)
 
 
+def _examples(choices: int | None) -> list[str]:
+    """One of each law that fits: noise of the size of the distance, where a leak shows soonest."""
+    from sottovoce.privacy.laws import answer_laws, noise_laws, parse_answer_law
+
+    if choices is None:
+        return [law.example for law in noise_laws().values()]
+    fitting = []
+    for law in answer_laws().values():
+        try:
+            parse_answer_law(law.example).check_cells(choices)
+            fitting.append(law.example)
+        except BadParameter as mistake:
+            refusal = mistake
+    if not fitting:
+        raise refusal
+    return fitting
+
+
+def _of_numbers(
+    noise: str,
+    distance: float,
+    grid: float | None,
+    readings: int | None,
+    input: Path | None,
+    samples: int,
+    progress: "Callable[[int, int], None]",
+    **options: float | None,
+) -> "Audit":
+    from sottovoce.privacy.audit import Draws, Setting, audit, audit_draws, device
+    from sottovoce.privacy.laws import parse_noise_law
+
+    law = parse_noise_law(noise)
+    if input:
+        draws = Draws.read(input)
+        return audit_draws(draws, law, Setting(distance, grid, readings or draws.readings), **options)
+    setting = Setting(distance, grid, _READINGS if readings is None else readings)
+    return audit(device(law, setting), law, setting, samples=samples, progress=progress, **options)
+
+
+def _of_answers(
+    noise: str,
+    choices: int,
+    readings: int | None,
+    input: Path | None,
+    samples: int,
+    progress: "Callable[[int, int], None]",
+    **options: float | None,
+) -> "Audit":
+    from sottovoce.privacy.answer_audit import AnswerDraws, AnswerSetting, audit_answer_draws, audit_answers, device
+    from sottovoce.privacy.laws import parse_answer_law
+
+    law = parse_answer_law(noise)
+    if input:
+        draws = AnswerDraws.read(input)
+        return audit_answer_draws(draws, law, AnswerSetting(choices, readings or draws.readings), **options)
+    setting = AnswerSetting(choices, _READINGS if readings is None else readings)
+    return audit_answers(device(law, setting), law, setting, samples=samples, progress=progress, **options)
+
+
 def _shown_by(progress: "Progress", task: "TaskID") -> "Callable[[int, int], None]":
     return lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def _print_audits(audits: "list[Audit]") -> None:
     from sottovoce.privacy.audit import CONFIDENCE
+    from sottovoce.privacy.conformity import SMALLEST_P_VALUE
 
-    setting = audits[0].setting
-    console.print(
-        f"Two inputs of {setting.readings} reading{'s' * (setting.readings != 1)}, the first {setting.distance:g} "
-        f"apart, on a grid of {setting.step:g}; {audits[0].samples:,} releases for each.",
-        highlight=False,
-    )
+    console.print(f"{audits[0].setting}; {audits[0].samples:,} releases for each.", highlight=False)
     console.print()
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("noise")
@@ -104,7 +151,7 @@ def _print_audits(audits: "list[Audit]") -> None:
     console.print(table)
     console.print()
     checks = Table(box=None, header_style="bold", pad_edge=False)
-    checks.add_column("p-value")
+    checks.add_column(f"p-value (fails below {SMALLEST_P_VALUE:g})")
     for audit in audits:
         checks.add_column(str(audit.law), justify="right")
     for row in zip(*(audit.checks for audit in audits), strict=True):

@@ -99,30 +99,44 @@ def join(
         print_json(_described(membership))
         return
     console.print(
-        f"You have joined [bold]{escape(membership.manifest.title)}[/] (campaign {membership.campaign}).\n"
+        f"You have joined [bold]{escape(_title(membership.manifest))}[/] (campaign {membership.campaign}).\n"
         f"Manifest: sha256 {membership.manifest.sha256}\n"
         f"Next: sottovoce submit READINGS.csv --campaign {membership.campaign}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 
 
+def _title(manifest: "Manifest") -> str:
+    return manifest.words(manifest.title)
+
+
 def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") -> None:
     from sottovoce.privacy.sentence import figures
+    from sottovoce.protocol import ChoiceTask, NumberTask
     from sottovoce.protocol.promise import sentence
 
-    screen.print(f"[bold]{escape(manifest.title)}[/], asked by {escape(manifest.asked_by)}", highlight=False)
+    said = manifest.words
+    screen.print(f"[bold]{escape(_title(manifest))}[/], asked by {escape(said(manifest.asked_by))}", highlight=False)
     if manifest.purpose:
-        screen.print(escape(manifest.purpose), highlight=False)
+        screen.print(escape(said(manifest.purpose)), highlight=False)
+    drawn = ", drawn by your device," if manifest.device_draws else ""
+    laws = " and ".join(dict.fromkeys(map(str, manifest.laws.values())))
     screen.print(
-        f"Up to {manifest.most_readings} readings of {len(manifest.tasks)} tasks, noise {manifest.noise}"
+        f"Up to {manifest.most_readings} readings{drawn} of {len(manifest.tasks)} tasks, noise {laws}"
         + (f", until {manifest.deadline}" if manifest.deadline else ""),
         highlight=False,
     )
+    numbers = any(isinstance(task, NumberTask) for task in manifest.tasks[:10])
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("task", "what", "from", "to", "grid", "unit"):
+    for heading in ("task", "what", *(("from", "to", "grid", "unit") if numbers else ()), "choices"):
         table.add_column(heading)
     for task in manifest.tasks[:10]:
-        table.add_row(escape(task.id), escape(task.title), task.low, task.high, task.grid, escape(task.unit))
+        cells = [escape(task.id), escape(said(task.title))]
+        if isinstance(task, NumberTask):
+            cells += [task.low, task.high, task.grid, escape(said(task.unit))]
+        elif isinstance(task, ChoiceTask):
+            cells += [""] * (4 if numbers else 0) + [escape(" / ".join(map(said, task.choices)))]
+        table.add_row(*cells)
     screen.print(table)
     if len(manifest.tasks) > 10:
         screen.print(f"and {len(manifest.tasks) - 10} more")
@@ -178,14 +192,22 @@ def submit(
             raise refusal
         # Another process may have sent ours in the meantime.
         (state,) = [entry.state for entry in mine.releases(chosen) if entry.report_id == made.report_id]
+        tasks = list(mine.tasks_of(made.report_id))
     refused = next((entry.problem for entry in sent if entry.report_id == made.report_id), None)
     if state == "refused" and refused:
         raise refused
     if json:
-        print_json({"campaign": chosen, "report_id": made.report_id, "tasks": sorted(taken), "state": state,
+        print_json({"campaign": chosen, "report_id": made.report_id, "tasks": tasks,
+                    "not_asked": sorted(taken.keys() - set(tasks)), "state": state,
                     "problem": refused and refused.code})  # fmt: skip
         return
     _print_sent(sent)
+    if len(tasks) < len(taken):
+        console.print(
+            f"{len(taken) - len(tasks)} of the {len(taken)} readings stay here: the campaign asks each device for a "
+            "few of its tasks, and yours drew them when you joined, before it knew any reading.",
+            highlight=False,
+        )
 
 
 def _print_sent(sent: "list[Sent]", to_stderr: bool = False) -> None:
@@ -242,17 +264,17 @@ def _show_ledger(mine: "ParticipantFile") -> None:
         table.add_column(heading, overflow="fold")
     for entry in mine.memberships():
         promise, manifest = entry.promise, entry.manifest
-        words = f"ε {promise.epsilon:.4g}, δ {promise.delta:.4g}; {manifest.unit}, {manifest.distance} apart"
+        words = f"ε {promise.epsilon:.4g}, δ {promise.delta:.4g}; {manifest.unit}, {_apart(manifest)}"
         releases = mine.releases(entry.campaign)
         for one in releases:
             state = one.state if one.problem is None else f"{one.state}: {one.problem}"
             when = one.released_at.partition("+")[0].replace("T", " ")
             tasks = mine.tasks_of(one.report_id)
             shown = ", ".join(list(tasks)[:3]) + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
-            table.add_row(escape(manifest.title), entry.server, when, escape(shown), words, state)
+            table.add_row(escape(_title(manifest)), entry.server, when, escape(shown), words, state)
         if not releases:
             state = "withdrawn" if entry.withdrawn_at else "joined" if entry.participant_token else "not enrolled yet"
-            table.add_row(escape(manifest.title), entry.server, "", "none yet", words, state)
+            table.add_row(escape(_title(manifest)), entry.server, "", "none yet", words, state)
     if table.row_count:
         console.print(table)
     else:
@@ -288,9 +310,9 @@ def limits(
         print_json(vars(mine_now))
         return
     console.print(
-        f"A campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values that lie "
-        f"{mine_now.distance:.4g} of a task's range apart, or more.\n"
-        f"All together: ε at most {mine_now.total_epsilon:.4g}, δ at most {mine_now.total_delta:.4g}.",
+        f"Each campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values at least "
+        f"{mine_now.distance:.4g} of a task's range apart.\n"
+        f"All campaigns together: ε at most {mine_now.total_epsilon:.4g}, δ at most {mine_now.total_delta:.4g}.",
         highlight=False,
     )
 
@@ -311,7 +333,7 @@ def withdraw(
 
     with _opened(file) as mine:
         chosen = _chosen(mine, campaign)
-        if not (yes or typer.confirm(f"Withdraw permanently from {chosen.manifest.title!r}?", err=True)):
+        if not (yes or typer.confirm(f"Withdraw permanently from {_title(chosen.manifest)!r}?", err=True)):
             raise Problem("no_consent", f"campaign {chosen.campaign!r}: you did not confirm the withdrawal")
         confirmed = withdraw_from(
             mine, chosen.campaign, _connection(ca, insecure_http), RetryPolicy(seconds=wait)
@@ -357,13 +379,24 @@ def _chosen(mine: "ParticipantFile", campaign: str | None) -> "Membership":
     return joined[0]
 
 
+def _apart(manifest: "Manifest") -> str:
+    """How far apart values are protected."""
+    from sottovoce.protocol.promise import distance_words
+
+    words = distance_words(manifest)
+    return words if words == "any value" else f"{words} apart"
+
+
 def _described(entry: "Membership") -> dict[str, Any]:
+    from sottovoce.protocol.promise import distance_words
+
     manifest = entry.manifest
     return {
-        "campaign": entry.campaign, "title": manifest.title, "asked_by": manifest.asked_by, "server": entry.server,
+        "campaign": entry.campaign, "title": _title(manifest), "asked_by": manifest.words(manifest.asked_by),
+        "server": entry.server,
         "manifest_sha256": manifest.sha256, "noise": manifest.noise, "joined_at": entry.joined_at,
         "enrolled": entry.participant_token is not None, "withdrawn_at": entry.withdrawn_at,
-        "promise": {**vars(entry.promise), "distance": manifest.distance, "unit": manifest.unit},
+        "promise": {**vars(entry.promise), "distance": distance_words(manifest), "unit": manifest.unit},
     }  # fmt: skip
 
 

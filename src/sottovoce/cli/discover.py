@@ -13,11 +13,22 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.methods import MethodOption
+from sottovoce.cli.cleaning import (
+    DecimalOption,
+    EncodingOption,
+    LeftOutOption,
+    StripUnitsOption,
+    left_out_summary,
+    print_left_out,
+)
+from sottovoce.cli.comparing import print_comparison
+from sottovoce.cli.comparisons import discover_comparisons
+from sottovoce.cli.methods import ALL, MethodOption, method_name
 from sottovoce.cli.output import (
     JsonOption,
     cell,
     console,
+    counted,
     decimals_for,
     notes,
     number,
@@ -28,7 +39,9 @@ from sottovoce.cli.output import (
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
-    from sottovoce.discovery import Checkpoint, Result, State, TruthDiscovery
+    import pyarrow as pa
+
+    from sottovoce.discovery import Checkpoint, ChoiceResult, Result, State, TruthDiscovery
     from sottovoce.engines import Engine
 
 _ROWS_SHOWN = 20
@@ -43,6 +56,11 @@ class Duplicates(StrEnum):
 class TargetOption(StrEnum):
     VALUE = "value"
     MEAN = "mean"
+
+
+class KindOption(StrEnum):
+    NUMBER = "number"
+    CHOICE = "choice"
 
 
 class EngineOption(StrEnum):
@@ -83,6 +101,22 @@ def discover(
         Duplicates, typer.Option(help="What to do when a user claims an object twice.")
     ] = Duplicates.ERROR,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    range: Annotated[
+        str | None,
+        typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
+    ] = None,
+    left_out: LeftOutOption = None,
+    decimal: DecimalOption = None,
+    strip_units: StripUnitsOption = False,
+    encoding: EncodingOption = None,
+    kind: Annotated[
+        KindOption | None,
+        typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
+    ] = None,
+    choices: Annotated[
+        int | None,
+        typer.Option(help="Among how many options users chose; by default those that the file declares or contains."),
+    ] = None,
     truth: Annotated[Path | None, typer.Option(help="Known truths (object, value), to measure the error.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the truths here (.csv, .parquet, .arrow, .jsonl).")] = None,
     weights: Annotated[Path | None, typer.Option(help="Write the users' weights here.")] = None,
@@ -116,38 +150,61 @@ def discover(
 ) -> None:
     """Find the truth in conflicting claims.
 
-    Prints the truth of each object with an interval, and the plain mean and median beside it.
+    Prints the truth of each object with an interval, and the plain mean and median beside it; of choices, with the
+    chance that it is right, and the majority beside it.
     """
     from sottovoce.claims.blocks import is_pack
-    from sottovoce.claims.writing import check_file, check_place
-    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, Result, known_truths, make_method, takes
+    from sottovoce.claims.writing import check_file, check_place, write_table
+    from sottovoce.comparisons.table import is_comparisons
+    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, known_among, make_method, takes
     from sottovoce.discovery.base import check_level
+    from sottovoce.discovery.comparison import Comparison
     from sottovoce.lab.plots import check_picture, draw_discovery
 
     check_level(level)
-    for path in (out, weights):
+    for path in (out, weights, left_out):
         if path:
             check_place(path)
+    if left_out and not skip_bad:
+        raise BadParameter(f"--left-out {left_out}: rows are left out only on request; add --skip-bad")
     if plot:
         check_picture(plot)
     if checkpoint:
         check_file(checkpoint)
-    chosen, packed = method or DEFAULT, is_pack(claims)
+    if is_comparisons(claims):
+        for name, option in (
+            ("--method", method), ("--plot", plot), ("--checkpoint", checkpoint), ("--known", known),
+            ("--target", target),
+        ):  # fmt: skip
+            if option not in (None, DEFAULT):
+                raise BadParameter(f"{name} {option}: {claims} holds comparisons, which have no such option; omit it")
+        discover_comparisons(
+            claims, noise=noise, range=range, user=user, object=object, skip_bad=skip_bad, truth=truth, out=out,
+            weights=weights, level=level, json=json,
+        )  # fmt: skip
+        return
+    if range is not None:
+        raise BadParameter(f"--range {range}: only comparisons have a range (columns cuts and level); omit it")
+    chosen, packed = method_name(method), is_pack(claims)
+    if chosen == ALL:
+        _refuse_with_all(
+            known=known, target=target, weights=weights, plot=plot, checkpoint=checkpoint, resume=resume, decay=decay
+        )
     if decay is not None and not (takes(chosen, "decay") and packed):
         forgetful = " or ".join(name for name in METHODS if takes(name, "decay"))
         raise BadParameter(
             f"--decay {decay}: {chosen} on {claims}: only {forgetful} supports decay, and only packs have rounds; give "
             f"--method {forgetful} and a pack"
         )
-    if target is not None and not takes(chosen, "target"):
+    if chosen != ALL and target is not None and not takes(chosen, "target"):
         aiming = " or ".join(name for name in METHODS if takes(name, "target"))
         raise BadParameter(f"--target {target.value}: {chosen} has no such choice; give --method {aiming}")
-    if known is not None and not METHODS[chosen].takes_known:
+    if chosen != ALL and known is not None and not METHODS[chosen].takes_known:
         learning = " or ".join(name for name in METHODS if METHODS[name].takes_known)
         raise BadParameter(f"--known {known}: {chosen} cannot use known truths; give --method {learning}")
     if spark_master is not None and engine is not EngineOption.SPARK:
         raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")
-    if checkpoint is None and packed and os.access(claims, os.W_OK):
+    if checkpoint is None and packed and chosen != ALL and os.access(claims, os.W_OK):
         checkpoint = Path(claims) / f"checkpoint-{chosen}.arrow"
     kept = Checkpoint(checkpoint) if checkpoint else None
     start = _state(kept, chosen) if resume else None
@@ -158,16 +215,37 @@ def discover(
             reading = progress.add_task("reading", total=None)
             source = _read_file(
                 claims, engine, user=user, object=object, value=value, duplicates=duplicates.value, skip_bad=skip_bad,
+                decimal=decimal, strip_units=strip_units, encoding=encoding,
+                kind=kind.value if kind else None, choices=choices,
                 progress=lambda done, size: progress.update(reading, completed=done, total=size),
             )  # fmt: skip
             progress.remove_task(reading)
+        if chosen == ALL:
+            comparing = progress.add_task("comparing", total=None)
+            compared = Comparison.of(
+                source.engine, noise or source.noise, level, truth, max_iter=max_iter, tol=tol, object=object,
+                value=value, progress=lambda name, done, total: progress.update(
+                    comparing, description=name, completed=done, total=total
+                ),
+            )  # fmt: skip
+            progress.stop()
+            if out:
+                compared.write(out)
+            if left_out:
+                write_table(source.rows_left_out, left_out)
+            if json:
+                print_json(compared.summary())
+            else:
+                print_comparison(compared)
+            return
+        gold = known_among(known, source.engine, object=object, value=value) if known else None
         iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
         options: dict[str, Any] = {} if decay is None else {"decay": decay}
         if target is not None:
             options["target"] = target.value
         fit = make_method(chosen, noise=noise or source.noise, max_iter=max_iter, tol=tol, **options)
         try:
-            result = Result.of(
+            result = discovered(
                 fit,
                 source.engine,
                 level,
@@ -178,7 +256,7 @@ def discover(
                 ),
                 start=start,
                 checkpoint=kept,
-                known=known_truths(known, source.engine.object_labels, object=object, value=value) if known else None,
+                known=gold,
             )
         except KeyboardInterrupt:
             progress.stop()
@@ -197,13 +275,29 @@ def discover(
         result.write_weights(weights)
     if plot:
         draw_discovery(result, plot)
+    if left_out:
+        write_table(source.rows_left_out, left_out)
     if json:
-        print_json(result.summary() | ({"scores": scores} if scores else {}))
+        dropped = {"left_out": left_out_summary(source.rows_left_out)} if skip_bad and not packed else {}
+        print_json(result.summary() | dropped | ({"scores": scores} if scores else {}))
     else:
         _print_result(result, source.skipped, scores)
-    for path in (out, weights, plot):
+        for doubt in result.doubts:
+            if doubt["code"] != "not_converged":  # printed already, with what to do
+                notes.print(f"[yellow]Warning:[/] {escape(doubt['text'])}", highlight=False)
+        if source.rows_left_out.num_rows:
+            print_left_out(source.rows_left_out)
+    for path in (out, weights, plot, left_out):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)
+
+
+def _refuse_with_all(**options: Any) -> None:
+    for name, given in options.items():
+        if given:
+            raise BadParameter(
+                f"--{name} with --method all: it belongs to one method; leave it out, or choose a method"
+            )
 
 
 def _state(kept: "Checkpoint | None", method: str) -> "State":
@@ -227,6 +321,13 @@ class _Source:
     engine: "Engine"
     noise: str | None
     skipped: int
+    left_out: "pa.Table | None" = None
+
+    @property
+    def rows_left_out(self) -> "pa.Table":
+        from sottovoce.claims.rows import NOTHING_LEFT_OUT
+
+        return NOTHING_LEFT_OUT if self.left_out is None else self.left_out
 
 
 def _open_pack(path: str, engine: EngineOption, spark_master: str | None, stack: ExitStack) -> _Source:
@@ -255,48 +356,64 @@ def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
     if engine is EngineOption.AUTO:
         check_file_fits(path)
     claims = Claims.read(sys.stdin.buffer if path == "-" else path, **options)
-    return _Source(MemoryEngine(claims), claims.noise, claims.skipped)
+    return _Source(MemoryEngine(claims), claims.noise, claims.skipped, claims.left_out)
 
 
-def _print_result(result: "Result", skipped: int, scores: dict[str, Any] | None) -> None:
+def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str, Any] | None) -> None:
+    from sottovoce.claims.labels import natural_order
     from sottovoce.claims.table import skipped_text
     from sottovoce.discovery.schema import Place, columns_in, for_people
 
     fit: TruthDiscovery = result.fit
     state = "converged" if fit.converged_ else "not converged"
     console.print(
-        f"{fit.claims_.sum():,} claims by {len(fit.users_):,} users about {len(fit.objects_):,} objects"
-        f"{skipped_text(skipped)}. {type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
+        f"{counted(int(fit.claims_.sum()), 'claim')} by {counted(len(fit.users_), 'user')} about "
+        f"{counted(len(fit.objects_), 'object')}{skipped_text(skipped)}. "
+        f"{type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
         f"{result.effective_users:,.1f} effective users.",
         highlight=False,
     )
-    for line in (result.reason, result.aim, result.few):
+    for line in (result.reason, result.aim):
         if line:
             console.print(escape(line), highlight=False, soft_wrap=True)
     console.print()
-    columns, entries = for_people(columns_in(Place.COMMAND)), result.columns(Place.COMMAND)
-    low, high = result.interval
-    decimals = decimals_for(median((high - low).tolist()) / 2)
+    columns = [column for column in for_people(columns_in(Place.COMMAND, result.schema)) if not column.is_nested]
+    entries = {column.name: column.values(result) for column in columns}
+    decimals = None
+    if fit.kind_ == "number":
+        low, high = result.interval
+        decimals = decimals_for(median((high - low).tolist()) / 2)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("object")
     for column in columns:
-        table.add_column(f"{result.level:.0%} low" if column.name == "low" else column.title, justify="right")
-    for n in range(min(_ROWS_SHOWN, len(fit.truths_))):
-        cells = [cell(column, entries[column.name][n], decimals) for column in columns]
+        title = f"{result.level:.0%} low" if column.name == "low" else column.title
+        table.add_column(title, justify="left" if column.is_label else "right")
+    for n in natural_order(fit.objects_)[:_ROWS_SHOWN].tolist():
+        cells = [escape(cell(column, entries[column.name][n], decimals)) for column in columns]
         table.add_row(escape(str(fit.objects_[n])), f"[bold]{cells[0]}[/]", *cells[1:])
     console.print(table)
     if len(fit.truths_) > _ROWS_SHOWN:
         console.print(f"… and {len(fit.truths_) - _ROWS_SHOWN:,} more; --out FILE writes them all.", highlight=False)
-    if scores:
+    if scores and "accuracy" in scores:
+        right = Table(box=None, header_style="bold", pad_edge=False)
+        right.add_column(f"right of {scores['objects']:,} known truths")
+        right.add_column("accuracy", justify="right")
+        for name, score in ((type(fit).__name__, scores), ("majority", scores["majority"])):
+            right.add_row(name, f"{score['accuracy']:.2%}")
+        console.print()
+        console.print(right)
+    elif scores:
         errors = Table(box=None, header_style="bold", pad_edge=False)
         errors.add_column(f"error over {scores['objects']:,} known truths")
         errors.add_column("MAE", justify="right")
         errors.add_column("RMSE", justify="right")
+        errors.add_column(f"within {result.level:.0%} interval", justify="right")
         for name, score in (
             (type(fit).__name__, scores),
             ("mean", scores["mean"]),
             ("median", scores["median"]),
         ):
-            errors.add_row(name, number(score["mae"]), number(score["rmse"]))
+            within = f"{score['coverage']:.0%}" if "coverage" in score else ""
+            errors.add_row(name, number(score["mae"]), number(score["rmse"]), within)
         console.print()
         console.print(errors)

@@ -8,14 +8,35 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+ALL = "all"
+
 
 def _names(incomplete: str) -> list[str]:
     from sottovoce.discovery import METHODS
+    from sottovoce.discovery.own import register_installed
 
+    register_installed()
     return [name for name in METHODS if name.startswith(incomplete)]
 
 
-MethodOption = Annotated[str | None, typer.Option(help="How to find the truths.", autocompletion=_names)]
+MethodOption = Annotated[
+    str | None,
+    typer.Option(
+        help="How to find the truths: a method, all to compare them, or one of your own as FILE.py:CLASS.",
+        autocompletion=_names,
+    ),
+]
+
+
+def method_name(text: str | None) -> str:
+    """The name of the method that was asked for; a method of one's own is registered."""
+    from sottovoce.discovery import DEFAULT
+    from sottovoce.discovery.own import register_file, register_installed
+
+    register_installed()
+    if text is None:
+        return DEFAULT
+    return register_file(text) if ".py:" in text else text
 
 
 class MethodCommand(TyperCommand):

@@ -2,18 +2,16 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.output import JsonOption, console, notes, number, print_json, printed_warnings, progress_bar
+from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 NoiseOption = Annotated[str, typer.Option("--noise", help=f"Noise law: {forms()}.")]
 
@@ -33,6 +31,10 @@ def perturb(
         str | None, typer.Option("--range", help="Public range LO:HI to which readings are clipped.")
     ] = None,
     grid: Annotated[str | None, typer.Option(help="Public grid step; by default much finer than the noise.")] = None,
+    choices: Annotated[
+        str | None,
+        typer.Option(help="Perturb answers among these options: yes,no or a text file with one option per line."),
+    ] = None,
     user: Annotated[str, typer.Option(help="Name of the column with the user.")] = "user",
     object: Annotated[str, typer.Option(help="Name of the column with the object.")] = "object",
     value: Annotated[str, typer.Option(help="Name of the column with the reading.")] = "value",
@@ -40,15 +42,22 @@ def perturb(
 ) -> None:
     """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
 
+    With --choices the readings are answers, and a law such as response:1 reports another one now and then. The options
+    are yours to list: those that the file happens to contain would reveal what was answered.
+
     Each run draws new noise. Send only one of the outcomes: several noisy copies of a reading can be averaged.
     """
     from sottovoce.claims import Claims
-    from sottovoce.privacy.laws import parse_law
+    from sottovoce.cli.answers import perturb_choices
+    from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
-    law = parse_law(noise)
-    low, high = _parse_range(range) if range else (None, None)
+    if choices is not None:
+        perturb_choices(readings, noise, choices, out, (user, object, value), json)
+        return
+    law = parse_noise_law(noise)
+    low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
     claims = Claims.read(readings, user=user, object=object, value=value)
     with progress_bar() as progress:
@@ -77,15 +86,6 @@ def perturb(
     )  # fmt: skip
 
 
-def _parse_range(text: str) -> "tuple[Fraction, Fraction]":
-    from sottovoce.privacy.sampler import exact_number
-
-    low, mark, high = text.partition(":")
-    if not mark:
-        raise BadParameter(f"range {text!r}: it has a low and a high end, LO:HI; for example 0:100")
-    return exact_number(low), exact_number(high)
-
-
 def guarantee(
     noise: NoiseOption,
     distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
@@ -94,17 +94,28 @@ def guarantee(
         UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
     ] = UnitName.READING,
     grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
+    choices: Annotated[int | None, typer.Option(help="Answers to questions with this many choices.")] = None,
+    levels: Annotated[
+        int | None, typer.Option(help="Numbers that are compared with public cuts: levels between and beside them.")
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
     delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what a noise law promises: exactly, for any number of readings, and as printed in the paper."""
-    from sottovoce.privacy.laws import parse_law
+    """Show what a law promises: exactly, for any number of readings, and as printed in the paper.
+
+    With --choices or --levels it is a law for answers, such as response:1, and the promise holds for any two answers.
+    """
+    from sottovoce.cli.answers import show_answer_guarantee
+    from sottovoce.privacy.laws import parse_noise_law
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
+    if choices is not None or levels is not None:
+        show_answer_guarantee(noise, choices, levels, readings, unit.value, epsilon, delta, json)
+        return
     with printed_warnings(UnwiseChoice):
-        promise = parse_law(noise).guarantee(distance, readings, unit.value, grid)
+        promise = parse_noise_law(noise).guarantee(distance, readings, unit.value, grid)
     pure = promise.pure_epsilon
     if epsilon is None:
         if delta is None:
@@ -134,7 +145,7 @@ def guarantee(
     table.add_row("pure ε", number(pure) if pure is not None else "none", "the ε that holds without exception")
     if paper is not None:
         table.add_row("δ as printed", number(paper), "Theorem 4.8 of the paper")
-    console.print(f"{promise.law}, values up to {distance:g} apart, level of a {unit.value}", highlight=False)
+    console.print(f"{promise.law}, for values up to {distance:g} apart, per {unit.value}", highlight=False)
     console.print(table)
     console.print()
     console.print(promise.sentence(epsilon=epsilon), highlight=False)
@@ -144,6 +155,14 @@ def plan(
     epsilon: Annotated[float, typer.Option(help="The promise: ε.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The promise: δ.")] = 1e-5,
     distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
+    range: Annotated[
+        str | None,
+        typer.Option(
+            "--range",
+            help="Promise for any two values in this range, LO:HI, instead of --distance: noise as wide as the range, "
+            "and comparisons beside it.",
+        ),
+    ] = None,
     readings: Annotated[int, typer.Option(help="Readings per participant.")] = 30,
     participants: Annotated[int, typer.Option(help="Participants who read each object.")] = 150,
     unit: Annotated[
@@ -174,11 +193,19 @@ def plan(
     from sottovoce.claims import Claims
     from sottovoce.planning import plan as find_plans
     from sottovoce.planning import trade_off
+    from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
     if plot:
         from sottovoce.lab.plots import check_picture, draw_trade_off
 
         check_picture(plot)
+    low, high = map(float, parse_range(range)) if range else (None, None)
+    if low is not None and high is not None:
+        if not low < high:
+            raise BadParameter(f"range {range}: the low end must be below the high end; swap them")
+        distance = high - low
+        if error_rate is None and pilot is None:
+            error_rate = (SPREADS_PER_RANGE / distance) ** 2
     with printed_warnings(UnwiseChoice), progress_bar() as progress:
         progress.add_task("planning", total=None)
         plans = find_plans(
@@ -189,6 +216,12 @@ def plan(
             epsilons = [epsilon * 10 ** (step / 6) for step in (-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6)]
             lines = trade_off(epsilons, delta, distance, readings, participants, unit.value, plans.error_rate, grid)
             draw_trade_off(epsilons, lines, epsilon, delta, distance, readings, participants, unit.value, plot)
+        compared = None
+        if low is not None and high is not None:
+            compared = plan_comparisons(
+                epsilon, low, high, readings, participants, unit=unit.value, error_rate=plans.error_rate, error=error,
+                simulations=simulations, seed=seed,
+            )  # fmt: skip
     if json:
         asked = {
             "epsilon": epsilon,
@@ -207,12 +240,13 @@ def plan(
                 **quality,
                 "plans": [p.summary() for p in plans],
                 "left_out": plans.left_out,
+                **({"range": [low, high], "comparisons": compared.summary()} if compared else {}),
             }
         )
         return
     console.print(
-        f"Promise: ε = {epsilon:g}, δ ≤ {delta:g} for values up to {distance:g} apart, level of a {unit.value}, "
-        f"{readings} readings each, {participants:,} participants.\n"
+        f"Promise per {unit.value}: ε = {epsilon:g}, δ ≤ {delta:g}, for values up to {distance:g} apart; "
+        f"{participants:,} participants with {readings} readings each.\n"
         + (
             f"Noise as devices draw it on a grid of {' or '.join(f'{step:g}' for step in grid)}.\n"
             if grid
@@ -227,18 +261,35 @@ def plan(
         table.add_column(heading, justify="right")
     if error:
         table.add_column(f"participants for {error:g}", justify="right")
-    for option in plans:
+    for option in sorted([*plans, *([compared] if compared else [])], key=lambda option: option.predicted_error):
         simulated = option.simulated_error
         shown = f"{number(simulated.mean, 3)} ± {number(simulated.high - simulated.mean, 3)}" if simulated else "–"
         needed = [f"{option.participants_needed:,}"] if error else []
-        table.add_row(
-            option.law.name, f"{option.delta:g}", number(option.mean_variance), number(option.mean_variance_any_n),
-            number(option.predicted_error), shown, *needed,
-        )  # fmt: skip
+        sizes = (
+            ["comparisons", "0", "–", "–"]
+            if option is compared
+            else [
+                option.law.name,
+                f"{option.delta:g}",
+                number(option.mean_variance),
+                number(option.mean_variance_any_n),
+            ]
+        )
+        table.add_row(*sizes, number(option.predicted_error), shown, *needed)
     console.print(table)
     for name, reason in plans.left_out.items():
         console.print(f"{name} is left out: {escape(reason)}", highlight=False)
     best = plans[0]
+    if compared:
+        if compared.predicted_error < best.predicted_error:
+            best = compared
+        console.print(
+            f"\nComparisons with {compared.levels} levels; {compared.participants_to_find:,} participants find the "
+            "truth in nine campaigns of ten.",
+            highlight=False,
+        )
+        if warning := compared.warning(participants):
+            notes.print(f"[yellow]Warning:[/] {escape(warning)}", highlight=False)
     console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
     if plot:
         notes.print(f"wrote {escape(str(plot))}", highlight=False)

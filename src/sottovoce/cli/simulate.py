@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.campaign import TokenOption
+from sottovoce.cli.comparisons import simulate_comparisons
 from sottovoce.cli.device import CaOption, InsecureOption
 from sottovoce.cli.output import JsonOption, console, number, print_json, progress_bar, promise_words
 from sottovoce.errors import BadParameter
@@ -40,6 +41,27 @@ def simulate(
     noise: Annotated[
         str | None, typer.Option(help=f"Noise law, such as shared:0.5; none by default, with --url {_USUAL_NOISE}.")
     ] = None,
+    range: Annotated[
+        str | None,
+        typer.Option(
+            help="Play a campaign of comparisons over this range, LO:HI, in which people answer one after the other; "
+            "--noise is then a law for answers, such as response:1."
+        ),
+    ] = None,
+    levels: Annotated[
+        int | None, typer.Option(help="With --range: levels of an answer, 2 or 4; by default what suits the noise.")
+    ] = None,
+    spread: Annotated[
+        float | None,
+        typer.Option(help="With --range: the same standard deviation for everybody's errors, instead of --error-rate."),
+    ] = None,
+    least_answers: Annotated[
+        int,
+        typer.Option(min=1, help="With --range: cuts change after at least this many answers; 5 or more in campaigns."),
+    ] = 1,
+    late: Annotated[float, typer.Option(help="With --range: share of answers that arrive 50 people later.")] = 0.0,
+    batch: Annotated[int, typer.Option(help="With --range: this many answers arrive together.")] = 1,
+    liars: Annotated[float, typer.Option(help="With --range: share of people who say higher, without noise.")] = 0.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same crowd.")] = 0,
     url: Annotated[
         str | None,
@@ -70,7 +92,7 @@ def simulate(
     after the other; then the server's results are compared with the truth, and with those of the same claims computed
     from scratch.
     """
-    from sottovoce.privacy.laws import parse_law
+    from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.worlds import careful_floorplan, floorplan, synthetic
 
     floorplans = {"floorplan": floorplan, "careful-floorplan": careful_floorplan}
@@ -81,7 +103,16 @@ def simulate(
         )
     if url is None and out is None:
         raise BadParameter("folder: there is none to write to; name one, for example sottovoce simulate crowd")
-    law = parse_law(noise or _USUAL_NOISE) if noise or url else None
+    if range is not None:
+        if url is not None or out is None:
+            raise BadParameter("--range: a campaign of comparisons is written to a folder; name one, and omit --url")
+        simulate_comparisons(
+            out, noise=noise or "response:1", range=range, participants=participants, objects=objects, levels=levels,
+            spread=spread, error_rate=error_rate, least_answers=least_answers, late=late, batch=batch, liars=liars,
+            seed=seed, json=json,
+        )  # fmt: skip
+        return
+    law = parse_noise_law(noise or _USUAL_NOISE) if noise or url else None
     crowd = (
         floorplans[chosen](seed)
         if chosen in floorplans

@@ -9,7 +9,7 @@ from rich.table import Table
 from sottovoce.cli.output import JsonOption, console, number, print_json
 
 if TYPE_CHECKING:
-    from sottovoce.planning.paper import Frontier, Levels, Report
+    from sottovoce.planning.paper import Frontier, Levels, Report, Verdict
 
 
 def theorem(
@@ -59,6 +59,8 @@ def _print_report(report: "Report") -> None:
         )  # fmt: skip
     console.print(table)
     console.print()
+    for way, verdict in (("printed", report.printed_verdict), ("corrected", report.corrected_verdict)):
+        console.print(f"As {way}, {_kept(verdict)}.", highlight=False)
     console.print(
         f"Noise levels that keep both promises: as printed {_span(report.printed_levels)}, "
         f"as corrected {_span(report.corrected_levels)}.",
@@ -74,6 +76,11 @@ def _print_report(report: "Report") -> None:
     console.print("Remaining assumptions:", style="bold")
     for sentence in report.assumed:
         console.print(f"• {escape(sentence)}", highlight=False)
+
+
+def _kept(verdict: "Verdict") -> str:
+    privacy, utility = ("kept" if kept else "not kept" for kept in (verdict.privacy, verdict.utility))
+    return f"at this noise level the promise of privacy (ε, δ) is {privacy}, and that of utility (α, β) is {utility}"
 
 
 def _shown(quantity: float | None) -> str:

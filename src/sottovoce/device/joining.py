@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from sottovoce.device.client import Client
+from sottovoce.device.release import drawn_order
 from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile
+from sottovoce.privacy.sampler import ByteStream
 from sottovoce.protocol import InvitationLink, Manifest, Problem, Promise
 from sottovoce.protocol.canonical import sha256_of
 from sottovoce.protocol.tokens import new_token
@@ -42,7 +44,8 @@ def join(
         if not agree(manifest, promise):
             raise Problem("no_consent", f"campaign {manifest.campaign!r}: you did not agree to it")
     trusted = link.manifest_sha256 is None
-    return enrol(file, file.consent(link.server, manifest, promise, link.token, new_token(), trusted), client)
+    order = drawn_order(manifest, ByteStream()) if manifest.device_draws else None
+    return enrol(file, file.consent(link.server, manifest, promise, link.token, new_token(), trusted, order), client)
 
 
 def _joined_by(file: ParticipantFile, link: InvitationLink) -> Membership | None:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sottovoce.device.sanity import check_promise
 from sottovoce.errors import BadParameter
-from sottovoce.protocol import Manifest, Problem, Promise, promise_of
+from sottovoce.protocol import Manifest, NumberTask, Problem, Promise, promise_of
 from sottovoce.protocol.manifest import MOST_GRIDS
 
 _HAIR = 1e-9  # figures are doubles: a sum of promises may exceed a round limit by this little
@@ -47,17 +47,21 @@ class Limits:
     def judge(self, manifest: Manifest) -> Promise:
         """What the manifest promises; a problem if that is less than this participant requires."""
         for task in manifest.tasks:
+            distance = manifest.part_of(task).protected_distance
+            if distance is None or not isinstance(task, NumberTask):
+                continue  # any value is protected
             width = Fraction(task.high) - Fraction(task.low)
-            if Fraction(manifest.distance) < Fraction(repr(self.distance)) * width:
+            if Fraction(distance) < Fraction(repr(self.distance)) * width:
                 raise Problem(
                     "weaker_than_limits",
-                    f"distance {manifest.distance} on task {task.id!r}: only values this close are hard to tell apart; "
+                    f"distance {distance} on task {task.id!r}: only values this close are hard to tell apart; "
                     f"your limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
                 )
-        if len(manifest.grids) > MOST_GRIDS and not manifest.law.is_pure:  # one division each
+        long = [part for part in manifest.parts if not part.is_pure]  # the others take one division each
+        if len(long) > MOST_GRIDS:
             raise Problem(
                 "weaker_than_limits",
-                f"tasks on {len(manifest.grids):,} different grids: a device judges at most {MOST_GRIDS}",
+                f"tasks on {len(long):,} different grids: a device judges at most {MOST_GRIDS}",
             )
         promise = promise_of(manifest, self.delta, enough=self.epsilon)
         self.check(promise)

@@ -4,14 +4,17 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile, Release
 from sottovoce.errors import BadParameter, NoClaims, UnreadableFile
 from sottovoce.privacy import sampler
+from sottovoce.privacy.laws import parse_answer_law, parse_noise_law
 from sottovoce.privacy.sampler import ByteStream, exact_number
-from sottovoce.protocol import Manifest, Problem, Report
+from sottovoce.protocol import ChoiceTask, Manifest, NumberTask, Problem, Report
+from sottovoce.protocol.fields import comparable
 from sottovoce.text_tables import read_rows
 
 
@@ -31,11 +34,12 @@ def release(
 
     def draw(membership: Membership, released: Mapping[str, str]) -> tuple[str, list[str], bytes]:
         _check(file, membership, readings, released)
+        chosen = _asked_for(membership, readings, released)
         report = Report.of(
             {
                 "report_id": str(uuid4()),
                 "manifest_sha256": membership.manifest.sha256,
-                "readings": noisy_readings(membership.manifest, readings, stream or ByteStream()),
+                "readings": noisy_readings(membership.manifest, chosen, stream or ByteStream()),
             }
         )
         return report.report_id, [reading.task for reading in report.readings], report.bytes()
@@ -43,16 +47,66 @@ def release(
     return file.release(campaign, draw, readings if keep_readings else {})
 
 
-def noisy_readings(manifest: Manifest, readings: Mapping[str, str], stream: ByteStream) -> list[dict[str, str | int]]:
-    """The readings on their grids, with exact noise. Those that share a grid are noised together, grid by grid."""
-    noisy: list[dict[str, str | int]] = []
-    asked = sorted((manifest.task_of[task] for task in readings), key=lambda task: (task.grid, task.id))
-    for grid, together in groupby(asked, key=lambda task: task.grid):
+def drawn_order(manifest: Manifest, stream: ByteStream) -> list[int]:
+    """A random order of all tasks, by place. It is drawn once, before any reading is known.
+
+    A device answers the first tasks in this order that it has readings for, as many as the campaign asks for.
+    """
+    order = list(range(len(manifest.tasks)))
+    for last in range(len(order) - 1, 0, -1):
+        other = sampler.uniform(stream, last + 1)
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
+def _asked_for(membership: Membership, readings: Mapping[str, str], released: Mapping[str, str]) -> Mapping[str, str]:
+    """The readings to release: all of them, or those that the device's own order of tasks puts first."""
+    if membership.task_order is None:
+        return readings
+    manifest = membership.manifest
+    left = manifest.most_readings - len(released)
+    in_order = [manifest.tasks[place].id for place in membership.task_order]
+    return {task: readings[task] for task in [task for task in in_order if task in readings][:left]}
+
+
+def noisy_readings(manifest: Manifest, readings: Mapping[str, str], stream: ByteStream) -> list[dict[str, Any]]:
+    """What is reported of these readings, with exact noise.
+
+    Numbers that share a grid are noised together, grid by grid; then come the answers to questions, all together.
+    """
+    asked = [manifest.task_of[task] for task in readings]
+    numbers = sorted((task for task in asked if isinstance(task, NumberTask)), key=lambda task: (task.grid, task.id))
+    noisy: list[dict[str, Any]] = []
+    for grid, together in groupby(numbers, key=lambda task: task.grid):
         tasks = list(together)
         ranged = [(readings[task.id], Fraction(task.low), Fraction(task.high)) for task in tasks]
-        outputs = sampler.noisy_steps(manifest.law, Fraction(grid), ranged, stream)
+        law = parse_noise_law(manifest.part_of(tasks[0]).noise)
+        outputs = sampler.noisy_steps(law, Fraction(grid), ranged, stream)
         noisy += [{"task": task.id, "value": value} for task, value in zip(tasks, outputs, strict=True)]
+    questions = sorted((task for task in asked if isinstance(task, ChoiceTask)), key=lambda task: task.id)
+    if questions:
+        law_of_answers = parse_answer_law(manifest.part_of(questions[0]).noise)
+        # Drawn before the answers are looked at, so that the time it takes says nothing about them.
+        shifts = law_of_answers.shifts([len(task.choices) for task in questions], stream)
+        for task, moves in zip(questions, shifts, strict=True):
+            true = choice_of(manifest, task, readings[task.id])
+            cells = sorted((true + move) % len(task.choices) for move in moves)
+            noisy.append({"task": task.id, "value": cells[0] if law_of_answers.cells_reported == 1 else cells})
     return noisy
+
+
+def choice_of(manifest: Manifest, task: ChoiceTask, answer: str) -> int:
+    """The number of the choice that a participant wrote, in any language of the campaign; case and spaces are free."""
+    wanted = comparable(answer)
+    for number, choice in enumerate(task.choices):
+        if wanted in map(comparable, [choice] if isinstance(choice, str) else choice.values()):
+            return number
+    offered = ", ".join(repr(manifest.words(choice)) for choice in task.choices[:5])
+    raise Problem(
+        "unknown_choice",
+        f"answer {answer[:40]!r} to task {task.id!r}: it must be one of {offered}"
+        + (f" and {len(task.choices) - 5} more" if len(task.choices) > 5 else ""),
+    )
 
 
 def _check(
@@ -69,6 +123,10 @@ def _check(
             raise Problem("unknown_task", f"task {task!r}: campaign {campaign!r} has no such task")
         if task in released:
             raise Problem("already_released", f"task {task!r}: a noisy reading of it was released on {released[task]}")
+        asked = manifest.task_of[task]
+        if isinstance(asked, ChoiceTask):
+            choice_of(manifest, asked, reading)
+            continue
         try:
             exact_number(reading)
         except BadParameter:
@@ -81,10 +139,11 @@ def _check(
             f"task {next(iter(readings))!r}: under {manifest.noise} all readings share one secret variance, and "
             f"{len(released)} were released with it",
         )
-    if len(released) + len(readings) > manifest.readings:
+    fits = len(released) < manifest.most_answers  # where the device draws, it takes no more than there is room for
+    if not (fits if membership.task_order else len(released) + len(readings) <= manifest.most_answers):
         raise Problem(
             "too_many_readings",
-            f"{len(readings)} readings: campaign {campaign!r} accepts {manifest.readings} per participant, and "
+            f"{len(readings)} readings: campaign {campaign!r} accepts {manifest.most_answers} per participant, and "
             f"{len(released)} were released before",
         )
     limits = file.limits  # the participant may have tightened them since joining

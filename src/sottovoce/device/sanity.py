@@ -6,7 +6,6 @@ is sent. docs/reference/protocol.md ("How a device checks a promise") derives th
 """
 
 import math
-from fractions import Fraction
 
 from sottovoce.protocol import Manifest, Problem, Promise
 
@@ -21,27 +20,18 @@ def check_promise(manifest: Manifest, promise: Promise) -> None:
             "promise_in_doubt",
             f"epsilon {epsilon:.4g} with delta {delta:.3g}: a promise is two numbers, ε ≥ 0 and δ < 1",
         )
-    law, distance = manifest.law, float(manifest.distance)
-    for grid in manifest.grids:
-        least = law.least_epsilon(distance, manifest.moved_readings, float(grid), delta)
+    for part, tasks in manifest.parts.items():
+        readings = min(tasks, manifest.most_readings)
+        least = part.least_epsilon(readings, min(tasks, manifest.moved_readings), delta)
         if not epsilon >= least * (1 - _SLACK) - _SLACK:
             raise Problem(
                 "promise_in_doubt",
-                f"epsilon {epsilon:.4g} with delta {delta:.3g}: noise {manifest.noise} on grid {grid} cannot have an "
-                f"epsilon below {least:.4g}",
+                f"epsilon {epsilon:.4g} with delta {delta:.3g}: {part} cannot have an epsilon below {least:.4g}",
             )
-        chance = law.chance_of_no_noise(float(grid))
-        steps = math.ceil(Fraction(manifest.distance) / Fraction(grid))
-        allowed = most_chance_of_no_noise(epsilon, delta, steps)
+        chance, allowed = part.chance_unchanged(), part.most_unchanged(epsilon, delta)
         if not chance * (1 - _SLACK) <= allowed:
             raise Problem(
                 "promise_in_doubt",
-                f"noise {manifest.noise} on grid {grid}: a reading would be sent unchanged with a probability of "
-                f"{chance:.3g} or more; epsilon {epsilon:.4g} with delta {delta:.3g} allows {allowed:.3g}",
+                f"{part}: a reading would be sent unchanged with a probability of {chance:.3g} or more; epsilon "
+                f"{epsilon:.4g} with delta {delta:.3g} allows {allowed:.3g}",
             )
-
-
-def most_chance_of_no_noise(epsilon: float, delta: float, steps: int) -> float:
-    """How often a promise for readings this many grid steps apart allows a reading to be sent as it is."""
-    others = 2 * steps * math.exp(-epsilon)
-    return min(1.0, (1 + others * delta) / (1 + others))

@@ -5,10 +5,11 @@ point, or a second process with the same file, cannot make the device draw noise
 ``released_tasks`` prevents it.
 """
 
+import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
@@ -19,8 +20,9 @@ from typing import Any, Self
 from sottovoce.device.participant_limits import Limits
 from sottovoce.protocol import Manifest, Problem, Promise
 from sottovoce.protocol.canonical import sha256_of
+from sottovoce.protocol.promise import distance_words
 
-VERSION = 1
+VERSION = 2
 _BUSY_SECONDS = 30.0
 _SCHEMA = """
 CREATE TABLE limits (                      -- the participant's own limits; one row, or none for the usual ones
@@ -40,7 +42,8 @@ CREATE TABLE memberships (                 -- campaigns that the participant joi
     participant_token TEXT,                -- secret; null until enrolled
     joined_at TEXT NOT NULL,
     withdrawn_at TEXT,                     -- from then on nothing is sent
-    withdrawal_told INTEGER NOT NULL DEFAULT 0   -- whether the server has confirmed it
+    withdrawal_told INTEGER NOT NULL DEFAULT 0,  -- whether the server has confirmed it
+    task_order TEXT                        -- places of the tasks in an order drawn on joining; null: all are answered
 ) STRICT;
 CREATE TABLE consents (                    -- never changed, never erased
     id INTEGER PRIMARY KEY,
@@ -73,6 +76,8 @@ CREATE TABLE released_tasks (              -- one release per campaign and task,
 """
 
 
+# What files of an earlier version lack.
+_ADDED = {1: "ALTER TABLE memberships ADD COLUMN task_order TEXT"}
 _TABLES = {"limits", "memberships", "consents", "releases", "released_tasks"}
 # SQLite's messages about an inconsistent file: bad pages or schema, or invalid text.
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT}
@@ -122,6 +127,7 @@ class Membership:
     joined_at: str
     withdrawn_at: str | None
     withdrawal_confirmed: int  # 0 or 1
+    task_order: tuple[int, ...] | None  # in which the device answers tasks, where it draws which ones
 
 
 @dataclass(frozen=True)
@@ -173,7 +179,7 @@ class ParticipantFile:
     def _check(self) -> None:
         """Refuse a file that is not ours, or damaged: a ledger that forgets would let noise be drawn twice."""
         ((version,),) = self._rows("PRAGMA user_version")
-        if version != VERSION:
+        if version not in (*_ADDED, VERSION):
             raise Problem(
                 "unknown_file", f"file {self.path}: its version is {version}, and this program knows {VERSION}"
             )
@@ -183,6 +189,16 @@ class ParticipantFile:
         ((verdict,), *_) = self._rows("PRAGMA quick_check(1)")
         if verdict != "ok":
             raise Problem("damaged_file", f"file {self.path}: {' '.join(str(verdict).split())}")
+        if version != VERSION:
+            self._bring_up_to_date()
+
+    def _bring_up_to_date(self) -> None:
+        """Add what a file of an earlier version lacks, once; another process may be faster."""
+        with self._transaction():
+            ((version,),) = self._rows("PRAGMA user_version")
+            for earlier in range(version, VERSION):
+                self._connection.execute(_ADDED[earlier])
+            self._connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _trouble(self, mistake: sqlite3.DatabaseError) -> Problem:
         """The problem behind an SQLite error: the file is busy, is not a participant's file, or is damaged."""
@@ -252,13 +268,24 @@ class ParticipantFile:
         *figures, data, sha256 = row[:4]
         if sha256_of(data) != sha256:
             raise Problem("damaged_file", f"file {self.path}: a manifest in it is not the one that was agreed to")
-        joined = Membership(Promise(*figures), _manifest(data), *row[4:])
+        manifest, order = _manifest(data), row[-1]
+        drawn = None if order is None else tuple(json.loads(order))
+        joined = Membership(Promise(*figures), manifest, *[*row[4:-1], drawn])
+        if manifest.device_draws and sorted(joined.task_order or ()) != list(range(len(manifest.tasks))):
+            raise Problem("damaged_file", f"file {self.path}: the drawn tasks of {joined.campaign!r} are missing")
         if joined.enrolment_key is None and joined.participant_token is None:
             raise Problem("damaged_file", f"file {self.path}: the keys of campaign {joined.campaign!r} are missing")
         return joined
 
     def consent(
-        self, server: str, manifest: Manifest, promise: Promise, invitation: str, enrolment_key: str, trusted: bool
+        self,
+        server: str,
+        manifest: Manifest,
+        promise: Promise,
+        invitation: str,
+        enrolment_key: str,
+        trusted: bool,
+        task_order: Sequence[int] | None = None,
     ) -> Membership:
         """Record that the participant agreed to these bytes, and the secrets of the enrolment to come.
 
@@ -278,6 +305,8 @@ class ParticipantFile:
                     f"campaign {manifest.campaign!r}: you consented to manifest {before.manifest.sha256[:12]}… and "
                     f"released readings under it; this is {manifest.sha256[:12]}…",
                 )
+            if before and same:
+                task_order = before.task_order  # drawn once
             moment, data = self._moment(), manifest.bytes()
             self._connection.execute(
                 "INSERT INTO consents (campaign, manifest_sha256, manifest, server_trusted, given_at) "
@@ -286,9 +315,9 @@ class ParticipantFile:
             )
             self._connection.execute(
                 "INSERT OR REPLACE INTO memberships (campaign, server, manifest, manifest_sha256, epsilon, delta, "
-                "invitation, enrolment_key, joined_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "invitation, enrolment_key, joined_at, task_order) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (manifest.campaign, server, data, manifest.sha256, promise.epsilon, promise.delta,
-                 invitation, enrolment_key, moment),
+                 invitation, enrolment_key, moment, None if task_order is None else json.dumps(task_order)),
             )  # fmt: skip
         joined = self.membership(manifest.campaign)
         assert joined is not None
@@ -343,8 +372,8 @@ class ParticipantFile:
             report_id, tasks, body = draw(membership, released)
             manifest = membership.manifest
             release = Release(
-                membership.promise, report_id, campaign, membership.server, manifest.sha256, body, manifest.distance,
-                manifest.unit, self._moment(),
+                membership.promise, report_id, campaign, membership.server, manifest.sha256, body,
+                distance_words(manifest), manifest.unit, self._moment(),
             )  # fmt: skip
             self._connection.execute(
                 "INSERT INTO releases (report_id, campaign, server, manifest_sha256, body, epsilon, delta, distance, "
@@ -384,7 +413,7 @@ Draw = Callable[[Membership, Mapping[str, str]], tuple[str, Iterable[str], bytes
 
 _MEMBERSHIPS = (
     "SELECT epsilon, delta, manifest, manifest_sha256, campaign, server, invitation, enrolment_key, participant_token, "
-    "joined_at, withdrawn_at, withdrawal_told = 1 FROM memberships"
+    "joined_at, withdrawn_at, withdrawal_told = 1, task_order FROM memberships"
 )
 
 

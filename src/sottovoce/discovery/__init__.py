@@ -7,9 +7,10 @@ from sottovoce.discovery.crh import CRH
 from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.iteration import UserLosses
 from sottovoce.discovery.lfcn import LFCN
+from sottovoce.discovery.majority import Majority
 from sottovoce.discovery.noise_aware import NoiseAware
 from sottovoce.discovery.registry import DEFAULT, METHODS, describe_method, make_method, register, takes
-from sottovoce.discovery.result import Result, known_truths
+from sottovoce.discovery.result import ChoiceResult, Outcome, Result, discovered, known_among, known_truths
 from sottovoce.discovery.state import Checkpoint, State
 
 __all__ = [
@@ -20,14 +21,19 @@ __all__ = [
     "LFCN",
     "METHODS",
     "Checkpoint",
+    "ChoiceResult",
+    "Majority",
     "Mean",
     "Median",
     "NoiseAware",
+    "Outcome",
     "Result",
     "State",
     "TruthDiscovery",
     "UserLosses",
     "describe_method",
+    "discovered",
+    "known_among",
     "known_truths",
     "make_method",
     "register",

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from inspect import signature
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
@@ -12,10 +13,30 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
-from sottovoce.claims.blocks import Pack
+from sottovoce.claims.answers import Answers
+from sottovoce.claims.kinds import Kind
+from sottovoce.claims.labels import to_numpy
 from sottovoce.claims.reading import same_kind_of_frame
 from sottovoce.claims.table import Duplicates
-from sottovoce.discovery.iteration import FitInput, Floats, Iteration, LossIteration, UserLosses, Weigh
+from sottovoce.discovery.choices import (
+    TOLERANCE,
+    ChoiceEstimate,
+    ChoiceInput,
+    ChoiceIteration,
+    Ragged,
+    VoteIteration,
+    labels_at,
+    runners_up,
+    winners,
+)
+from sottovoce.discovery.iteration import (
+    FitInput,
+    Floats,
+    Iteration,
+    LossIteration,
+    UserLosses,
+    Weigh,
+)
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.engines import Engine, Step, engine_of
@@ -37,13 +58,15 @@ class TruthDiscovery(ABC):
     max_iter
         Largest number of iterations.
     tol
-        Stop when no truth moves by more than this, in units of the spread (standard deviation) of its object's claims.
-        0 runs ``max_iter`` iterations.
+        Stop when no truth moves by more than this, in units of the spread (standard deviation) of its object's claims;
+        of choices, when no answer's chance moves by more than 1000 times this. 0 runs ``max_iter`` iterations.
 
     Attributes
     ----------
     truths_, objects_ : array
         The truth of each object, and the objects' labels.
+    chances_, answers_ : sequence of arrays
+        For choices: the chance of each answer to each object, and the answers' labels.
     weights_, users_ : array
         The weight of each user from which ``truths_`` were computed, and the users' labels.
     effective_users_ : array
@@ -59,7 +82,9 @@ class TruthDiscovery(ABC):
     plain: ClassVar[bool] = False  # an average, shown beside every other method
     takes_known: ClassVar[bool] = False  # whether truths that are known beforehand help it
 
-    truths_: Floats
+    kind_: Kind
+    truths_: NDArray[Any]
+    chances_: Ragged
     weights_: Floats
     objects_: NDArray[Any]
     users_: NDArray[Any]
@@ -72,6 +97,8 @@ class TruthDiscovery(ABC):
     _deviations: Floats  # of each object's claims; 0 where they all agree
     _variance: Floats  # of each truth
     _freedom: Floats | None  # its degrees of freedom
+    _options: Answers
+    _shown: Floats  # chances as people see them
 
     def __init__(self, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
@@ -103,12 +130,16 @@ class TruthDiscovery(ABC):
         step, start = self.step(engine, given.spreads), self.start(engine)
         return LossIteration(given, step, start, self.counts(engine), self.weigher(engine), self.tol)
 
+    def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
+        """The state of a new fit to choices. Here: weights from 0–1 losses, truths by weighted votes."""
+        return VoteIteration(given, self.weigher(given.engine), self.tol)
+
     def fit(
         self,
-        claims: Claims | Pack | Engine,
+        claims: Any,
         *,
         start: "TruthDiscovery | State | None" = None,
-        known: Mapping[Any, float] | None = None,
+        known: Mapping[Any, Any] | None = None,
         progress: Progress[int, float] | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Self:
@@ -117,7 +148,8 @@ class TruthDiscovery(ABC):
         Parameters
         ----------
         claims
-            The claims, a pack of them (held in memory if it fits), or an engine that holds them.
+            The claims; a pack of them (held in memory if it fits); an engine that holds them; or a data frame with the
+            columns user, object and value (`fit_truths` takes other names).
         start
             An earlier fit, or its state, to begin with: if few claims have been added since, the same answer takes
             fewer iterations.
@@ -130,14 +162,18 @@ class TruthDiscovery(ABC):
             Saves the state of the run, even if it is interrupted.
         """
         self._check_parameters()
-        if known and not self.takes_known:
+        engine = engine_of(Claims.from_frame(claims) if hasattr(claims, "columns") else claims)
+        self._check_kind(engine.kind)
+        if known and not self.takes_known and (engine.kind == "number" or self.plain):
             raise BadParameter(
                 f"known={dict(known)!r}: {type(self).__name__} cannot use known truths; leave them out, or use "
                 "NoiseAware"
             )
-        engine = engine_of(claims)
-        given = FitInput.of(engine, start.state() if isinstance(start, TruthDiscovery) else start, known or {})
-        iteration = self.begin(given)
+        earlier = start.state() if isinstance(start, TruthDiscovery) else start
+        choices = ChoiceInput.of(engine, earlier, known or {}) if engine.kind == "choice" else None
+        numbers = FitInput.of(engine, earlier, known or {}) if choices is None else None
+        iteration = self.begin_choices(choices) if choices else self.begin(numbers) if numbers else None
+        assert iteration is not None
         history: list[float] = []
         try:
             while len(history) < self.max_iter and not iteration.settled:
@@ -150,19 +186,76 @@ class TruthDiscovery(ABC):
         finally:
             if checkpoint is not None:
                 checkpoint.write()
-        estimate = iteration.estimate()
+        self.kind_, self._state = engine.kind, state
         self.objects_, self.users_, self.claims_ = state.objects, state.users, engine.claims_per_object
-        self.truths_, self.weights_, self.effective_users_ = estimate.truths, estimate.weights, estimate.effective_users
-        self.n_iter_, self.history_, self.converged_ = len(history), np.array(history), history[-1] <= self.tol
-        self._state, self._deviations = state, given.deviations
-        self._variance, self._freedom = estimate.variance, estimate.freedom
+        estimate = iteration.estimate()
+        if isinstance(estimate, ChoiceEstimate):
+            assert choices is not None
+            self._take_choices(choices, estimate)
+        else:
+            assert numbers is not None
+            self.truths_, self.effective_users_ = estimate.truths, estimate.effective_users
+            self._deviations = numbers.deviations
+            self._variance, self._freedom = estimate.variance, estimate.freedom
+        self.weights_ = estimate.weights
+        tolerance, unit = (
+            (self.tol, "of its object's spread") if choices is None else (self.tol * TOLERANCE, "in chance")
+        )
+        self.n_iter_, self.history_, self.converged_ = len(history), np.array(history), history[-1] <= tolerance
         if not self.converged_ and self.tol > 0:
             warn(
                 f"{type(self).__name__}: after {self.n_iter_} iterations a truth still moves by {history[-1]:.2g} "
-                f"of its object's spread, more than tol={self.tol:g}; raise max_iter, or tol if that is close enough",
+                f"{unit}, more than tol={self.tol:g}; raise max_iter, or tol if that is close enough",
                 ConvergenceWarning,
             )
         return self
+
+    def _take_choices(self, given: ChoiceInput, estimate: ChoiceEstimate) -> None:
+        """Truths are the most probable answers; of several, the first."""
+        engine, answers = given.engine, given.answers
+        self._options, self.chances_ = answers, Ragged(estimate.chances, answers.offsets)
+        self._shown = estimate.chances if estimate.shown is None else estimate.shown
+        _, first = winners(estimate.chances, answers.offsets)
+        truths = labels_at(answers, first)
+        for n, label in given.known_labels.items():
+            if truths[n] != label:  # an option that nobody named
+                truths = truths.astype(object)
+                truths[n] = label
+        self.truths_ = truths
+        weights = estimate.weights / max(float(estimate.weights.max()), 1e-300)
+        squares = engine.object_sums(weights**2) * answers.size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effective = engine.object_sums(weights) ** 2 / squares
+        self.effective_users_ = np.where(squares > 0, effective, self.claims_)
+
+    @property
+    def answers_(self) -> Ragged:
+        """The labels of the answers to each object, in the order of ``chances_``."""
+        return Ragged(to_numpy(self._options.labels)[self._options.cell_labels], self._options.offsets)
+
+    def shown_chances(self) -> tuple[Floats, NDArray[Any]]:
+        """For people: the chance of each truth, and the answer that comes next, None where nobody gave another."""
+        offsets = self._options.offsets
+        _, first = winners(self.chances_.entries, offsets)
+        second = runners_up(self.chances_.entries, offsets, first)
+        return self._shown[offsets[:-1] + first], labels_at(self._options, second)
+
+    def chances_by_answer(self) -> list[dict[str, float]]:
+        """For people: the chance of each answer to each object."""
+        names = [str(label) for label in to_numpy(self._options.labels).tolist()]
+        shown, ids, offsets = self._shown.tolist(), self._options.cell_labels.tolist(), self._options.offsets.tolist()
+        return [{names[ids[cell]]: shown[cell] for cell in range(first, last)} for first, last in pairwise(offsets)]
+
+    def _check_kind(self, kind: Kind) -> None:
+        if kind in self.kinds:
+            return
+        from sottovoce.discovery.registry import METHODS
+
+        others = [method.__name__ for method in METHODS.values() if kind in method.kinds]
+        raise BadParameter(
+            f"{type(self).__name__}: it takes {' and '.join(f'{one}s' for one in self.kinds)}, and these claims are "
+            f"{kind}s; use one of {', '.join(others)}"
+        )
 
     def fit_truths(
         self,
@@ -174,10 +267,11 @@ class TruthDiscovery(ABC):
         duplicates: Duplicates = "error",
         skip_bad: bool = False,
         level: float = 0.95,
+        kind: Kind | None = None,
     ) -> Any:
         """From a data frame of claims to one of truths, of the same kind: pandas, polars, pyarrow or duckdb.
 
-        ``user``, ``object`` and ``value`` name the columns; ``duplicates`` and ``skip_bad`` are those of
+        ``user``, ``object`` and ``value`` name the columns; ``duplicates``, ``skip_bad`` and ``kind`` are those of
         `Claims.from_frame`. The columns are those of `to_frame`, with intervals of this level; the fitted attributes
         are set as by `fit`.
 
@@ -187,15 +281,17 @@ class TruthDiscovery(ABC):
         ['object', 'truth', 'low', 'high', 'claims', 'effective_users']
         """
         check_level(level)
-        columns = {"user": user, "object": object, "value": value}
-        self.fit(Claims.from_frame(frame, **columns, duplicates=duplicates, skip_bad=skip_bad))
+        claims = Claims.from_frame(
+            frame, user=user, object=object, value=value, duplicates=duplicates, skip_bad=skip_bad, kind=kind
+        )
+        self.fit(claims)
         return same_kind_of_frame(self.to_arrow(level), frame)
 
     def state(self) -> State:
         """What a later fit can begin with."""
         return self._state
 
-    def _state_after(self, iteration: int, fit: Iteration, engine: Engine) -> State:
+    def _state_after(self, iteration: int, fit: Iteration | ChoiceIteration, engine: Engine) -> State:
         knowledge = fit.knowledge()
         return State(
             self.name, engine.object_labels, engine.user_labels,
@@ -212,6 +308,7 @@ class TruthDiscovery(ABC):
         infinite. No such interval accounts for users who err together.
         """
         check_level(level)
+        self._check_intervals()
         tail = (1 + level) / 2
         users, claims = self.effective_users_, self.claims_
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -225,8 +322,12 @@ class TruthDiscovery(ABC):
             half[claims == 1] = ndtri(tail) * np.sqrt(np.median(own_variance[claims > 1]))
         return self.truths_ - half, self.truths_ + half
 
+    def _check_intervals(self) -> None:
+        if self.kind_ == "choice":
+            raise BadParameter("intervals of choices: an answer has a chance, not an interval; see chances_")
+
     def to_arrow(self, level: float = 0.95) -> pa.Table:
-        """One row per object: object, truth, low, high, claims, effective_users."""
+        """One row per object: object, truth, low, high (of choices: chance), claims, effective_users."""
         return Estimates(self, level).table(Place.FRAME)
 
     def to_frame(self, level: float = 0.95) -> nw.DataFrame[pa.Table]:

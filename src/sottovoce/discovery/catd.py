@@ -32,6 +32,7 @@ class CATD(TruthDiscovery):
     """
 
     name = "catd"
+    kinds = ("number", "choice")
     title = "CATD"
     words = "people count by their estimated precision, less with few claims."
 

@@ -44,6 +44,7 @@ class CRH(TruthDiscovery):
     """
 
     name = "crh"
+    kinds = ("number", "choice")
     title = "CRH"
     words = "people far from the crowd count less."
 

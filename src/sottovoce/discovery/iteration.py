@@ -135,7 +135,7 @@ class LossIteration(Iteration):
         self._weights = np.ones(self._engine.n_users)
 
     def advance(self) -> float:
-        self._weights = _usable(self._weigh(UserLosses(self._losses, self._counts)), self._compared)
+        self._weights = usable(self._weigh(UserLosses(self._losses, self._counts)), self._compared)
         swept = self._engine.sweep(self._step, self._weights, self._truths)
         self._truths, self._losses = swept.truths, swept.losses
         self.settled = self._tol > 0 and not swept.move > self._tol
@@ -148,14 +148,26 @@ class LossIteration(Iteration):
         return Estimate(self._truths, self._weights, *self._engine.precision(self._truths, self._weights))
 
 
-def _usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
+def usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
     """Weights above zero for all.
 
     A user whose objects nobody else claims never disagrees with anybody. That says nothing about their quality, so they
     get the mean weight (no truth depends on it). Nobody gets exactly zero, or an object that only they claim would have
     no truth.
     """
+    weights = np.asarray(weights, np.float64)
+    if weights.shape != compared.shape:
+        raise BadParameter(
+            f"weigh gave weights of shape {weights.shape} for {len(compared):,} users: a method returns one weight per "
+            "user; compute them from losses.sum or losses.mean without leaving any out"
+        )
     if not compared.all():
         weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
     largest = weights.max()
+    if not (np.isfinite(largest) and weights.min() >= 0):  # also where one of them is not a number
+        place = int(np.argmax(~(np.isfinite(weights) & (weights >= 0))))
+        raise BadParameter(
+            f"weigh gave the weight {weights[place]} to a user: a weight is a finite number, 0 or more; look at users "
+            "without any loss, and at divisions by zero"
+        )
     return np.maximum(weights, largest * 1e-100) if largest > 0 else np.ones_like(weights)

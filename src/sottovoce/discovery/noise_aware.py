@@ -17,7 +17,7 @@ from sottovoce.discovery.state import State
 from sottovoce.discovery.tails import FIRST_TAIL, learn_tail, learn_whole_tail
 from sottovoce.discovery.target import Target, check_target, likely_target
 from sottovoce.engines import Engine, Step, Sweep
-from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_law
+from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_noise_law
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
@@ -97,7 +97,7 @@ class NoiseAware(TruthDiscovery):
         return _AwareIteration(given, law, self.target_, self.tol)
 
     def _law(self) -> NoiseLaw | None:
-        return parse_law(self.noise) if isinstance(self.noise, str) else self.noise
+        return parse_noise_law(self.noise) if isinstance(self.noise, str) else self.noise
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth.

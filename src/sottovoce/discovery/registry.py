@@ -13,6 +13,7 @@ from sottovoce.discovery.catd import CATD
 from sottovoce.discovery.crh import CRH
 from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.lfcn import LFCN
+from sottovoce.discovery.majority import Majority
 from sottovoce.discovery.noise_aware import NoiseAware
 from sottovoce.errors import BadParameter
 
@@ -81,5 +82,6 @@ for _method in (
     LFCN,
     Mean,
     Median,
+    Majority,
 ):
     register(_method)

@@ -1,4 +1,4 @@
-"""A fit with the plain mean and median beside it, and all three compared with known truths."""
+"""A fit with the plain averages beside it, mean and median or majority, and all compared with known truths."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.claims.labels import label_column, texts
+from sottovoce.claims.answers import Answers
+from sottovoce.claims.kinds import Kind
+from sottovoce.claims.labels import label_column, texts, to_numpy
 from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.choices import labels_at, normalised, winners
+from sottovoce.discovery.doubts import FILE, doubts
 from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
@@ -22,19 +26,113 @@ from sottovoce.engines import Engine, MemoryEngine
 from sottovoce.errors import BadRow
 from sottovoce.progress import Progress
 
-FEW_USERS = 3
 _MANY = 0.1  # share of the truths that another target would change
 _OBJECTS_AT_ONCE = 100_000  # written
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result(Estimates):
-    """What people see of a fit: always with the plain averages beside it."""
+class Outcome(Estimates):
+    """What people see of a fit to claims of any kind."""
+
+    claims_per_user: Any
+
+    @property
+    def effective_users(self) -> float:
+        """(Σw)²/Σw² over all users: as if this many had equal weights."""
+        weights = self.fit.weights_ / (self.fit.weights_.max() or 1.0)
+        return float(weights.sum() ** 2 / ((weights**2).sum() or 1.0))
+
+    @property
+    def reason(self) -> str | None:
+        """Why the truths differ from the plain averages, where they do."""
+        return None
+
+    @property
+    def aim(self) -> str | None:
+        """What was taken as the truth, where that matters."""
+        return None
+
+    @cached_property
+    def doubts(self) -> list[dict[str, str]]:
+        """What to doubt about the result, with a stable code and a sentence each."""
+        fit = self.fit
+        return doubts(
+            len(fit.claims_), 1, claims=fit.claims_, effective_users=fit.effective_users_, skew=self.skew,
+            converged=bool(fit.converged_), words=FILE,
+        )  # fmt: skip
+
+    @property
+    def skew(self) -> tuple[Floats, Floats] | None:
+        """Mean less median, and the spread of the claims, of each object; choices have none."""
+        return None
+
+    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+        """How far the truths are from those in a file, over the objects that have a truth and a claim."""
+        raise NotImplementedError
+
+    def _known(self, path: str | Path, object: str, value: str) -> tuple[NDArray[np.intp], list[Any]]:
+        """The objects whose truth is in a file, and these truths."""
+        places, truths = zip(*_matched(path, self.fit.kind_, self.fit.objects_, object, value), strict=True)
+        return np.array(places), list(truths)
+
+    def summary(self) -> dict[str, Any]:
+        """The result for programs, as `sottovoce discover --json` prints it."""
+        fit = self.fit
+        return {
+            "method": fit.name,
+            "n_iter": fit.n_iter_,
+            "converged": fit.converged_,
+            "users": len(fit.users_),
+            "objects": len(fit.objects_),
+            "claims": int(fit.claims_.sum()),
+            "effective_users": self.effective_users,
+            "level": self.level,
+            "reason": self.reason,
+            **({"target": fit.target_} if hasattr(fit, "target_") else {}),
+            "warnings": self.doubts,
+            "truths": dict(zip(map(str, fit.objects_.tolist()), self.rows(Place.COMMAND), strict=True)),
+        }
+
+    def write(self, path: str | Path) -> None:
+        """Write the columns that the command shows, with the object first."""
+        firsts = range(0, len(self.fit.truths_), _OBJECTS_AT_ONCE)
+        parts = (self.table(Place.COMMAND, slice(first, first + _OBJECTS_AT_ONCE)) for first in firsts)
+        write_tables(parts, path)
+
+    def write_weights(self, path: str | Path) -> None:
+        """Write user, weight, claims."""
+        columns = {
+            "user": label_column(self.fit.users_),
+            "weight": self.fit.weights_,
+            "claims": self.claims_per_user,
+        }
+        write_table(pa.table(columns), path)
+
+
+def discovered(
+    method: TruthDiscovery,
+    claims: Claims | Engine,
+    level: float = 0.95,
+    *,
+    known: Mapping[Any, Any] | None = None,
+    progress: Progress[int, float] | None = None,
+    start: State | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> "Result | ChoiceResult":
+    """Fit a method, and what is shown beside it, over one engine."""
+    engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
+    fit = method.fit(engine, start=start, known=known, progress=progress, checkpoint=checkpoint)
+    kind = ChoiceResult if engine.kind == "choice" else Result
+    return kind.beside(fit, engine, level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Outcome):
+    """What people see of a fit to numbers: always with the plain averages beside it."""
 
     means: Floats
     medians: Floats
     spreads: Floats  # standard deviations of the claims about each object
-    claims_per_user: Any
     by_user: Floats  # the means under the users' weights only
 
     @classmethod
@@ -47,11 +145,15 @@ class Result(Estimates):
         progress: Progress[int, float] | None = None,
         start: State | None = None,
         checkpoint: Checkpoint | None = None,
-        known: Mapping[Any, float] | None = None,
     ) -> "Result":
-        """Fit a method, and the averages beside it, over one engine."""
-        engine = MemoryEngine(claims) if isinstance(claims, Claims) else claims
-        fit = method.fit(engine, start=start, progress=progress, checkpoint=checkpoint, known=known)
+        """Fit a method to numbers, and the averages beside it, over one engine."""
+        found = discovered(method, claims, level, progress=progress, start=start, checkpoint=checkpoint)
+        assert isinstance(found, cls), "claims that may be choices go to `discovered`"
+        return found
+
+    @classmethod
+    def beside(cls, fit: TruthDiscovery, engine: Engine, level: float) -> "Result":
+        """A fit with the averages of its claims."""
         return cls(
             fit=fit,
             level=level,
@@ -63,10 +165,8 @@ class Result(Estimates):
         )
 
     @property
-    def effective_users(self) -> float:
-        """(Σw)²/Σw² over all users: as if this many had equal weights."""
-        weights = self.fit.weights_ / self.fit.weights_.max()
-        return float(weights.sum() ** 2 / (weights**2).sum())
+    def skew(self) -> tuple[Floats, Floats] | None:
+        return self.means - self.medians, self.spreads
 
     @cached_property
     def reason(self) -> str | None:
@@ -94,7 +194,7 @@ class Result(Estimates):
 
     @cached_property
     def aim(self) -> str | None:
-        """Which target was taken, where the other one would give truths outside the intervals of a tenth of them."""
+        """Which target was taken, where the other one would lead outside the intervals of a tenth of the truths."""
         target = getattr(self.fit, "target_", None)
         if target is None:
             return None
@@ -103,92 +203,109 @@ class Result(Estimates):
         outside = (other < low) | (other > high)
         if outside.mean() < _MANY:
             return None
-        if target == "value":
-            taken, option = "the value that a careful person would measure", "mean"
-        else:
-            taken, option = "the mean of all opinions, as claims use few values or pile up at an end", "value"
-        if getattr(self.fit, "target", None) is not None:
-            taken = taken.partition(",")[0]
-        return f"A truth is taken as {taken}; --target {option} would change {int(outside.sum()):,} of them."
-
-    @cached_property
-    def few(self) -> str | None:
-        """How many truths depend on fewer than three users."""
-        effective, claims = self.fit.effective_users_, self.fit.claims_
-        few = int(((effective < FEW_USERS) & (claims >= FEW_USERS)).sum())
-        if not few:
-            return None
+        taken = "what a careful person would measure" if target == "value" else "the mean of all opinions"
         return (
-            f"{few:,} of {len(claims):,} truths depend on fewer than {FEW_USERS} effective users: see their intervals."
+            f"Truths are {taken}; --target {'mean' if target == 'value' else 'value'} would move "
+            f"{int(outside.sum()):,} of {len(outside):,} out of their intervals."
         )
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """Errors against the truths in a file, over the objects that have a truth and a claim."""
-        places, truths = _read_truths(path, self.fit.objects_, object, value)
+        places, known = self._known(path, object, value)
+        truths = np.array(known)
+        low, high = (end[places] for end in self.interval)
         return {
             **_errors(self.fit.truths_[places] - truths),
+            "coverage": float(((low <= truths) & (truths <= high)).mean()),
             "objects": len(places),
             "mean": _errors(self.means[places] - truths),
             "median": _errors(self.medians[places] - truths),
         }
 
-    def summary(self) -> dict[str, Any]:
-        """The result for programs, as `sottovoce discover --json` prints it."""
-        fit = self.fit
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceResult(Outcome):
+    """What people see of a fit to choices: always with the majority beside it."""
+
+    votes: Floats  # for each option of each object, how many chose it
+    options: Answers
+
+    @classmethod
+    def beside(cls, fit: TruthDiscovery, engine: Engine, level: float) -> "ChoiceResult":
+        """A fit with the votes of all users."""
+        votes = engine.tally(np.ones(engine.n_users))
+        return cls(fit=fit, level=level, claims_per_user=engine.claims_per_user, votes=votes, options=engine.answers)
+
+    @cached_property
+    def majority(self) -> NDArray[Any]:
+        return labels_at(self.options, winners(self.votes, self.options.offsets)[1])
+
+    @cached_property
+    def vote_shares(self) -> Floats:
+        """For each truth, the share of users who chose it."""
+        offsets = self.options.offsets
+        first = winners(self.fit.chances_.entries, offsets)[1]
+        return np.asarray(normalised(self.votes, offsets)[offsets[:-1] + first])
+
+    @cached_property
+    def reason(self) -> str | None:
+        """Why the truths differ from the majority, where they do."""
+        differ = np.array([str(one) != str(other) for one, other in zip(self.fit.truths_, self.majority, strict=True)])
+        if not differ.any():
+            return None
+        where = int(np.argmax(np.where(differ, self.chance, -1.0)))
+        return (
+            f"{int(differ.sum()):,} of {len(differ):,} truths are not what most users chose, such as that of "
+            f"{self.fit.objects_[where]!s} ({self.fit.truths_[where]!s}, not {self.majority[where]!s}): users who "
+            "agree with the crowd elsewhere count more."
+        )
+
+    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+        """The share of right truths, over objects with a truth and a claim; each of n tied answers is 1/n right."""
+        places, known = self._known(path, object, value)
+        chances, offsets = self.fit.chances_.entries, self.options.offsets
         return {
-            "method": fit.name,
-            "n_iter": fit.n_iter_,
-            "converged": fit.converged_,
-            "users": len(fit.users_),
-            "objects": len(fit.objects_),
-            "claims": int(fit.claims_.sum()),
-            "effective_users": self.effective_users,
-            "level": self.level,
-            "reason": self.reason,
-            **({"target": self.fit.target_} if hasattr(self.fit, "target_") else {}),
-            "truths": dict(zip(map(str, fit.objects_.tolist()), self.rows(Place.COMMAND), strict=True)),
+            "accuracy": self._accuracy(winners(chances, offsets)[0], places, known),
+            "objects": len(places),
+            "majority": {"accuracy": self._accuracy(winners(self.votes, offsets)[0], places, known)},
         }
 
-    def write(self, path: str | Path) -> None:
-        """Write the columns that the command shows, with the object first."""
-        firsts = range(0, len(self.fit.truths_), _OBJECTS_AT_ONCE)
-        parts = (self.table(Place.COMMAND, slice(first, first + _OBJECTS_AT_ONCE)) for first in firsts)
-        write_tables(parts, path)
-
-    def write_weights(self, path: str | Path) -> None:
-        """Write user, weight, claims."""
-        columns = {
-            "user": label_column(self.fit.users_),
-            "weight": self.fit.weights_,
-            "claims": self.claims_per_user,
-        }
-        write_table(pa.table(columns), path)
+    def _accuracy(self, shares: Floats, places: NDArray[np.intp], truths: list[Any]) -> float:
+        number = {str(label): place for place, label in enumerate(to_numpy(self.options.labels).tolist())}
+        wanted = np.full(len(self.options.counts), -1)
+        wanted[places] = [number.get(str(truth), -2) for truth in truths]
+        right = self.options.cell_labels == np.repeat(wanted, np.diff(self.options.offsets))
+        return float(shares[right].sum() / len(places))
 
 
-def known_truths(
-    path: str | Path, labels: NDArray[Any], *, object: str = "object", value: str = "value"
-) -> dict[Any, float]:
-    """Truths in a file, by the label of their object, as a fit takes them; objects without a claim are left out."""
-    places, truths = _read_truths(path, labels, object, value)
-    return dict(zip(labels[places].tolist(), truths.tolist(), strict=True))
-
-
-def _read_truths(path: str | Path, labels: NDArray[Any], object: str, value: str) -> tuple[NDArray[np.intp], Floats]:
-    """Places of the objects that have a truth in a file, and these truths."""
-    table = read_file(path, (object,), value, skip_bad=False)
-    (ids,), (named,) = table.ids, table.labels
-    names = texts(named)
-    known = {names[place]: truth for place, truth in zip(ids.tolist(), table.values.tolist(), strict=True)}
+def known_truths(path: str | Path, kind: Kind, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+    """Truths from a file, by the text of their object's label: numbers, or answers as text."""
+    table = read_file(path, (object,), value, skip_bad=False, kind=kind)
+    (ids,), (labels,) = table.ids, table.labels
+    names = texts(labels)
+    values = table.values.tolist() if table.answers is None else np.array(texts(table.answers))[table.values].tolist()
+    known = {names[place]: truth for place, truth in zip(ids.tolist(), values, strict=True)}
     if len(known) < len(ids):
         raise BadRow(f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other")
+    return known
+
+
+def known_among(path: str | Path, engine: Engine, *, object: str = "object", value: str = "value") -> dict[Any, Any]:
+    """Truths from a file by the label of their object, as a fit takes them; those without a claim are left out."""
+    labels = engine.object_labels
+    return {labels[place]: truth for place, truth in _matched(path, engine.kind, labels, object, value)}
+
+
+def _matched(path: str | Path, kind: Kind, labels: NDArray[Any], object: str, value: str) -> list[tuple[int, Any]]:
+    """Places of the objects whose truth is in a file, and these truths."""
+    known = known_truths(path, kind, object=object, value=value)
     matched = [(n, known[label]) for n, label in enumerate(map(str, labels.tolist())) if label in known]
     if not matched:
         raise BadRow(
             f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
-            f"there they are like {labels[0]!r}, here like {names[0]!r}"
+            f"there they are like {labels[0]!r}, here like {next(iter(known))!r}"
         )
-    places, truths = (np.array(column) for column in zip(*matched, strict=True))
-    return places, truths
+    return matched
 
 
 def _errors(differences: Floats) -> dict[str, float]:

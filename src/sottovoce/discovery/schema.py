@@ -1,6 +1,6 @@
 """The columns of a result. Each is described once, here; frames, files, the API and the pages follow from that.
 
-So a new column is one more entry of `NUMBERS`. Claims of another kind will have a schema of their own.
+So a new column is one more entry of `NUMBERS` or, where claims are choices, of `CHOICES`.
 """
 
 from collections.abc import Callable
@@ -51,6 +51,16 @@ class Column:
     def title(self) -> str:
         return self.heading or self.name
 
+    @property
+    def is_label(self) -> bool:
+        """Whether entries are answers, not figures."""
+        return bool(pa.types.is_string(self.type))
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether an entry holds several figures, which tables for people leave out."""
+        return bool(pa.types.is_nested(self.type))
+
 
 Schema = dict[str, Column]
 
@@ -87,6 +97,34 @@ NUMBERS = _schema(
 )  # fmt: skip
 
 
+CHOICES = _schema(
+    Column("truth", pa.string(), "the most probable answer", lambda result: result.fit.truths_, iterated=True),
+    Column(
+        "chance", pa.float64(), "the probability that it is the truth", lambda result: result.chance,
+        iterated=True, decimals=3,
+    ),
+    Column(
+        "runner_up", pa.string(), "the second most probable answer", lambda result: result.runner_up,
+        Place.COMMAND, heading="runner-up", iterated=True,
+    ),
+    Column("claims", pa.int64(), "number of claims", lambda result: result.fit.claims_, unknown=0),
+    Column(
+        "effective_users", pa.float64(), "as if this many users had equal weights",
+        lambda result: result.fit.effective_users_, Place.FRAME | Place.COMMAND | Place.API,
+        heading="effective", iterated=True, decimals=1,
+    ),
+    Column(
+        "majority", pa.string(), "the answer that most users gave, for comparison", lambda result: result.majority,
+        _BESIDE,
+    ),
+    Column(
+        "chances", pa.map_(pa.string(), pa.float64()), "the probability of each answer",
+        lambda result: result.chances, Place.COMMAND | Place.API | Place.PAGE, iterated=True,
+    ),
+)  # fmt: skip
+SCHEMAS: dict[str, Schema] = {"number": NUMBERS, "choice": CHOICES}  # by the kind of claims
+
+
 def columns_in(place: Place, schema: Schema = NUMBERS) -> list[Column]:
     """The columns that appear in a place."""
     return [column for column in schema.values() if place in column.appears]
@@ -108,9 +146,29 @@ class Estimates:
     def interval(self) -> tuple[Floats, Floats]:
         return self.fit.intervals(self.level)
 
+    @cached_property
+    def chance(self) -> Floats:
+        """Of the truth, as people see it."""
+        return self.fit.shown_chances()[0]
+
+    @cached_property
+    def runner_up(self) -> NDArray[Any]:
+        return self.fit.shown_chances()[1]
+
+    @cached_property
+    def chances(self) -> NDArray[Any]:
+        """For each object its answers and their chances."""
+        found = np.empty(len(self.fit.truths_), object)
+        found[:] = self.fit.chances_by_answer()
+        return found
+
+    @property
+    def schema(self) -> Schema:
+        return SCHEMAS[self.fit.kind_]
+
     def columns(self, place: Place) -> dict[str, Any]:
         """The columns that appear in a place: by name, an array with an entry per object."""
-        return {column.name: column.values(self) for column in columns_in(place)}
+        return {column.name: column.values(self) for column in columns_in(place, self.schema)}
 
     def rows(self, place: Place) -> list[dict[str, Any]]:
         """One row per object, as plain Python values, without its label."""
@@ -120,5 +178,16 @@ class Estimates:
 
     def table(self, place: Place, objects: slice = slice(None)) -> pa.Table:
         """One row per object, its label first."""
-        columns = {name: values[objects] for name, values in self.columns(place).items()}
+        columns = {
+            name: _arrow(values[objects], self.schema[name].type) for name, values in self.columns(place).items()
+        }
         return pa.table({"object": label_column(self.fit.objects_[objects]), **columns})
+
+
+def _arrow(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """A column of a table: labels have the type that they have, figures that of the schema."""
+    if pa.types.is_string(kind):
+        return label_column(values)
+    if pa.types.is_map(kind):
+        return pa.array([list(entry.items()) for entry in values], kind)
+    return pa.array(values)

@@ -1,6 +1,6 @@
 """Engines: where one pass over the claims runs."""
 
-from sottovoce.engines.base import Engine, Lookup, Step, Sweep
+from sottovoce.engines.base import Engine, Lookup, Poll, Polled, Step, Sweep
 from sottovoce.engines.choosing import EngineChoice, choose_engine, engine_of
 from sottovoce.engines.disk import DiskEngine
 from sottovoce.engines.memory import MemoryEngine
@@ -12,6 +12,8 @@ __all__ = [
     "EngineChoice",
     "Lookup",
     "MemoryEngine",
+    "Poll",
+    "Polled",
     "SparkEngine",
     "Step",
     "Sweep",

@@ -8,7 +8,7 @@ There are three kinds of sweep, and Numba compiles each one by itself, without t
   counts for its user as much as the claim does for the truth.
 - ``lookup`` is a table: a claim's weight is looked up by its size and by its user's own variance.
 
-``given`` holds each user's weight, or with a lookup their position in it and the information in one of their claims;
+``per_user`` holds each user's weight, or with a lookup their position in it and the information in one of their claims;
 ``sums`` holds each user's loss, and beside it with a lookup a count, otherwise the variances of their objects' truths.
 """
 
@@ -24,15 +24,15 @@ BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 
 
 @njit(nogil=True, cache=True)
-def weighed(given, user, value, before, tail, lookup):
+def weighed(per_user, user, value, before, tail, lookup):
     """Weight of a claim, the value to average with it, and the share of its square that counts for its user."""
     if lookup is not None:
         weights, inliers, step = lookup
-        weight, share = looked_up(weights, inliers, given[user, 0], abs(value - before) / step)
+        weight, share = looked_up(weights, inliers, per_user[user, 0], abs(value - before) / step)
         return weight, value - before, share
     if tail is None:
-        return given[user, 0], value, 1.0
-    weight = given[user, 0]
+        return per_user[user, 0], value, 1.0
+    weight = per_user[user, 0]
     kept, share = trusted(weight * (value - before) ** 2, tail[0], tail[1])
     return weight * kept, value, share
 
@@ -52,7 +52,7 @@ def settled(total, weight, information, before, known, lookup):
 
 
 @njit(nogil=True, cache=True)
-def lose(given, sums, user, residual, share, variance, tail, lookup):
+def lose(per_user, sums, user, residual, share, variance, tail, lookup):
     """Add a claim's loss to its user; return the weighted loss."""
     if lookup is not None:
         sums[user, 0] += share * (residual * residual + variance)
@@ -64,7 +64,7 @@ def lose(given, sums, user, residual, share, variance, tail, lookup):
     loss = share * residual * residual
     sums[user, 0] += loss
     sums[user, 1] += share * variance
-    return given[user, 0] * (loss + share * variance)
+    return per_user[user, 0] * (loss + share * variance)
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -10,6 +10,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.claims.answers import Answers
+from sottovoce.claims.kinds import Kind
+
 Floats = NDArray[np.float64]
 
 
@@ -60,12 +63,46 @@ class Sweep:
     doubts: Floats | None = None  # of each user, the variances of the truths that they claim; with a tail only
 
 
+@dataclass(frozen=True, eq=False)
+class Poll:
+    """How one iteration turns votes for options into chances.
+
+    Each claim votes for its option with its user's weight, in the group to which its object belongs; with ``slopes``
+    the vote also depends on the chance that the option had before. The options with most votes share the truth; with
+    ``softmax`` chances are in proportion to the exponentials of the votes.
+    """
+
+    weights: Floats  # of users, or of users × groups
+    slopes: Floats | None = None  # of the same shape
+    groups: NDArray[np.int64] | None = None  # of each object, where there are several
+    softmax: bool = False
+    prior: Floats | None = None  # votes that each option has beforehand
+    unseen: Floats | None = None  # for each object, what its options that nobody named weigh in the softmax
+    known: NDArray[np.int64] | None = None  # for each object the option that is known to be true, or -1, or -2: another
+    mix: float = 0.0  # share of the old chances in the new ones
+
+
+@dataclass(frozen=True, eq=False)
+class Polled:
+    """The results of one iteration over choices."""
+
+    chances: Floats  # of each option of each object
+    agreed: Floats  # users × groups: the sum of the chances of what they chose; with habits, of truths × answers
+
+
 class Engine(Protocol):
     """Claims over which passes can be made, any number of times."""
 
     n_claims: int
     n_users: int
     n_objects: int
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def answers(self) -> Answers:
+        """The options, where claims are choices; arrays by option are in the order of their cells."""
 
     @property
     def user_labels(self) -> NDArray[Any]: ...
@@ -124,3 +161,22 @@ class Engine(Protocol):
 
     def sample(self, truths: Floats, most: int) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
         """Objects, users and residuals of about ``most`` claims, spread over all objects."""
+
+    def tally(self, weights: Floats) -> Floats:
+        """For each option the sum of the weights of those who chose it."""
+
+    def agree(self, chances: Floats) -> Floats:
+        """For each user the sum of the chances of the options that they chose."""
+
+    def poll(self, poll: Poll, chances: Floats) -> Polled:
+        """Chances from votes, and how often each user is right; ``chances`` are those before."""
+
+    def confuse(
+        self, rows: Floats, prior: Floats, chances: Floats, known: NDArray[np.int64] | None = None, mix: float = 0.0,
+        corrected: Floats | None = None,
+    ) -> Polled:  # fmt: skip
+        """The same for users with habits, where all objects share their options.
+
+        ``rows`` holds for each user log probabilities, truth by truth, of each answer; ``prior`` those of truths.
+        ``corrected`` is what a claim itself contributes to its row, per chance of the truth.
+        """

@@ -8,7 +8,7 @@ neither on the number of threads or machines nor on which of them is done first.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
+from sottovoce.claims.answers import Answers
 from sottovoce.claims.blocks import Block, Pack
+from sottovoce.claims.kinds import Kind
 from sottovoce.engines import kernels, operations
-from sottovoce.engines.base import Floats, Step, Sweep
+from sottovoce.engines.base import Floats, Poll, Polled, Step, Sweep
 from sottovoce.engines.operations import Arrays, Inputs, Operation
 
 # More runs than this would not keep more threads busy, and each has sums by user of its own to be added up.
@@ -34,14 +36,24 @@ class Work:
     operation: Operation
     n_users: int
     by_object: Arrays = ()
-    given: Floats | None = None  # one row per user
+    per_user: Floats | None = None  # one row per user
     constants: tuple[Any, ...] = ()
     sums: int = 0  # by user
+    by_cell: Arrays = ()  # one entry for each option of each object
+    cells: NDArray[np.int64] | None = None  # where the options of each object begin, and where they end
 
     def part(self, first: int, last: int) -> "Work":
         """The same for some objects only."""
-        mine = tuple(array[first:last] for array in self.by_object)
-        return Work(self.operation, self.n_users, mine, self.given, self.constants, self.sums)
+        return replace(self, **self.arrays(first, last))
+
+    def arrays(self, first: int, last: int) -> dict[str, Any]:
+        """The arrays of some objects."""
+        found: dict[str, Any] = {"by_object": tuple(array[first:last] for array in self.by_object)}
+        if self.cells is not None:
+            found["cells"] = cells = self.cells[first : last + 1]
+            begin = self.cells[0]
+            found["by_cell"] = tuple(array[cells[0] - begin : cells[-1] - begin] for array in self.by_cell)
+        return found
 
 
 @dataclass(eq=False, slots=True)
@@ -59,9 +71,8 @@ def compute(blocks: Iterable[Block], work: Work) -> Part:
     first = None
     for block in blocks:
         first = block.first_object if first is None else first
-        place = slice(block.first_object - first, block.first_object - first + block.n_objects)
-        mine = tuple(array[place] for array in work.by_object)
-        found.append(work.operation(block, Inputs(mine, work.given, sums, work.constants)))
+        mine = work.arrays(block.first_object - first, block.first_object - first + block.n_objects)
+        found.append(work.operation(block, Inputs(per_user=work.per_user, sums=sums, constants=work.constants, **mine)))
     return Part(joined(found), sums)
 
 
@@ -86,6 +97,15 @@ class BlockwiseEngine(ABC):
     @abstractmethod
     def map(self, work: Work) -> Iterator[Part]:
         """The part of each run of blocks, in their order."""
+
+    @property
+    def kind(self) -> Kind:
+        return self._source.kind
+
+    @property
+    def answers(self) -> Answers:
+        assert self._source.answers is not None, "only choices have answers"
+        return self._source.answers
 
     @property
     def user_labels(self) -> NDArray[Any]:
@@ -129,35 +149,36 @@ class BlockwiseEngine(ABC):
     def comparable(self) -> NDArray[np.int64]:
         if (self.claims_per_object > 1).all():
             return self.claims_per_user
-        return self.user_sums((self.claims_per_object > 1).astype(np.float64)).astype(np.int64)
+        compared = self.user_sums((self.claims_per_object > 1).astype(np.float64)).astype(np.int64)
+        return compared if self.kind == "number" else compared // self.answers.size
 
     def score(self, step: Step, truths: Floats) -> Floats:
         arrays = (step.center, step.unit, (truths - step.center) * step.unit)
         return self._pass(operations.score, arrays, constants=(step.average == "median",), sums=1)[1][0]
 
     def sweep(self, step: Step, users: Floats | tuple[Floats, Floats], truths: Floats) -> Sweep:
-        given = users if isinstance(users, tuple) else (users,)
+        per_user = users if isinstance(users, tuple) else (users,)
         counts = misfit = doubts = None
         if step.average == "median":
             (moved, precision), (losses,) = self._pass(
-                operations.sweep_medians, (step.center, step.unit), given, sums=1
+                operations.sweep_medians, (step.center, step.unit), per_user, sums=1
             )
         elif step.tail is None and step.lookup is None:
             prior = step.prior_weight, step.prior_mean
             (moved, precision), (losses,) = self._pass(
-                operations.sweep_means, (step.center, step.unit), given, prior, sums=1
+                operations.sweep_means, (step.center, step.unit), per_user, prior, sums=1
             )
         else:
             before = truths, np.zeros(self.n_objects, bool) if step.known is None else step.known
             if step.lookup is not None:
                 look = step.lookup.table, step.lookup.inliers, step.lookup.step
                 (moved, precision), (losses, counts) = self._pass(
-                    operations.sweep_looked_up, (step.center, *before), given, look, sums=2
+                    operations.sweep_looked_up, (step.center, *before), per_user, look, sums=2
                 )
             else:
                 tail = float(step.tail or 0.0), step.rejects
                 (moved, precision, misfit), (losses, doubts) = self._pass(
-                    operations.sweep_tailed, (step.center, step.unit, *before), given, tail, sums=2
+                    operations.sweep_tailed, (step.center, step.unit, *before), per_user, tail, sums=2
                 )
         move = kernels.largest_move(moved, truths, step.spread)
         return Sweep(moved, losses, move, precision, counts, misfit, doubts)
@@ -185,6 +206,39 @@ class BlockwiseEngine(ABC):
         )[0]
         return objects, users, residuals
 
+    def tally(self, weights: Floats) -> Floats:
+        return self._pass(operations.tally, by_user=(weights,), cells=self.answers.offsets)[0][0]
+
+    def agree(self, chances: Floats) -> Floats:
+        return self._pass(operations.agree, sums=1, by_cell=(chances,), cells=self.answers.offsets)[1][0]
+
+    def poll(self, poll: Poll, chances: Floats) -> Polled:
+        by_object = {"groups": poll.groups, "unseen": poll.unseen, "known": poll.known}
+        by_cell = {"prior": poll.prior, "old": chances}
+        named, arrays = _present(by_object)
+        cell_names, cell_arrays = _present(by_cell)
+        weights = poll.weights.reshape(self.n_users, -1)
+        slopes = () if poll.slopes is None else (poll.slopes.reshape(weights.shape),)
+        constants = self.answers.size, poll.mix, poll.softmax, bool(slopes), (*named, *cell_names)
+        found, agreed = self._pass(
+            operations.poll, arrays, (np.hstack((weights, *slopes)),), constants, sums=weights.shape[1],
+            by_cell=cell_arrays, cells=self.answers.offsets,
+        )  # fmt: skip
+        return Polled(found[0], np.stack(agreed, axis=1))
+
+    def confuse(
+        self, rows: Floats, prior: Floats, chances: Floats, known: NDArray[np.int64] | None = None, mix: float = 0.0,
+        corrected: Floats | None = None,
+    ) -> Polled:  # fmt: skip
+        named, arrays = _present({"known": known})
+        per_user = rows if corrected is None else np.hstack((rows, corrected))
+        constants = prior, mix, corrected is not None, (*named, "old")
+        found, counts = self._pass(
+            operations.confuse, arrays, (per_user,), constants, sums=rows.shape[1],
+            by_cell=(chances,), cells=self.answers.offsets,
+        )  # fmt: skip
+        return Polled(found[0], np.stack(counts, axis=1))
+
     def _pass(
         self,
         operation: Operation,
@@ -192,12 +246,16 @@ class BlockwiseEngine(ABC):
         by_user: Arrays = (),
         constants: tuple[Any, ...] = (),
         sums: int = 0,
+        by_cell: Arrays = (),
+        cells: NDArray[np.int64] | None = None,
     ) -> tuple[Arrays, Arrays]:
-        """Arrays of all blocks in a row, and sums by user of all blocks."""
+        """Arrays of all blocks in a row, and sums by user of all blocks. ``by_user`` are columns, or one table."""
         found: list[Arrays] = []
         total: Floats | None = None
-        given = np.stack(by_user, axis=1) if by_user else None
-        for part in self.map(Work(operation, self.n_users, by_object, given, constants, sums)):
+        per_user = None
+        if by_user:
+            per_user = by_user[0] if by_user[0].ndim == 2 else np.stack(by_user, axis=1)
+        for part in self.map(Work(operation, self.n_users, by_object, per_user, constants, sums, by_cell, cells)):
             found.append(part.arrays)
             if total is None:
                 total = np.array(part.sums.T)
@@ -205,6 +263,12 @@ class BlockwiseEngine(ABC):
                 total += part.sums.T
         assert total is not None, "there is at least one block"
         return joined(found), tuple(total)
+
+
+def _present(arrays: dict[str, NDArray[Any] | None]) -> tuple[tuple[str, ...], Arrays]:
+    """Names and arrays of those that there are."""
+    there = {name: array for name, array in arrays.items() if array is not None}
+    return tuple(there), tuple(there.values())
 
 
 class PackEngine(BlockwiseEngine):

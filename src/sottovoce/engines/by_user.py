@@ -33,7 +33,7 @@ def score(users, objects, values, center, unit, truths, absolute, sums):
 @njit(nogil=True, cache=True)
 def sweep(
     users, objects, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
-    given, sums, new, precision, misfit,
+    per_user, sums, new, precision, misfit,
 ):  # fmt: skip
     records = np.empty((len(new), 4 if tail is None else 8))
     for n in range(len(new)):
@@ -47,13 +47,13 @@ def sweep(
         n, user = np.uint64(objects[i]), np.uint64(users[i])
         value = (values[i] - records[n, CENTER]) * records[n, UNIT]
         if tail is None:
-            weight, value, _ = weighed(given, user, value, 0.0, tail, lookup)
+            weight, value, _ = weighed(per_user, user, value, 0.0, tail, lookup)
         else:
-            weight, value, shares[i] = weighed(given, user, value, records[n, BEFORE], tail, lookup)
+            weight, value, shares[i] = weighed(per_user, user, value, records[n, BEFORE], tail, lookup)
         records[n, TOTAL] += weight * value
         records[n, WEIGHT] += weight
         if lookup is not None:
-            records[n, INFORMATION] += given[user, 1]
+            records[n, INFORMATION] += per_user[user, 1]
     for n in range(len(new)):
         total, weight, before, information = records[n, TOTAL], records[n, WEIGHT], 0.0, 0.0
         is_known = False
@@ -69,9 +69,9 @@ def sweep(
         n, user = np.uint64(objects[i]), np.uint64(users[i])
         residual = (values[i] - records[n, CENTER]) * records[n, UNIT] - records[n, TRUTH]
         if tail is None:
-            lose(given, sums, user, residual, 1.0, 0.0, tail, lookup)
+            lose(per_user, sums, user, residual, 1.0, 0.0, tail, lookup)
         else:
-            loss = lose(given, sums, user, residual, shares[i], records[n, VARIANCE], tail, lookup)
+            loss = lose(per_user, sums, user, residual, shares[i], records[n, VARIANCE], tail, lookup)
             if misfit is not None:
                 records[n, MISFIT] += loss
                 records[n, CLAIMS] += 1

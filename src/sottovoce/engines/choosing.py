@@ -77,8 +77,8 @@ def engine_of(claims: Claims | Pack | Engine) -> Engine:
         return choose_engine(claims).engine
     if not hasattr(claims, "sweep"):
         raise BadParameter(
-            f"{type(claims).__name__}: a method is fitted to Claims, a Pack or an engine; make claims with "
-            "Claims.from_frame, from_arrays or from_matrix, or give a data frame to fit_truths"
+            f"{type(claims).__name__}: a method is fitted to claims, a pack, an engine or a data frame; make claims "
+            "with Claims.read, from_arrays or from_matrix"
         )
     return claims
 

@@ -3,9 +3,9 @@
 NumPy can do each of these sums with bincount, at 10 to 20 times the cost: it walks through memory once for every
 operation, where a kernel reads a claim, gets its object's truth and adds the loss to its user while all are in cache.
 
-Every function takes the claims of a block object by object (offsets, users, values), arrays by object, ``given`` arrays
-by user, and ``sums`` by user, to which it adds; for a sweep both have one row per user. All release the GIL, so that
-threads can share the work.
+Every function takes the claims of a block object by object (offsets, users, values), arrays by object, arrays by user
+(``per_user``), and ``sums`` by user, to which it adds; for a sweep both have one row per user. All release the GIL, so
+that threads can share the work.
 Ids are turned into unsigned numbers, because Numba checks signed ones for Python's negative indexing at each access.
 """
 
@@ -61,7 +61,7 @@ def deviations(offsets, values, center, out):
 @njit(nogil=True, cache=True)
 def sweep(
     offsets, users, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
-    given, sums, new, precision, misfit,
+    per_user, sums, new, precision, misfit,
 ):  # fmt: skip
     """Truths and their precision, losses added to their users, and each object's mean weighted loss if asked for.
 
@@ -82,13 +82,13 @@ def sweep(
         total, weight, information = prior_weight * prior_mean, prior_weight, 0.0
         for i in range(len(claimed)):
             user = np.uint64(who[i])
-            w, value, share = weighed(given, user, (claimed[i] - middle) * scale, before, tail, lookup)
+            w, value, share = weighed(per_user, user, (claimed[i] - middle) * scale, before, tail, lookup)
             if tail is not None:
                 shares[i] = share
             total += w * value
             weight += w
             if lookup is not None:
-                information += given[user, 1]
+                information += per_user[user, 1]
         truth, variance = settled(total, weight, information, before, is_known, lookup)
         new[n] = middle + truth / scale
         precision[n] = (weight if lookup is None else information) * scale * scale
@@ -96,9 +96,9 @@ def sweep(
         for i in range(len(claimed)):
             residual = (claimed[i] - middle) * scale - truth
             if tail is None:
-                lose(given, sums, np.uint64(who[i]), residual, 1.0, 0.0, tail, lookup)
+                lose(per_user, sums, np.uint64(who[i]), residual, 1.0, 0.0, tail, lookup)
             else:
-                loss = lose(given, sums, np.uint64(who[i]), residual, shares[i], variance, tail, lookup)
+                loss = lose(per_user, sums, np.uint64(who[i]), residual, shares[i], variance, tail, lookup)
                 if misfit is not None:
                     weighted += loss
         if misfit is not None:

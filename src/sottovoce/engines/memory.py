@@ -43,7 +43,7 @@ class MemoryEngine(BlockwiseEngine):
         super().__init__(claims, claims.n_users, claims.n_objects)
         self.object_ages = np.zeros(claims.n_objects, np.int64) if ages is None else ages
         self.threads = max(1, min(threads or usual_threads(), self.n_claims // _CLAIMS_PER_THREAD))
-        self._runs = _runs(claims, self.n_users > _SCATTER_USERS)
+        self._runs = _runs(claims, self.n_users > _SCATTER_USERS and claims.kind == "number")
         self._blocks = [(block,) for run in self._runs for block in run]
 
     def map(self, work: Work) -> Iterator[Part]:
@@ -59,7 +59,7 @@ def _runs(claims: Claims, by_user: bool) -> list[tuple[ObjectBlock, ...]]:
 
     They depend on the claims alone, never on the number of threads.
     """
-    size = len(claims)
+    size = len(claims.values)
     fitting = size // (_CLAIMS_PER_USER * claims.n_users)
     runs = max(1, min(RUNS, size // _CLAIMS_PER_RUN, max(2, fitting)))
     each = 1

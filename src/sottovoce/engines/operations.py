@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims.blocks import Block
-from sottovoce.engines import by_user, kernels
+from sottovoce.engines import by_user, kernels, votes
 from sottovoce.engines.base import Floats
 
 Arrays = tuple[NDArray[Any], ...]
@@ -26,15 +26,17 @@ class Inputs:
     """What an operation needs besides a block."""
 
     by_object: Arrays  # entries of the block's objects only
-    given: Floats | None  # one row per user
+    per_user: Floats | None  # one row per user
     sums: Floats  # one row per user: the operation adds to them
     constants: tuple[Any, ...]
+    by_cell: Arrays = ()  # entries of the options of the block's objects only
+    cells: NDArray[np.int64] | None = None  # where the options of the block's objects begin, and where they end
 
     @property
     def factor(self) -> Floats:
-        """What is given of users, where it is one number each: a plain array is faster than a table of one column."""
-        assert self.given is not None
-        return self.given.reshape(-1)
+        """The numbers per user, where there is one each: a plain array is faster than a table of one column."""
+        assert self.per_user is not None
+        return self.per_user.reshape(-1)
 
     @property
     def sum(self) -> Floats:
@@ -125,6 +127,55 @@ def sample(block: Block, inputs: Inputs) -> Arrays:
     return (objects + block.first_object, users[places], values[places] - truths[objects])
 
 
+def tally(block: Block, inputs: Inputs) -> Arrays:
+    """Weights of those who chose each option."""
+    (cells,), (scores,) = _cells(inputs, 1)
+    votes.tally(*block.by_object, cells, inputs.factor, scores)
+    return (scores,)
+
+
+def agree(block: Block, inputs: Inputs) -> Arrays:
+    """Chances of what each user chose."""
+    (cells,), (chances,) = _cells(inputs, 0)[0], inputs.by_cell
+    votes.agree(*block.by_object, cells, chances, inputs.sum)
+    return ()
+
+
+def poll(block: Block, inputs: Inputs) -> Arrays:
+    """Chances from votes, and how probably each user is right."""
+    (cells,), (chances,) = _cells(inputs, 1)
+    size, mix, softmax, has_slopes, names = inputs.constants
+    arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
+    assert inputs.per_user is not None
+    slopes = inputs.per_user if has_slopes else None
+    votes.poll(
+        *block.by_object, cells, size, arrays.get("groups"), arrays.get("prior"), arrays.get("unseen"),
+        arrays.get("known"), arrays["old"], mix, softmax, inputs.per_user, slopes, inputs.sums, chances,
+    )  # fmt: skip
+    return (chances,)
+
+
+def confuse(block: Block, inputs: Inputs) -> Arrays:
+    """The same where users have habits."""
+    (cells,), (chances,) = _cells(inputs, 1)
+    prior, mix, is_corrected, names = inputs.constants
+    arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
+    assert inputs.per_user is not None
+    corrected = inputs.per_user if is_corrected else None
+    votes.confuse(
+        *block.by_object, cells, prior, arrays.get("known"), arrays["old"], mix, inputs.per_user, corrected,
+        inputs.sums, chances,
+    )  # fmt: skip
+    return (chances,)
+
+
+def _cells(inputs: Inputs, count: int) -> tuple[Arrays, Arrays]:
+    """Where options begin, and new arrays with an entry for each."""
+    assert inputs.cells is not None
+    size = int(inputs.cells[-1] - inputs.cells[0])
+    return (inputs.cells,), tuple(np.empty(size) for _ in range(count))
+
+
 def _means(offsets: NDArray[np.int64], values: Floats) -> Floats:
     out = np.empty(len(offsets) - 1)
     kernels.means(offsets, values, out)
@@ -168,9 +219,9 @@ def _sweep(
     (prior_weight, prior_mean), (new, precision) = prior, _new(block, 2)
     how = center, unit, old, known, prior_weight, prior_mean, tail, lookup
     if block.iterates_by_user:
-        by_user.sweep(*block.by_user, *how, inputs.given, inputs.sums, new, precision, misfit)
+        by_user.sweep(*block.by_user, *how, inputs.per_user, inputs.sums, new, precision, misfit)
     else:
-        kernels.sweep(*block.by_object, *how, inputs.given, inputs.sums, new, precision, misfit)
+        kernels.sweep(*block.by_object, *how, inputs.per_user, inputs.sums, new, precision, misfit)
     return new, precision
 
 

@@ -11,12 +11,12 @@ import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sottovoce.claims.blocks import Pack, is_pack
 from sottovoce.engines import spark_session
 from sottovoce.engines.blockwise import PackEngine, Part, Work, compute, joined
-from sottovoce.engines.operations import Arrays, Operation
+from sottovoce.engines.operations import Operation
 from sottovoce.errors import BadParameter, ClusterError, SottovoceError, UnreadableFile
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ class SparkEngine(PackEngine):
         """Of blocks, or of groups of consecutive blocks."""
         manifest = self.pack.manifest
         source = str(self.pack.folder.resolve()), manifest.pack, manifest.round
-        tasks = [(run[0], work.part(*self.objects_of(run)).by_object) for run in self.runs]
-        shared = context.broadcast((source, replace(work, by_object=())))
+        tasks = [(run[0], work.arrays(*self.objects_of(run))) for run in self.runs]
+        shared = context.broadcast((source, replace(work, by_object=(), by_cell=(), cells=None)))
         try:
             parts = context.parallelize(tasks, len(tasks)).map(partial(_of_block, shared))
             left = len(tasks)
@@ -136,12 +136,12 @@ def _sum(outcomes: list[Outcome]) -> Outcome:
     return Part(joined([part.arrays for part in parts]), sums)
 
 
-def _of_block(shared: "Broadcast[tuple[Source, Work]]", task: tuple[int, Arrays]) -> Numbered:
+def _of_block(shared: "Broadcast[tuple[Source, Work]]", task: tuple[int, dict[str, Any]]) -> Numbered:
     """The task: what a worker does."""
-    number, by_object = task
+    number, arrays = task
     source, work = shared.value
     try:
-        part = compute([_opened(*source).block(number)], replace(work, by_object=by_object))
+        part = compute([_opened(*source).block(number)], replace(work, **arrays))
     except SottovoceError as error:
         return number, error
     _settle(work.operation)

@@ -18,7 +18,7 @@ from sottovoce.device import Client, ParticipantFile, RetryPolicy, flush, join, 
 from sottovoce.discovery import CRH, METHODS, Mean, Median, TruthDiscovery, make_method
 from sottovoce.errors import ConvergenceWarning, SottovoceError
 from sottovoce.operators.client import OperatorClient
-from sottovoce.privacy.laws import parse_law
+from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.protocol import InvitationLink, Problem
 from sottovoce.worlds import World
 from sottovoce.worlds.devices import usual_grid
@@ -102,7 +102,7 @@ def draft_of(
     world: World, *, title: str, noise: str, distance: str, low: float, high: float, unit: str = ""
 ) -> dict[str, Any]:
     """A campaign that asks for every object of a world, as an operator would describe it; the grid suits the noise."""
-    span = {"low": f"{low:.12g}", "high": f"{high:.12g}", "grid": repr(float(usual_grid(parse_law(noise))))}
+    span = {"low": f"{low:.12g}", "high": f"{high:.12g}", "grid": repr(float(usual_grid(parse_noise_law(noise))))}
     tasks = [
         {"id": label, "title": label, "unit": unit, **span} for label in map(str, world.claims.object_labels.tolist())
     ]

@@ -10,9 +10,9 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.claims.writing import check_place, whole_file
-from sottovoce.discovery import Result
+from sottovoce.discovery import ChoiceResult, Result
 from sottovoce.errors import MissingExtra
-from sottovoce.privacy.laws import LAWS
+from sottovoce.privacy.laws import noise_laws
 
 if TYPE_CHECKING:
     from sottovoce.lab.crowd import MethodErrors
@@ -28,10 +28,13 @@ def check_picture(path: str | Path) -> None:
         raise MissingExtra(f"{path}: pictures need matplotlib; install it with pip install 'sottovoce[plot]'")
 
 
-def draw_discovery(result: Result, path: str | Path) -> None:
-    """Truths with intervals, mean and median as faint marks; and how the weight is spread over users."""
+def draw_discovery(result: Result | ChoiceResult, path: str | Path) -> None:
+    """Truths with intervals or chances, plain averages as faint marks; and how the weight is spread over users."""
     figure, (left, right) = _canvas(path, (11, 5.2), columns=2, width_ratios=(2.2, 1))
-    _draw_truths(left, result)
+    if isinstance(result, ChoiceResult):
+        _draw_chances(left, result)
+    else:
+        _draw_truths(left, result)
     figure.legend(*left.get_legend_handles_labels(), frameon=False, loc="outside lower left", ncols=4)
     _draw_weights(right, result)
     _save(figure, path)
@@ -85,10 +88,12 @@ def draw_trade_off(
 ) -> None:  # fmt: skip
     """Predicted error against ε, a line per noise law."""
     figure, axes = _canvas(path, (7.5, 5), columns=1)
-    marks = dict(zip(LAWS, cycle(((ORANGE, "s"), (BLUE, "o"), (GREEN, "^"), (PURPLE, "D"), (GREY, "v"))), strict=False))
+    marks = dict(
+        zip(noise_laws(), cycle(((ORANGE, "s"), (BLUE, "o"), (GREEN, "^"), (PURPLE, "D"), (GREY, "v"))), strict=False)
+    )
     for name, errors in lines.items():
         colour, mark = marks[name]
-        label = f"{name} (δ = {LAWS[name].granted(delta):g})"
+        label = f"{name} (δ = {noise_laws()[name].granted(delta):g})"
         axes.plot(epsilons, errors, color=colour, marker=mark, ms=4, lw=1.5, label=label)
     axes.axvline(epsilon, color=GREY, lw=1, ls=":")
     axes.set(
@@ -136,8 +141,32 @@ def _draw_truths(axes: Any, result: Result) -> None:
         axes.set(xlabel="objects, by their truth", ylabel="value", title=title)
 
 
-def _draw_weights(axes: Any, result: Result) -> None:
-    share = result.fit.weights_ / result.fit.weights_.mean()
+def _draw_chances(axes: Any, result: ChoiceResult) -> None:
+    """The chance of each truth, and the share of votes that the same answer has."""
+    fit = result.fit
+    named = len(fit.truths_) <= _NAMED_OBJECTS
+    order = np.arange(len(fit.truths_)) if named else np.argsort(result.chance)
+    places = np.arange(len(order))
+    share = result.vote_shares[order]
+    title = f"{type(fit).__name__}: {len(order):,} truths"
+    if named:
+        axes.barh(places, result.chance[order], 0.7, color=BLUE, alpha=0.85, label="chance of the truth")
+        axes.plot(share, places, "|", ms=11, mew=2, color=ORANGE, label="its share of the votes")
+        labels = [
+            f"{_shorten(str(thing))}: {_shorten(str(truth))}"
+            for thing, truth in zip(fit.objects_, fit.truths_, strict=True)
+        ]
+        axes.set_yticks(places, labels)
+        axes.invert_yaxis()
+        axes.set(xlabel="chance", xlim=(0, 1), title=title)
+    else:
+        axes.plot(places, share, ".", ms=2, color=ORANGE, alpha=0.6, label="its share of the votes", rasterized=True)
+        axes.plot(places, result.chance[order], color=BLUE, lw=1.4, label="chance of the truth")
+        axes.set(xlabel="objects, by the chance of their truth", ylabel="chance", ylim=(0, 1.02), title=title)
+
+
+def _draw_weights(axes: Any, result: Result | ChoiceResult) -> None:
+    share = result.fit.weights_ / (result.fit.weights_.mean() or 1.0)
     axes.hist(
         np.clip(share, 0, 6),
         bins=np.linspace(0, min(6, max(2, share.max() * 1.05)), 31),

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.guarantee import quiet_guarantee
-from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit
+from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws
 from sottovoce.privacy.least_noise import law_for, with_margin
 from sottovoce.privacy.sampler import exact_number
 
@@ -40,7 +40,7 @@ def noise_for(
         if not (0 < step < math.inf):
             raise BadParameter(f"grid {step!r}: a step must be a positive number; a tenth of the distance is usual")
     if not kind.takes_grids(unit, len(grids)):
-        one_by_one = " or ".join(law.name for law in LAWS.values() if law.takes_grids("reading", len(grids)))
+        one_by_one = " or ".join(law.name for law in noise_laws().values() if law.takes_grids("reading", len(grids)))
         raise BadParameter(
             f"noise {kind.name!r} for a {unit} on {len(grids)} grids: readings that are handled together must "
             f"be on one grid; give all tasks the same grid, or choose {one_by_one} noise for a reading"

@@ -13,7 +13,7 @@ from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.planning.information import participants_for, predicted_error
 from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.guarantee import Guarantee, weakest
-from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit, parse_law
+from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws, parse_noise_law
 from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import synthetic
 
@@ -155,7 +155,7 @@ def plan(
     grids = _grids(grid)
     rate, source = _quality(error_rate, pilot, distance)
     plans, left_out = [], {}
-    for kind in LAWS.values():
+    for kind in noise_laws().values():
         allowed = kind.granted(delta)
         try:
             law = noise_for(kind, epsilon, allowed, distance, readings, unit, grids)
@@ -206,7 +206,7 @@ def trade_off(
             return math.nan
         return predicted_error(law, error_rate, participants)
 
-    lines = {kind.name: [error_at(kind, epsilon) for epsilon in epsilons] for kind in LAWS.values()}
+    lines = {kind.name: [error_at(kind, epsilon) for epsilon in epsilons] for kind in noise_laws().values()}
     return {name: line for name, line in lines.items() if not all(map(math.isnan, line))}
 
 
@@ -229,7 +229,7 @@ def estimate_error_rate(pilot: Claims) -> float:
         raise SottovoceError("pilot: no object has two claims: quality shows where users disagree; add claims")
     variance = float(squares.sum()) / freedom
     if pilot.noise:
-        variance -= parse_law(pilot.noise).mean_variance
+        variance -= parse_noise_law(pilot.noise).mean_variance
     if variance <= 0:
         raise SottovoceError(
             f"pilot: its claims do not differ by more than their noise ({pilot.noise or 'none'}): "

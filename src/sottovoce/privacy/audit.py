@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,15 @@ from scipy.special import betaincinv
 
 from sottovoce.errors import BadParameter, BadRow, MissingColumn, UnreadableFile
 from sottovoce.privacy import sampler as devices
-from sottovoce.privacy.conformity import Check, Numbers, conformity
-from sottovoce.privacy.laws import NoiseLaw
+from sottovoce.privacy.conformity import SMALLEST_P_VALUE, Check, Numbers, conformity
+from sottovoce.privacy.laws import Law, NoiseLaw
 from sottovoce.privacy.sampler import ByteStream, exact_number
 from sottovoce.progress import Progress
+
+if TYPE_CHECKING:
+    from sottovoce.privacy.answer_audit import AnswerSetting
+    from sottovoce.privacy.answers import AnswerGuarantee
+    from sottovoce.privacy.guarantee import Guarantee
 
 # The bound on ε holds with this confidence: a correct sampler fails at most once in ten thousand audits.
 CONFIDENCE = 0.9999
@@ -65,6 +70,14 @@ class Setting:
         """The readings of both sides."""
         others = [0.0] * (self.readings - 1)
         return [0.0, *others], [float(self.shift * exact_number(self.step)), *others]
+
+    def summary(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"distance": self.distance, "grid": self.step, "readings": self.readings}
+
+    def __str__(self) -> str:
+        readings = f"{self.readings} reading{'s' * (self.readings != 1)}"
+        return f"Two inputs of {readings}, whose first differs by {self.distance:g}, on a grid of {self.step:g}"
 
 
 @dataclass(frozen=True)
@@ -167,8 +180,8 @@ class Audit:
     """The result of an audit. ``found_epsilon`` is a lower bound on ε at ``delta``; the law promises at most
     ``promised_epsilon`` there."""
 
-    law: NoiseLaw
-    setting: Setting
+    law: Law
+    setting: "Setting | AnswerSetting"
     samples: int
     delta: float
     promised_epsilon: float
@@ -200,16 +213,17 @@ class Audit:
         """For JSON."""
         return {
             "noise": str(self.law),
-            "distance": self.setting.distance,
-            "grid": self.setting.step,
-            "readings": self.setting.readings,
+            **self.setting.summary(),
             "samples": self.samples,
             "delta": self.delta,
             "promised_epsilon": self.promised_epsilon,
             "found_epsilon": self.found_epsilon,
             "confidence": CONFIDENCE,
             "event": self.event,
-            "checks": [{"check": c.name, "p_value": c.p_value, "passed": c.passed} for c in self.checks],
+            "checks": [
+                {"check": c.name, "p_value": c.p_value, "threshold": SMALLEST_P_VALUE, "passed": c.passed}
+                for c in self.checks
+            ],
             "faults": self.faults,
             "passed": self.passed,
         }
@@ -272,10 +286,16 @@ def audit_draws(
 
 
 def _promise(law: NoiseLaw, setting: Setting, epsilon: float | None, delta: float | None) -> tuple[float, float]:
-    """ε and δ that the law promises together."""
+    guarantee = law.guarantee(distance=setting.distance, readings=setting.readings, grid=setting.step)
+    return check_promise(guarantee, epsilon, delta)
+
+
+def check_promise(
+    guarantee: "Guarantee | AnswerGuarantee", epsilon: float | None, delta: float | None
+) -> tuple[float, float]:
+    """ε and δ that are promised together, where an audit compares; given by one of them, or by neither."""
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon!r} and delta {delta!r}: one follows from the other; give one of them")
-    guarantee = law.guarantee(distance=setting.distance, readings=setting.readings, grid=setting.step)
     if epsilon is not None:
         return epsilon, guarantee.delta(epsilon)
     if delta is None:
@@ -289,7 +309,7 @@ def _audit(draws: Draws, law: NoiseLaw, setting: Setting, promise: tuple[float, 
     event = _most_telling(draws.half(0), setting.shift, delta)
     counts = [int(event.holds(side, setting.shift).sum()) for side in draws.half(1)]
     sizes = [len(side) for side in draws.half(1)]
-    bound = _epsilon_bound(*_ordered(counts, event.favours), *_ordered(sizes, event.favours), delta)
+    bound = epsilon_bound(*_ordered(counts, event.favours), *_ordered(sizes, event.favours), delta)
     second = draws.sides[1].copy()
     second[:, 0] -= setting.shift
     return Audit(
@@ -308,7 +328,7 @@ def _ordered(pair: list[int], favours: int) -> tuple[int, int]:
     return (pair[0], pair[1]) if favours == 0 else (pair[1], pair[0])
 
 
-def _epsilon_bound(often: Any, seldom: Any, often_draws: int, seldom_draws: int, delta: float) -> NDArray[np.float64]:
+def epsilon_bound(often: Any, seldom: Any, often_draws: int, seldom_draws: int, delta: float) -> NDArray[np.float64]:
     """A lower bound on ε: ln((P - δ)/P'), with P as small and P' as large as counts allow, each at half the risk."""
     often, seldom = np.asarray(often, float), np.asarray(seldom, float)
     risk = (1 - CONFIDENCE) / 2
@@ -373,7 +393,7 @@ def _most_telling(sides: tuple[Numbers, Numbers], shift: int, delta: float) -> _
         values = (compute(sides[0], shift), compute(sides[1], shift))
         for relation, bounds, counts in _candidates(values):
             for favours in (0, 1):
-                bound_on_epsilon = _epsilon_bound(
+                bound_on_epsilon = epsilon_bound(
                     counts[favours], counts[1 - favours], len(values[favours]), len(values[1 - favours]), delta
                 )
                 place = int(np.argmax(bound_on_epsilon))

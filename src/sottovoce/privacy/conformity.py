@@ -75,7 +75,7 @@ def _fits(law: GridNoise, noise: Numbers) -> float:
     for column in noise.T:
         seen = np.bincount(cells[np.searchsorted(edges, column)], minlength=len(pooled))
         p_values.append(float(chdtrc(len(pooled) - 1, ((seen - pooled) ** 2 / pooled).sum())))
-    return _smallest(p_values)
+    return smallest(p_values)
 
 
 def _pooled(expected: Numbers) -> NDArray[np.intp]:
@@ -101,13 +101,13 @@ def _piles(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
             low, high = up_to(law, np.array([end - 1, end]))
             if at_end >= _PILE:
                 p_values.append(min(1.0, values * float(bdtrc(at_end - 1, len(noise), high - low))))
-    return _smallest(p_values)
+    return smallest(p_values)
 
 
 def _between_readings(law: GridNoise, noise: Numbers) -> float:
     last = noise.shape[1] - 1
     pairs = {(reading, reading + 1) for reading in range(last)} | {(0, reading) for reading in range(1, last + 1)}
-    return _smallest(
+    return smallest(
         p_value
         for one, other in sorted(pairs)
         for p_value in _unrelated(law, noise[:, one], noise[:, other], not law.sizes_go_together)
@@ -121,7 +121,7 @@ def _between_releases(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
     for noise in noises:
         even = len(noise) // 2 * 2
         pairs.append((noise[:even:2], noise[1:even:2]))
-    return _smallest(
+    return smallest(
         p_value
         for one, other in pairs
         for column, same in zip(one.T, other.T, strict=True)
@@ -136,11 +136,11 @@ def _unrelated(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Ite
     # Two independent draws are equal at most as often as one takes its most likely value.
     yield float(bdtrc(equal - 1, len(one), at_zero)) if equal else 1.0
     signed = (one != 0) & (other != 0)
-    yield _two_sided(int((np.sign(one) == np.sign(other))[signed].sum()), int(signed.sum()), 0.5)
+    yield two_sided(int((np.sign(one) == np.sign(other))[signed].sum()), int(signed.sum()), 0.5)
     if sizes:
         inside, chance = centre
         alike = int(((np.abs(one) <= inside) == (np.abs(other) <= inside)).sum())
-        yield _two_sided(alike, len(one), chance**2 + (1 - chance) ** 2)
+        yield two_sided(alike, len(one), chance**2 + (1 - chance) ** 2)
 
 
 @lru_cache(maxsize=8)
@@ -156,14 +156,15 @@ def _deviation(law: GridNoise) -> float:
     return max(1.0, math.sqrt(law.variance))
 
 
-def _two_sided(count: int, draws: int, chance: float) -> float:
+def two_sided(count: int, draws: int, chance: float) -> float:
+    """The p-value of this many among independent draws with this chance."""
     if draws == 0:
         return 1.0
     above = float(bdtrc(count - 1, draws, chance)) if count else 1.0
     return min(1.0, 2 * min(float(bdtr(count, draws, chance)), above))
 
 
-def _smallest(p_values: Iterable[float]) -> float:
+def smallest(p_values: Iterable[float]) -> float:
     """The smallest of several p-values, times their number (Bonferroni)."""
     values = list(p_values)
     return min(1.0, min(values) * len(values)) if values else 1.0

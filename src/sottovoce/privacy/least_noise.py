@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.guarantee import Guarantee, quiet_guarantee
-from sottovoce.privacy.laws import LAWS, NoiseLaw, Unit
+from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws
 from sottovoce.privacy.sampler import exact_number
 
 # Parameters end on the safe side of the root, so that the promise holds despite rounding.
@@ -43,7 +43,7 @@ def law_for(
     """
     check_asked(epsilon, delta)
     if delta == 0 and not kind.is_pure:
-        pure = " or ".join(law.name for law in LAWS.values() if law.is_pure)
+        pure = " or ".join(law.name for law in noise_laws().values() if law.is_pure)
         raise BadParameter(
             f"delta 0 with the law {kind.name!r}: only {pure} noise promises without exception; give a positive delta"
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:  # laws draw with what is here
-    from sottovoce.privacy.laws import NoiseLaw
+    from sottovoce.privacy.laws import AnswerLaw, NoiseLaw
 
 # An exponential variance is drawn as (K + 1)·q with K geometric, P(K = k) ∝ exp(-k / VARIANCE_STEPS) and q its mean
 # over VARIANCE_STEPS: the exponential law rounded up, never zero.
@@ -113,6 +113,36 @@ def discrete_gaussian(stream: ByteStream, numerator: int, denominator: int) -> i
             return candidate
 
 
+def subset(stream: ByteStream, cells: int, size: int) -> tuple[int, ...]:
+    """A set of ``size`` of the numbers from 0 to ``cells`` - 1, each equally likely, in rising order (Floyd 1987)."""
+    chosen: set[int] = set()
+    for last in range(cells - size, cells):
+        number = uniform(stream, last + 1)
+        chosen.add(last if number in chosen else number)
+    return tuple(sorted(chosen))
+
+
+def response_shifts(stream: ByteStream, cells: int, size: int, numerator: int, denominator: int) -> tuple[int, ...]:
+    """A set of shifts: those with 0 are e^ε times as likely as the others, ε = numerator/denominator."""
+    while True:
+        shifts = subset(stream, cells, size)
+        if 0 in shifts or bernoulli_exp(stream, numerator, denominator):
+            return shifts
+
+
+def urn(stream: ByteStream, ones: int, zeros: int, more: int, count: int) -> list[bool]:
+    """Draws from an urn with this many balls of two kinds, to which each draw adds ``more`` of the kind drawn (Pólya).
+
+    They are those of a coin whose chance of a one is Beta(ones/more, zeros/more), tossed ``count`` times.
+    """
+    drawn = []
+    for _ in range(count):
+        is_one = uniform(stream, ones + zeros) < ones
+        ones, zeros = (ones + more, zeros) if is_one else (ones, zeros + more)
+        drawn.append(is_one)
+    return drawn
+
+
 @dataclass(frozen=True)
 class Sampler:
     """What a device does to a participant's readings: clip to the public range, round to the public grid, add noise.
@@ -156,6 +186,28 @@ def noisy_steps(law: "NoiseLaw", grid: Fraction, readings: Iterable[Ranged], str
     steps = [_steps(reading, grid, low, high) for reading, low, high in readings]
     noise = law.on_grid(grid).draw(len(steps), stream)
     return [step + disturbance for step, disturbance in zip(steps, noise, strict=True)]
+
+
+def reported_cells(law: "AnswerLaw", answers: Iterable[tuple[int, int]], stream: ByteStream) -> list[tuple[int, ...]]:
+    """What a device sends: for all answers of a participant, each a cell (from 0) out of a number of cells, the cells
+    that are reported instead, in rising order.
+
+    There is no other way from answers to what is sent: devices, `sottovoce perturb` and the audit all call this.
+
+    >>> from sottovoce.privacy.laws import Response
+    >>> reported_cells(Response(1e300), [(2, 4)], ByteStream())
+    [(2,)]
+    """
+    held = list(answers)
+    for cell, cells in held:
+        if not 0 <= cell < cells:
+            raise BadParameter(f"answer {cell}: it must be one of the {cells} cells, from 0 to {cells - 1}; correct it")
+    # The shifts do not depend on the answers, and neither does the time that they take.
+    drawn = law.shifts([cells for _, cells in held], stream)
+    return [
+        tuple(sorted((cell + shift) % cells for shift in shifts))
+        for (cell, cells), shifts in zip(held, drawn, strict=True)
+    ]
 
 
 def _steps(reading: Reading, grid: Fraction, low: Fraction | None, high: Fraction | None) -> int:

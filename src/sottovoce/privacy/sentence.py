@@ -1,47 +1,63 @@
-"""The privacy promise in words: one sentence, the same on the command line, from the server and in the docs.
+"""The privacy promise in words: one sentence, the same for the command line, the server, the page and the docs.
 
-The page in the browser has the same words in ``texts.js``; a test compares them. Figures are rounded such that the
-sentence stays true.
+Its words are in the files of the languages; the page composes them as here, and a test compares the two. Figures are
+rounded such that the sentence stays true.
 """
 
 import math
 
-from sottovoce.privacy.laws import Unit
+from sottovoce.privacy.laws import Channel, Unit
+from sottovoce.texts import Texts, texts_in
 
 _ALMOST_NOTHING, _LITTLE = 3.0, 25.0  # the largest factors for which these words are used
 _RARE = 0.01  # with an exception that is more likely than this, they are not used
 _LARGEST_FACTOR, _LARGEST_ODDS = 10**6, 10**9
+_FEWEST_CASES, _MOST_CASES = 10, 10**6  # "18 of 1,000" says more than "2 of 100"
 _HAIR = 1e-9  # a number this close to a round one, relatively, is meant to be that
-_NOTHING = "This campaign promises nothing: its noise hides next to nothing of your readings."
-_SEEN = "They do see that you take part, when, and which tasks you answered."
 
 
-def privacy_sentence(epsilon: float, delta: float, distance: str, unit: Unit, readings: int) -> str:
-    """What a participant is promised; ``distance`` comes with its unit of measurement, if it has one.
+def privacy_sentence(
+    epsilon: float,
+    delta: float,
+    distance: str | None,
+    unit: Unit,
+    readings: int,
+    language: str = "en",
+    *,
+    answers: bool = False,
+) -> str:
+    """What a participant is promised; ``distance`` is a decimal, followed by its unit of measurement if it has one.
+
+    It is empty where each task states its own, and None where no number is sent with noise. With ``answers`` there are
+    questions with choices, or comparisons.
 
     >>> print(privacy_sentence(1.0, 0.0, "1 m", "reading", 30).partition(". ")[0])
     Whoever sees everything that your device sends learns almost nothing about any one reading: had it been up to 1 m \
 different, no conclusion would be more than 2.72 times as likely
     """
+    texts = texts_in(language)
     if epsilon == math.inf:
-        return _NOTHING
+        return texts.say("promise.nothing")
     factor = math.exp(min(epsilon, 700.0))
-    if delta > _RARE or factor > _LITTLE:
-        learns = "may learn a lot"
-    else:
-        learns = "learns almost nothing" if factor <= _ALMOST_NOTHING else "learns little"
-    if unit == "reading":
-        what = f"any one reading: had it been up to {distance} different"
-    elif readings == 1:
-        what = f"your reading: had it been up to {distance} different"
-    else:
-        what = f"your readings, even all {readings:,} together: had each been up to {distance} different"
-    if factor > _LARGEST_FACTOR:
-        likely = "a conclusion could be more than a million times as likely"
-    else:
-        likely = f"no conclusion would be more than {_rounded_up(factor):,.10g} times as likely"
-        likely += f", except with a chance of at most {_chance(delta)}" if delta else ""
-    return f"Whoever sees everything that your device sends {learns} about {what}, {likely}. {_SEEN}"
+    learns = "almostNothing" if factor <= _ALMOST_NOTHING else "little" if factor <= _LITTLE else "much"
+    if delta > _RARE:
+        learns = "much"
+    thing = "answer" if distance is None else "either" if answers else "reading"
+    how_many = "one" if unit == "reading" else "only" if readings == 1 else "all"
+    likely = "million" if factor > _LARGEST_FACTOR else "except" if delta else "always"
+    number, space, of_measurement = (distance or "").partition(" ")
+    within = texts.decimal(number) + space + of_measurement if distance else texts.say("promise.ownDistance")
+    sentence = texts.say(
+        "promise.sentence",
+        learns=texts.say(f"promise.learns.{learns}"),
+        what=texts.say(f"promise.what.{thing}.{how_many}", distance=within, count=readings),
+        likely=texts.say(
+            f"promise.likely.{likely}",
+            factor=texts.decimal(f"{_rounded_up(factor):.10g}"),
+            chance=_chance(delta, texts) if delta else "",
+        ),
+    )
+    return texts.say("promise.whole", sentence=sentence, seen=texts.say("promise.seen"))
 
 
 def _rounded_up(factor: float) -> float:
@@ -51,10 +67,35 @@ def _rounded_up(factor: float) -> float:
     return digits / 10**power if power >= 0 else float(digits * 10**-power)
 
 
-def _chance(delta: float) -> str:
+def _chance(delta: float, texts: Texts) -> str:
     if delta >= 0.1:
-        return f"{math.ceil(100 * delta * (1 - _HAIR))} %"
-    return f"1 in {min(math.floor((1 + _HAIR) / delta), _LARGEST_ODDS):,}"
+        return texts.say("promise.chance.percent", percent=math.ceil(100 * delta * (1 - _HAIR)))
+    return texts.say("promise.chance.odds", odds=min(math.floor((1 + _HAIR) / delta), _LARGEST_ODDS))
+
+
+def answer_words(channel: Channel, language: str = "en") -> str:
+    """What happens to an answer, for a participant: how often another one is sent, and what that hides.
+
+    >>> from sottovoce.privacy.laws import Response
+    >>> answer_words(Response(1.0).channel(2))
+    'In 27 of 100 cases your phone sends the other answer on purpose, so nobody can be sure of yours.'
+    """
+    texts = texts_in(language)
+    away = 1 - channel.hit if channel.size > 1 else (channel.cells - 1) * channel.miss
+    odds = channel.hit * (channel.cells - channel.size) / (away * channel.size) if away else math.inf
+    so = "hidden" if odds <= _LITTLE else "likely" if odds <= _LARGEST_FACTOR else "open"
+    what = "set" if channel.size > 1 else "two" if channel.cells == 2 else "many"
+    conclusion = texts.say(f"answer.so.{'set' if what == 'set' else 'one'}.{so}")
+    return texts.say(f"answer.{what}", share=_share(away, texts), size=channel.size, cells=channel.cells, so=conclusion)
+
+
+def _share(chance: float, texts: Texts) -> str:
+    """A chance as a number of cases out of 100, or out of more where that number would have one digit."""
+    base = 100
+    while base * chance < _FEWEST_CASES and base < _MOST_CASES:
+        base *= 10
+    times = round(base * chance)
+    return texts.say(f"answer.share.{'about' if times else 'below'}", times=max(times, 1), base=base)
 
 
 def figures(epsilon: float | None, delta: float) -> str:

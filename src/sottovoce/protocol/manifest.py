@@ -1,82 +1,47 @@
 """The manifest: all that a campaign asks and promises, in one document whose hash is in the invitation link.
 
-A device consents to these bytes. Whatever is not in them binds nobody.
+A device consents to these bytes. Whatever is not in them binds nobody. Each format is a model in a file of its own;
+what the rest of the project asks of a manifest is listed here, and is the same for all formats.
 """
 
 import builtins
-import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import NoiseLaw, parse_law
-from sottovoce.protocol.canonical import canonical_bytes, canonical_decimal, first_repeated, parse_json, sha256_of
+from sottovoce.privacy.laws import Kind, Law, parse_law
+from sottovoce.protocol.canonical import canonical_bytes, first_repeated, parse_json, sha256_of
+from sottovoce.protocol.fields import Decimal, Document, Identifier, Moment, Text, in_language, reported_as
+from sottovoce.protocol.parts import Part
 from sottovoce.protocol.problems import Problem
 
 MOST_TASKS = 10_000
+MOST_CHOICES = 100  # of one task
 MOST_GRIDS = 100  # of a new campaign, each with a promise of its own
-# A reading and its noise, in grid steps, stay far inside 63 bits, and a reading inside what a double counts exactly.
-_MOST_STEPS = 2**53
-_WIDEST_NOISE = 2**50
-_FIRST_YEAR = 1000  # earlier years have no four-digit form that every parser accepts
-
-
-def _printable(text: Any) -> Any:
-    if isinstance(text, str) and (not text.replace("\n", "").isprintable() or text != text.strip()):
-        raise ValueError("must be printable text without spaces around it")
-    return text
-
-
-def _one_line(text: Any) -> Any:
-    if isinstance(text, str) and "\n" in text:
-        raise ValueError("must be one line")
-    return _printable(text)
-
-
-def _law_text(text: Any) -> Any:
-    return str(parse_law(text)) if isinstance(text, str) else text
-
-
-def _moment(moment: Any) -> Any:
-    """A deadline in UTC, to the second."""
-    if moment is None:
-        return None
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    if not isinstance(moment, datetime) or moment.tzinfo is None:
-        raise ValueError("must be a date and time with its zone, such as 2030-01-31T12:00:00Z")
-    try:
-        moment = moment.astimezone(UTC)
-    except OverflowError:
-        moment = moment.replace(year=1, tzinfo=UTC)  # at one of the ends, which are both too far away
-    if moment.year < _FIRST_YEAR:
-        raise ValueError(f"must lie in the years {_FIRST_YEAR} to 9999")
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-Decimal = Annotated[str, BeforeValidator(canonical_decimal)]
-Line = Annotated[str, BeforeValidator(_one_line)]
-Identifier = Annotated[Line, StringConstraints(min_length=1, max_length=100)]
-
-
-class Document(BaseModel):
-    """A document of the protocol: immutable, no unknown fields, no type conversion."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+_MOST_STEPS = 2**53  # a double counts the steps of a reading exactly
 
 
 class Task(Document):
-    """One thing to measure: its public range, to which devices clip, and its grid, to which they round."""
+    """One thing to find out."""
 
     id: Identifier
-    title: Annotated[Line, StringConstraints(max_length=200)] = ""
-    unit: Annotated[Line, StringConstraints(max_length=40)] = ""
+    title: Text
+    if TYPE_CHECKING:
+
+        @property
+        def kind(self) -> Kind: ...  # a field where there are several kinds
+
+
+class NumberTask(Task):
+    """A number to measure: its public range, to which devices clip, and its grid, to which they round."""
+
+    unit: Text
     low: Decimal
     high: Decimal
     grid: Decimal
@@ -97,40 +62,56 @@ class Task(Document):
         return self
 
 
+class ChoiceTask(Task):
+    """A question with choices, of which a participant picks one."""
+
+    choices: tuple[Text, ...]
+
+
 class Manifest(Document):
     """A campaign as participants see it.
 
     Made from loose parts, it writes decimals, noise and deadline canonically; `parse` accepts only canonical bytes.
     """
 
-    format: Literal["sottovoce-manifest/1"] = "sottovoce-manifest/1"
+    format: str
     campaign: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-    title: Annotated[Line, StringConstraints(min_length=1, max_length=200)]
-    asked_by: Annotated[Line, StringConstraints(min_length=1, max_length=200)]
-    purpose: Annotated[str, BeforeValidator(_printable), StringConstraints(max_length=2000)] = ""
-    tasks: Annotated[tuple[Task, ...], Field(fail_fast=True, min_length=1, max_length=MOST_TASKS, strict=False)]
-    noise: Annotated[str, BeforeValidator(_law_text)]
-    distance: Decimal
+    title: Text
+    asked_by: Text
+    purpose: Text
+    tasks: Sequence[Task]
+    noise: str | dict[Kind, str]
     unit: Literal["reading", "participant"] = "reading"
     readings: Annotated[int, Field(ge=1, le=MOST_TASKS)]
-    deadline: Annotated[str | None, BeforeValidator(_moment)] = None
+    deadline: Moment = None
     version: Annotated[int, Field(ge=1, le=10**9)] = 1
 
-    @model_validator(mode="after")
-    def _check_whole(self) -> Self:
-        twice = first_repeated(task.id for task in self.tasks)
-        if twice is not None:
-            raise ValueError(f"task {twice!r} must appear once")
-        if Fraction(self.distance) <= 0:
-            raise ValueError(f"distance {self.distance} must be positive")
-        if not all(self._deviation / float(grid) <= _WIDEST_NOISE for grid in self.grids):
-            raise ValueError(f"noise {self.noise} is too wide for the grid: over 2^50 steps")
-        if not self.law.takes_grids(self.unit, len(self.grids)):
-            raise ValueError(
-                f"tasks must have one grid, not {len(self.grids)}: under {self.noise} at the level of a {self.unit}, "
-                "readings are noised or judged together"
-            )
-        return self
+    # What differs between the formats
+
+    @property
+    @abstractmethod
+    def most_readings(self) -> int:
+        """How many tasks a participant answers at most."""
+
+    @property
+    def most_answers(self) -> int:
+        """How many readings a server takes of one participant; there may be fewer tasks."""
+        return self.readings
+
+    @abstractmethod
+    def part_of(self, task: Task) -> Part:
+        """How a task is protected."""
+
+    def words(self, text: Text, language: str = "") -> str:
+        """A text of this campaign, in this language if there is one, otherwise in the campaign's own."""
+        return in_language(text, language, self.main_language)
+
+    @property
+    def main_language(self) -> str:
+        """The language of texts that are not given in several."""
+        return ""
+
+    # What follows
 
     @cached_property
     def task_of(self) -> dict[str, Task]:
@@ -138,23 +119,20 @@ class Manifest(Document):
         return {task.id: task for task in self.tasks}
 
     @cached_property
-    def law(self) -> NoiseLaw:
-        """The noise law."""
-        return parse_law(self.noise)
+    def place_of(self) -> dict[str, int]:
+        """Places of the tasks in the manifest, by id."""
+        return {task.id: place for place, task in enumerate(self.tasks)}
 
-    @property
-    def _deviation(self) -> float:
-        return math.sqrt(self.law.mean_variance)
+    @cached_property
+    def laws(self) -> dict[Kind, Law]:
+        """The noise law of each kind of task that there is."""
+        kinds = sorted({task.kind for task in self.tasks}, reverse=True)
+        return {kind: parse_law(self.noise if isinstance(self.noise, str) else self.noise[kind]) for kind in kinds}
 
-    @property
-    def grids(self) -> set[str]:
-        """The different grids of the tasks."""
-        return {task.grid for task in self.tasks}
-
-    @property
-    def most_readings(self) -> int:
-        """How many readings a participant can give: as many as allowed, each task once."""
-        return min(self.readings, len(self.tasks))
+    @cached_property
+    def parts(self) -> Mapping[Part, int]:
+        """The parts of the campaign, each with its number of tasks."""
+        return Counter(map(self.part_of, self.tasks))
 
     @property
     def moved_readings(self) -> int:
@@ -164,16 +142,32 @@ class Manifest(Document):
     @property
     def readings_come_at_once(self) -> bool:
         """Whether a participant's readings share random draws, so that noise must be added to all of them at once."""
-        return self.law.noised_together
+        return any(law.noised_together for law in self.laws.values())
+
+    @property
+    def device_draws(self) -> bool:
+        """Whether each device draws which of the tasks it answers."""
+        return False
 
     @property
     def deadline_moment(self) -> datetime | None:
         """The deadline as a time."""
         return datetime.fromisoformat(self.deadline) if self.deadline else None
 
+    def check_tasks(self) -> None:
+        twice = first_repeated(task.id for task in self.tasks)
+        if twice is not None:
+            raise ValueError(f"task {twice!r} must appear once")
+
+    # Documents
+
+    def content(self) -> dict[str, Any]:
+        """The fields and their values. What does not apply is left out."""
+        return self.model_dump(exclude_none=True)
+
     def bytes(self) -> bytes:
         """The canonical bytes."""
-        return canonical_bytes(self.model_dump())
+        return canonical_bytes(self.content())
 
     @cached_property
     def sha256(self) -> str:
@@ -181,7 +175,7 @@ class Manifest(Document):
         return sha256_of(self.bytes())
 
     @classmethod
-    def parse(cls, data: builtins.bytes) -> Self:
+    def parse(cls, data: builtins.bytes) -> "Manifest":
         """Read canonical bytes; refuse any other spelling, since its hash would be another."""
         manifest = cls.of(parse_json(data))
         if manifest.bytes() != data:
@@ -189,27 +183,33 @@ class Manifest(Document):
         return manifest
 
     @classmethod
-    def of(cls, content: Any) -> Self:
-        """Make a manifest from loose parts, such as an operator's request; mistakes are problems."""
+    def of(cls, content: Any) -> "Manifest":
+        """Make a manifest from loose parts, such as an operator's request; mistakes are problems.
+
+        Without a format it is the first.
+        """
         with reported_as("bad_manifest"):
-            return cls.model_validate(content)
+            return _model(content).model_validate(content)
+
+    @classmethod
+    def trusted(cls, content: dict[str, Any]) -> "Manifest":
+        """Of content that was checked when it was stored: faster, where there are thousands of tasks."""
+        model = _model(content)
+        return model.model_construct(**content | {"tasks": [model.task_model(task) for task in content["tasks"]]})
+
+    @classmethod
+    @abstractmethod
+    def task_model(cls, content: dict[str, Any]) -> Task:
+        """A task of content that was checked."""
 
 
-@contextmanager
-def reported_as(code: str) -> Iterator[None]:
-    """The first validation error, as a problem."""
-    try:
-        yield
-    except ValidationError as mistake:
-        raise _problem(code, mistake) from None
-    except BadParameter as mistake:
-        raise Problem(code, str(mistake)) from None
+def _model(content: Any) -> type[Manifest]:
+    from sottovoce.protocol.format_1 import FORMAT as FIRST
+    from sottovoce.protocol.format_1 import FirstManifest
+    from sottovoce.protocol.format_2 import FORMAT as SECOND
+    from sottovoce.protocol.format_2 import SecondManifest
 
-
-def _problem(code: str, mistake: ValidationError) -> Problem:
-    first = mistake.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "document"
-    # The text of a whole document would take long to produce, and nobody would read it.
-    shown = "" if isinstance(first["input"], dict | list) else repr(first["input"])
-    value = f" {shown}" if shown and len(shown) <= 60 else ""
-    return Problem(code, f"{place}{value}: {first['msg'].removeprefix('Value error, ')}")
+    named = content.get("format", FIRST) if isinstance(content, dict) else FIRST
+    if named not in (FIRST, SECOND):
+        raise Problem("bad_manifest", f"format {str(named)[:40]!r}: it must be {FIRST!r} or {SECOND!r}")
+    return FirstManifest if named == FIRST else SecondManifest

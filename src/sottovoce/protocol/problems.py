@@ -41,6 +41,11 @@ CATALOGUE = _catalogue(
     Kind("bad_report", 422, "The report is not valid", "correct the named field"),
     Kind("float_in_report", 422, "A value is not a whole number of grid steps", "send values as integers: grid steps"),
     Kind("unknown_task", 422, "The campaign has no such task", "use the task ids of the manifest"),
+    Kind("wrong_kind", 422, "The value is not of the kind that the task asks for",
+         "send grid steps for a number, the number of a choice for a question, a level and its cuts for a comparison"),
+    Kind("unknown_choice", 422, "The task has no such choice", "use one of the choices of the manifest"),
+    Kind("bad_cuts", 422, "The cuts of a comparison are not valid",
+         "send odd numbers of half grid steps in rising order, one fewer than there are levels"),
     Kind("repeated_task", 422, "A task appears twice", "name each task once"),
     Kind("too_many_readings", 422, "More readings than a participant may give", "leave readings out"),
     # what was sent comes at the wrong time

@@ -1,25 +1,23 @@
 """What a manifest promises, in figures: for the device that judges it and the server that states it.
 
-A law that promises a pure ε has it by one exact division: no NumPy is loaded for it. For the other laws a bound simple
+A law that promises a pure ε has it by exact arithmetic: no NumPy is loaded for it. For the other laws a bound simple
 enough for plain Python would be too loose, and campaigns planned for a limit would seem to break it; there the sums of
 `sottovoce.privacy.guarantee` are used, loaded when first needed. Either way the figure is an upper bound, or infinite.
+
+At the level of a reading a campaign promises what its weakest part does. At the level of a participant, who may answer
+any ``most_readings`` of the tasks, the parts add up.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.laws import Unit, parse_law
+from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.sentence import privacy_sentence
-from sottovoce.protocol.manifest import Manifest
-
-if TYPE_CHECKING:
-    from sottovoce.privacy.guarantee import Guarantee
-
-_KEPT = 256  # manifests are checked, shown and opened one by one
+from sottovoce.protocol.manifest import Manifest, NumberTask
+from sottovoce.protocol.parts import Part
 
 
 @dataclass(frozen=True)
@@ -41,44 +39,108 @@ def promise_of(manifest: Manifest, delta: float = 1e-5, enough: float = math.inf
     if pure is not None and (pure <= enough or delta == 0):
         return Promise(pure, 0.0)
     try:
-        return Promise(_weakest(manifest, delta).epsilon(delta), delta)
+        epsilon = _of_participant(manifest, delta) if manifest.unit == "participant" else _of_reading(manifest, delta)
     except BadParameter:  # no ε, or none below ten million
         return Promise(math.inf, delta)
+    return Promise(epsilon, delta) if pure is None or epsilon < pure else Promise(pure, 0.0)
 
 
 def pure_epsilon(manifest: Manifest) -> float | None:
-    """The ε without exception on the campaign's grids, rounded up to a double; None for laws that have none."""
-    if not manifest.law.is_pure:
+    """The ε without exception, rounded up to a double; None where a law has none."""
+    if not all(part.is_pure for part in manifest.parts):
         return None
-    epsilons = []
-    for grid in map(Fraction, manifest.grids):
-        steps = math.ceil(Fraction(manifest.distance) / grid)
-        epsilons.append(manifest.law.on_grid(grid).pure_epsilon(steps, manifest.moved_readings))
-    return max(math.inf if epsilon is None else epsilon for epsilon in epsilons)
+    return _worst_sum(manifest.parts, manifest.moved_readings)
 
 
-def sentence(manifest: Manifest, promise: Promise) -> str:
+def _worst_sum(parts: Mapping[Part, int], moved: int) -> float:
+    """The sum of the pure ε of the worst tasks that can be answered."""
+    if len(parts) == 1:
+        ((part, tasks),) = parts.items()
+        return part.pure_epsilon(min(moved, tasks)) or 0.0
+    left, whole = moved, Fraction(0)
+    each = [(part.pure_epsilon(1) or 0.0, tasks) for part, tasks in parts.items()]
+    for epsilon, tasks in sorted(each, reverse=True):
+        if epsilon == math.inf:
+            return math.inf
+        whole += min(left, tasks) * Fraction(epsilon)
+        left -= min(left, tasks)
+    return rounded_up(whole)
+
+
+def _of_reading(manifest: Manifest, delta: float) -> float:
+    """The ε of the part on which it is largest. Most are ruled out by their δ at the ε of another."""
+    largest = 0.0
+    # About the weakest first: then one look at each of the others is enough.
+    for part in sorted(manifest.parts, key=lambda part: -part.reach):
+        guarantee = part.guarantee(manifest.most_readings, "reading")
+        if delta == 0 or largest == 0 or guarantee.delta(largest) > delta:
+            largest = max(largest, guarantee.epsilon(delta))
+    return largest
+
+
+def _of_participant(manifest: Manifest, delta: float) -> float:
+    """The parts' ε, each for as many of its tasks as can be answered; those that need a δ share it.
+
+    Laws without exception either need none, or become smaller by their share of it: whichever is less.
+    """
+    most, groups = manifest.most_readings, _groups(manifest.parts)
+    pure = {part: tasks for part, tasks in manifest.parts.items() if part.is_pure}
+    others = {part: tasks for part, tasks in groups.items() if not part.is_pure}
+
+    def composed(parts: Mapping[Part, int]) -> Fraction:
+        each = (part.guarantee(min(tasks, most), "participant") for part, tasks in parts.items())
+        return sum((Fraction(guarantee.epsilon(delta / len(parts))) for guarantee in each), Fraction(0))
+
+    whole = composed(groups)
+    if pure and others and (sure := _worst_sum(pure, most)) < math.inf:
+        whole = min(whole, composed(others) + Fraction(sure))
+    return rounded_up(whole)
+
+
+def _groups(parts: Mapping[Part, int]) -> dict[Part, int]:
+    """Parts that are composed together count as the one of them that promises least."""
+    groups: dict[object, tuple[Part, int]] = {}
+    for part, tasks in sorted(parts.items(), key=lambda one: -one[0].reach):
+        weakest, before = groups.get(part.group, (part, 0))
+        groups[part.group] = weakest, before + tasks
+    return dict(groups.values())
+
+
+def sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
     """The promise in words for a participant."""
-    units = {task.unit for task in manifest.tasks}
-    distance = f"{manifest.distance} {min(units)}".strip() if len(units) == 1 else manifest.distance
-    return privacy_sentence(promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings)
-
-
-def _weakest(manifest: Manifest, delta: float) -> "Guarantee":
-    """The exact guarantee on that grid of the campaign on which it is weakest."""
-    return _weakest_of(
-        manifest.noise, manifest.distance, manifest.most_readings, manifest.unit, frozenset(manifest.grids), delta
+    distance, answers = protected_change(manifest, language)
+    return privacy_sentence(
+        promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings, language, answers=answers
     )
 
 
-@lru_cache(_KEPT)
-def _weakest_of(
-    noise: str, distance: str, readings: int, unit: Unit, grids: frozenset[str], delta: float
-) -> "Guarantee":
-    from sottovoce.privacy.guarantee import quiet_guarantee, weakest
+def distance_words(manifest: Manifest) -> str:
+    """How far apart values are protected, for a ledger: a distance, "any value", or both.
 
-    law, exact = parse_law(noise), Fraction(distance)
-    # About the weakest first: then one look at each of the others is enough. A coarse grid costs privacy, and these
-    # figures show the cost: the operator was warned when planning.
-    by_reach = sorted(map(Fraction, grids), key=lambda grid: -math.ceil(exact / grid) * grid)
-    return weakest([quiet_guarantee(law, float(distance), readings, unit, float(grid)) for grid in by_reach], delta)
+    Promises within a distance and those for any value are not the same, so they are never shown as one.
+    """
+    found = sorted({part.protected_distance or "" for part in manifest.parts}, key=lambda text: Fraction(text or "0"))
+    return " and ".join(text or "any value" for text in found)
+
+
+def protected_change(manifest: Manifest, language: str = "") -> tuple[str | None, bool]:
+    """Up to which distance a number may change, with its unit if all have the same; and whether there are answers.
+
+    The distance is None where there is no noisy number, and empty where tasks have different ones. An answer, to a
+    question with choices or to a comparison, may change to any other.
+    """
+    pairs: set[tuple[str, str]] = set()
+    answers = False
+    for task in manifest.tasks:
+        distance = manifest.part_of(task).protected_distance
+        if distance is None:
+            answers = True
+        elif isinstance(task, NumberTask):
+            pairs.add((distance, manifest.words(task.unit, language)))
+    if not pairs:
+        return None, answers
+    distances, units = ({pair[place] for pair in pairs} for place in (0, 1))
+    if len(distances) > 1:
+        return "", answers
+    (distance,) = distances
+    return (f"{distance} {min(units)}".strip() if len(units) == 1 else distance), answers

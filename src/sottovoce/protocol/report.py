@@ -2,6 +2,7 @@
 
 import builtins
 from functools import cached_property
+from itertools import pairwise
 from json.encoder import encode_basestring
 from typing import Annotated, Any, Self
 from uuid import UUID
@@ -9,7 +10,9 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, StringConstraints
 
 from sottovoce.protocol.canonical import LARGEST_INTEGER, first_repeated, parse_json, sha256_of
-from sottovoce.protocol.manifest import MOST_TASKS, Document, Manifest, reported_as
+from sottovoce.protocol.fields import Document, reported_as
+from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS, Manifest, Task
+from sottovoce.protocol.parts import Part
 from sottovoce.protocol.problems import Problem
 
 
@@ -19,11 +22,75 @@ def _uuid(text: str) -> str:
     return text
 
 
+Value = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+Values = Annotated[tuple[Value, ...], Field(min_length=1, max_length=MOST_CHOICES, strict=False)]
+
+
 class Reading(Document):
-    """A noisy reading, in whole steps of the task's grid. It may lie far outside the task's range."""
+    """What is reported of one task.
+
+    The value is the noisy reading in whole steps of the task's grid, which may lie far outside the task's range; or the
+    number of the choice, from 0 on; or, where sets of choices are reported, a rising list of their numbers. For a
+    comparison it is the level, and the cuts that the reading was compared with come along, in half grid steps.
+    """
 
     task: Annotated[str, StringConstraints(min_length=1, max_length=100)]
-    value: Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+    value: Value | Values
+    cuts: Values | None = None
+
+    def text(self) -> str:
+        """Its canonical form."""
+        # What `canonical_bytes` would give, in a fifth of the time: a server does this for every report it takes, and
+        # the model has checked that there are only whole numbers and plain text.
+        cuts = "" if self.cuts is None else f'"cuts":{_listed(self.cuts)},'
+        value = self.value if isinstance(self.value, int) else _listed(self.value)
+        return f'{{{cuts}"task":{encode_basestring(self.task)},"value":{value}}}'
+
+    @property
+    def detail(self) -> str | None:
+        """The whole set, or the cuts, as JSON; None where the value says all."""
+        listed = self.cuts if isinstance(self.value, int) else self.value
+        return None if listed is None else _listed(listed)
+
+    def check(self, task: Task, part: Part) -> None:
+        """Refuse what does not answer this task."""
+        if self.cuts is not None and (task.kind != "number" or part.cells is None):
+            raise Problem("wrong_kind", f"cuts for task {self.task!r}: it is not answered by comparison")
+        if part.cells is None:
+            if not isinstance(self.value, int):
+                raise Problem("wrong_kind", f"a list for task {self.task!r}: it asks for a number")
+            return
+        cells = (self.value,) if isinstance(self.value, int) else self.value
+        if isinstance(self.value, int) != (part.cells_reported == 1) or len(cells) != part.cells_reported:
+            asked = "one answer" if part.cells_reported == 1 else f"a set of {part.cells_reported}"
+            raise Problem("wrong_kind", f"value {_short(self.value)} for task {self.task!r}: it asks for {asked}")
+        for cell, following in zip(cells, (*cells[1:], part.cells), strict=True):
+            if not 0 <= cell < part.cells:
+                raise Problem(
+                    "unknown_choice",
+                    f"answer {cell} to task {self.task!r}: it must be a number from 0 to {part.cells - 1}",
+                )
+            if cell >= following:
+                raise Problem("bad_report", f"value {_short(self.value)} for task {self.task!r}: a set must be rising")
+        if task.kind == "number":
+            check_cuts(self.task, self.cuts, part.cells)
+
+
+def check_cuts(task: str, cuts: tuple[int, ...] | None, levels: int) -> None:
+    """Refuse cuts that do not make this many levels: rising, and in the middle of grid steps."""
+    if cuts is None or len(cuts) != levels - 1:
+        raise Problem("bad_cuts", f"cuts of task {task!r}: there must be {levels - 1}")
+    if not all(cut % 2 for cut in cuts) or any(one >= other for one, other in pairwise(cuts)):
+        raise Problem("bad_cuts", f"cuts {_short(cuts)} of task {task!r}: they must be odd numbers in rising order")
+
+
+def _listed(numbers: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, numbers))}]"
+
+
+def _short(value: object) -> str:
+    shown = str(value)
+    return shown if len(shown) <= 60 else f"{shown[:40]}…"
 
 
 class Report(Document):
@@ -35,12 +102,7 @@ class Report(Document):
 
     def bytes(self) -> bytes:
         """The canonical bytes, readings in the order of their tasks."""
-        # What `canonical_bytes` would give, in a fifth of the time: a server does this for every report it takes, and
-        # the model has checked that there are only whole numbers and plain text.
-        readings = ",".join(
-            f'{{"task":{encode_basestring(reading.task)},"value":{reading.value}}}'
-            for reading in sorted(self.readings, key=lambda reading: reading.task)
-        )
+        readings = ",".join(reading.text() for reading in sorted(self.readings, key=lambda reading: reading.task))
         return (
             f'{{"manifest_sha256":"{self.manifest_sha256}","readings":[{readings}],"report_id":"{self.report_id}"}}'
         ).encode()
@@ -57,10 +119,12 @@ class Report(Document):
         for reading in self.readings:
             if reading.task not in manifest.task_of:
                 raise Problem("unknown_task", f"task {reading.task!r}: the campaign has no such task")
-        if len(self.readings) > manifest.readings:
+            task = manifest.task_of[reading.task]
+            reading.check(task, manifest.part_of(task))
+        if len(self.readings) > manifest.most_answers:
             raise Problem(
                 "too_many_readings",
-                f"{len(self.readings)} readings: a participant may give at most {manifest.readings}",
+                f"{len(self.readings)} readings: a participant may give at most {manifest.most_answers}",
             )
 
     @classmethod

@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 
 from sottovoce.protocol.canonical import parse_json
-from sottovoce.protocol.manifest import reported_as
+from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.problems import Problem
 
 M = TypeVar("M", bound=BaseModel)

@@ -156,10 +156,10 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     if missing:
         raise Problem("bad_request", f"{missing[0]} null: only the deadline and the method can be removed")
     manifest = Manifest.of(base | fields)
-    if len(manifest.grids) > MOST_GRIDS:
+    if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",
-            f"tasks on {len(manifest.grids):,} different grids: at most {MOST_GRIDS} are judged one by one; "
+            f"tasks on {len(manifest.parts):,} different grids: at most {MOST_GRIDS} are judged one by one; "
             "give similar tasks the same grid",
         )
     return manifest

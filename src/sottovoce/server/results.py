@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
 from sottovoce.discovery import DEFAULT, NoiseAware, Result, make_method
+from sottovoce.discovery.doubts import doubts
 from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.errors import ConvergenceWarning
-from sottovoce.protocol.manifest import Manifest
-from sottovoce.protocol.promise import promise_of, pure_epsilon, sentence
+from sottovoce.protocol.manifest import Manifest, NumberTask, Task
+from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
-from sottovoce.server.doubts import doubts
 from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings
 from sottovoce.server.storage.rows import CampaignRow
@@ -46,8 +46,8 @@ def guarantee_of(manifest: Manifest) -> dict[str, Any]:
     promise = promise_of(manifest)
     return {
         "sentence": sentence(manifest, promise),
-        "noise": manifest.noise,
-        "distance": manifest.distance,
+        "noise": " and ".join(dict.fromkeys(map(str, manifest.laws.values()))),
+        "distance": distance_words(manifest),
         "unit": manifest.unit,
         "readings": manifest.most_readings,
         "epsilon": _finite(promise.epsilon),
@@ -117,7 +117,7 @@ class Computation:
         with warnings.catch_warnings():
             # Reported in the results instead.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return Result.of(make_method(self.method_name, noise=self.manifest.law), self.claims(), LEVEL)
+            return Result.of(make_method(self.method_name, noise=self.manifest.laws["number"]), self.claims(), LEVEL)
 
     def results(self, result: Result | None, version: int, as_of: int) -> dict[str, Any]:
         """The results as published. A task that takes no step keeps its figures."""
@@ -130,14 +130,14 @@ class Computation:
             if self.step.retracted[place]:
                 row = unknown
             elif self._anew(place):
-                row = rounded(figures.get(place, unknown), float(task.grid)) | {"claims": claims}
+                row = rounded(figures.get(place, unknown), grid_of(task)) | {"claims": claims}
             else:
                 assert self.before is not None
                 row = {name: self.before["results"][place].get(name, unknown[name]) for name in unknown}
             tasks.append({column.name: column.values(task) for column in _TASK.values()} | row)
         return {
             "campaign": self.manifest.campaign,
-            "title": self.manifest.title,
+            "title": self.manifest.words(self.manifest.title),
             "version": version,
             "as_of": moment(as_of),
             "method": self.method_name,
@@ -224,6 +224,11 @@ def warm_up() -> None:
     claims = Claims.from_matrix([[1.0, 2.0], [1.5, 2.5], [0.5, 3.0]])
     for law in ("fresh:1", "shared:1"):
         NoiseAware(noise=law, max_iter=2, tol=0).fit(claims)
+
+
+def grid_of(task: Task) -> float:
+    """The step to which figures of a task without an interval are rounded."""
+    return float(task.grid) if isinstance(task, NumberTask) else 1.0
 
 
 def rounded(figures: dict[str, Any], grid: float) -> dict[str, Any]:

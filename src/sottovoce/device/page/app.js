@@ -4,20 +4,37 @@ import { showCampaign } from "./campaign.js";
 import { changes, flush, readLink } from "./device.js";
 import { button, h } from "./dom.js";
 import { showHome, VIEWS } from "./home.js";
+import { say } from "./language.js";
+import { choice, languageChanges, spoken } from "./language-switch.js";
 import { read } from "./store.js";
-import { texts } from "./texts.js";
-import { show, showProblem } from "./views.js";
+import { redrawnBy, show, showAgain, showProblem } from "./views.js";
 
+const skip = button("", () => document.querySelector("main").focus(), ".skip");
 const queue = h("a.queue", { href: "./#ledger", hidden: "" });
-const offline = h("p.banner", { hidden: "" }, texts.offline);
-const update = h("p.banner", { hidden: "" }, texts.newVersion);
-const links = Object.keys(VIEWS).map((view) => h("a", { href: `./#${view}` }, texts.nav[view]));
+const links = Object.keys(VIEWS).map((view) => [view, h("a", { href: `./#${view}` })]);
+const offline = h("p.banner", { hidden: "" });
+const newVersion = h("span");
+const useNewVersion = button("", () => {
+  navigator.serviceWorker.addEventListener("controllerchange", () => location.reload());
+  registration.waiting.postMessage("use");
+});
+const update = h("p.banner", { hidden: "" }, newVersion, " ", useNewVersion);
+let registration;
+
+function nameHeader() {
+  skip.textContent = say("header.skip");
+  for (const [view, link] of links) link.textContent = say(`nav.${view}`);
+  offline.textContent = say("header.offline");
+  newVersion.textContent = say("header.newVersion");
+  useNewVersion.textContent = say("header.useNewVersion");
+}
 
 function route() {
+  redrawnBy(route);
   try {
     const link = readLink(location);
     const view = location.hash.slice(1) || "campaigns";
-    links.forEach((one) => (one.ariaCurrent = !link && one.hash === `#${view}` ? "page" : null));
+    for (const [name, one] of links) one.ariaCurrent = !link && name === view ? "page" : null;
     return link ? showCampaign(link) : showHome(view);
   } catch (problem) {
     return showProblem(problem);
@@ -25,31 +42,39 @@ function route() {
 }
 
 async function showQueue() {
-  const waiting = (await read()).releases.filter(({ state }) => state === "queued").length;
-  queue.textContent = texts.waiting(waiting);
-  queue.hidden = !waiting;
+  const count = (await read()).releases.filter(({ state }) => state === "queued").length;
+  queue.textContent = say("header.waiting", { count });
+  queue.hidden = !count;
 }
 
 const showConnection = () => (offline.hidden = navigator.onLine);
 
 async function keepUpdated() {
   const workers = navigator.serviceWorker;
-  const registration = await workers.register("service-worker.js", { updateViaCache: "none" });
+  registration = await workers.register("service-worker.js", { updateViaCache: "none" }).catch(() => null);
+  if (!registration) return; // this browser keeps nothing for later, but the page works with a network
   const offer = () => (update.hidden = !(registration.waiting && workers.controller));
   registration.addEventListener("updatefound", () => registration.installing.addEventListener("statechange", offer));
   offer();
-  update.append(" ", button(texts.useNewVersion, () => {
-    workers.addEventListener("controllerchange", () => location.reload());
-    registration.waiting.postMessage("use");
-  }));
 }
 
-document.querySelector("header").append(
-  button(texts.skip, () => document.querySelector("main").focus(), ".skip"),
-  h("div.bar", h("a.brand", { href: "./" }, h("img", { src: "icon.svg", alt: "", width: 28 }), texts.name), queue, h("nav", { "aria-label": texts.name }, links)),
-  offline, update);
+function showInsecure() {
+  const title = say("insecure.title");
+  show(title, h("section.problem", { role: "alert" }, h("h1", title), h("p", say("insecure.why")), h("p", say("insecure.fix"))));
+}
+
+await spoken;
+document.querySelector("header").prepend(skip);
+document.querySelector("header").append(offline, update);
+choice.before(queue, h("nav", { "aria-label": "Sottovoce" }, links.map(([, link]) => link)));
+nameHeader();
 
 if (isSecureContext) {
+  languageChanges.addEventListener("change", () => {
+    nameHeader();
+    showQueue();
+    showAgain();
+  });
   addEventListener("hashchange", route);
   // Send whenever it may succeed: now, when the network is back, when the page becomes visible again.
   document.addEventListener("visibilitychange", () => document.hidden || flush());
@@ -57,11 +82,13 @@ if (isSecureContext) {
   for (const event of ["online", "offline"]) addEventListener(event, showConnection);
   changes.addEventListener("change", showQueue);
   showConnection();
-  route();
   showQueue();
   flush();
-  keepUpdated();
+  Promise.resolve(route()).finally(keepUpdated); // the view first: keeping the page for later takes as much loading again
 } else {
-  const [title, ...body] = texts.insecure;
-  show(title, h("section.problem", { role: "alert" }, h("h1", title), body.map((words) => h("p", words))));
+  languageChanges.addEventListener("change", () => {
+    nameHeader();
+    showInsecure();
+  });
+  showInsecure();
 }

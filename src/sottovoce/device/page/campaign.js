@@ -1,17 +1,15 @@
 // The view of a campaign: what is asked and promised; after joining, the readings, the state of their reports, and withdrawing.
 
 import { answeredIn, changes, enrol, flush, join, joinedBy, judged, offered, release, withdraw } from "./device.js";
-import { button, h, moment, withUnit } from "./dom.js";
+import { button, h } from "./dom.js";
 import { exactNumber, isLess } from "./exact.js";
+import { decimal, editable, moment, say, typedNumber, withUnit } from "./language.js";
 import { mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { read } from "./store.js";
-import { texts } from "./texts.js";
-import { nameOf, privacyCard, releaseCard, sentText, show, showProblem, tell, wordsFor } from "./views.js";
-
-const COMMA_IS_POINT = (1.5).toLocaleString().includes(",");
+import { nameOf, privacyCard, problemText, redrawnBy, releaseCard, sentText, show, showProblem, tell } from "./views.js";
 
 export async function showCampaign(link) {
-  show(texts.invitation, h("p.loading", { role: "status" }, texts.loading));
+  show(say("invitation"), h("p.loading", { role: "status" }, say("loading")));
   try {
     const record = await read();
     const joined = joinedBy(link, record);
@@ -27,10 +25,11 @@ export async function showCampaign(link) {
 
 const heading = (eyebrow, { title, asked_by: who, deadline, purpose }) => [
   h("p.eyebrow", eyebrow), h("h1", title),
-  h("p.quiet", texts.askedBy(who), deadline && texts.until(moment(deadline))), purpose && h("p.purpose", purpose),
+  h("p.quiet", deadline ? say("askedUntil", { who, when: moment(deadline) }) : say("askedBy", { who })), purpose && h("p.purpose", purpose),
 ];
 
 function showOffer(offer, promise, limits) {
+  redrawnBy(() => showOffer(offer, promise, limits));
   const { manifest } = offer;
   const [{ tasks }, most] = [manifest, mostReadings(manifest)];
   async function agree({ target }) {
@@ -42,11 +41,11 @@ function showOffer(offer, promise, limits) {
     }
     return showJoined(offer);
   }
-  const line = (task) => h("li", nameOf(task), h("span.quiet", texts.range(task.low, withUnit(task.high, task.unit))));
-  show(manifest.title, heading(texts.invitation, manifest),
-    h("section.card", h("h2", texts.asked(tasks.length)), most < tasks.length && h("p", texts.atMost(most)), h("ul.tasks", tasks.map(line))),
+  const line = (task) => h("li", nameOf(task), h("span.quiet", say("offer.range", rangeOf(task))));
+  show(manifest.title, heading(say("invitation"), manifest),
+    h("section.card", h("h2", say("offer.asked", { count: tasks.length })), most < tasks.length && h("p", say("offer.atMost", { count: most })), h("ul.tasks", tasks.map(line))),
     privacyCard(offer, promise, limits),
-    h("p.actions", button(texts.join, agree)), h("p.quiet", texts.joinNote));
+    h("p.actions", button(say("offer.join"), agree)), h("p.quiet", say("offer.joinNote")));
 }
 
 async function showJoined({ campaign }) {
@@ -62,13 +61,13 @@ async function showJoined({ campaign }) {
     const left = readingsComeAtOnce(manifest) && answered.length ? 0 : mostReadings(manifest) - answered.length;
     const open = manifest.tasks.filter(({ id }) => !answered.includes(id));
     const focused = document.activeElement.id;
-    show(manifest.title, heading(texts.campaign, manifest),
-      withdrawn ? h("p.banner", wordsFor("withdrawn")[0], ". ", texts.withdraw[told ? "told" : "untold"]) : !token && h("p.banner", texts.notConfirmed),
+    show(manifest.title, heading(say("campaign"), manifest),
+      withdrawn ? h("p.banner", told ? say("withdraw.confirmed") : say("withdraw.unconfirmed")) : !token && h("p.banner", say("notConfirmed")),
       pairs && pairsCard(manifest, pairs),
       !withdrawn && left > 0 && form(joined, open, left, drafts, send),
       released.length && [
-        h("h2", texts.releases), h("ul", released.map((one) => releaseCard(one, manifest))),
-        h("p.actions", released.some(({ state }) => state === "queued") && button(texts.tryNow, flush), h("a", { href: `../c/${campaign}` }, texts.results)),
+        h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest))),
+        h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), h("a", { href: `../c/${campaign}` }, say("crowd"))),
       ],
       privacyCard(joined, joined, record.limits),
       !withdrawn && withdrawal(campaign));
@@ -81,13 +80,14 @@ async function showJoined({ campaign }) {
       pairs = noisy.map((sent) => ({ ...sent, measured: readings.get(sent.task) }));
       drafts.clear();
     } catch (problem) {
-      tell(wordsFor(problem.code).join(". "));
+      tell(problemText(problem.code));
       if (problem.code !== "already_released") return showProblem(problem);
     }
     await draw();
     return document.getElementById("pairs")?.focus();
   }
 
+  redrawnBy(draw);
   changes.addEventListener("change", draw);
   await draw();
   const { participant_token: token, withdrawn_at: withdrawn } = (await read()).memberships[campaign];
@@ -95,9 +95,8 @@ async function showJoined({ campaign }) {
 }
 
 function form(joined, tasks, left, drafts, send) {
-  const words = texts.form;
   const summary = h("p.error", { role: "alert" });
-  const sender = h("button", { id: "send" }, words.send);
+  const sender = h("button", { id: "send" }, say("form.send"));
   const fields = tasks.map((task, place) => {
     const id = `reading-${place}`;
     const input = h("input", {
@@ -107,7 +106,7 @@ function form(joined, tasks, left, drafts, send) {
     });
     const error = h("p.error", { id: `${id}-error` });
     const element = h("div.field", h("label", { for: id }, nameOf(task)), h("div.reading", input, h("span", task.unit)),
-      h("p.quiet", { id: `${id}-hint` }, words.hint(task.low, withUnit(task.high, task.unit), task.grid)), error);
+      h("p.quiet", { id: `${id}-hint` }, say("form.hint", { ...rangeOf(task), grid: decimal(task.grid) })), error);
     return { task, input, error, element };
   });
 
@@ -121,45 +120,45 @@ function form(joined, tasks, left, drafts, send) {
       if (reading) readings.set(task.id, reading);
       return mistake;
     });
-    const tooMany = readings.size > left ? wordsFor("too_many_readings").join(". ") : "";
-    summary.textContent = wrong.length ? words.errors(wrong.length) : readings.size ? tooMany : words.none;
+    const tooMany = readings.size > left ? problemText("too_many_readings") : "";
+    summary.textContent = wrong.length ? say("form.errors", { count: wrong.length }) : readings.size ? tooMany : say("form.none");
     if (summary.textContent) return (wrong[0] ?? fields[0]).input.focus();
     sender.disabled = true;
     return send(joined, readings);
   }
 
-  return h("form.card", { onsubmit: submit, autocomplete: "off" }, h("h2", words.title),
-    h("p.quiet", readingsComeAtOnce(joined.manifest) ? words.once : words.optional, left < tasks.length && words.left(left)),
+  return h("form.card", { onsubmit: submit, autocomplete: "off" }, h("h2", say("form.title")),
+    h("p.quiet", readingsComeAtOnce(joined.manifest) ? say("form.once") : say("form.optional"), left < tasks.length && [" ", say("form.left", { count: left })]),
     fields.map(({ element }) => element), summary, h("p.actions", sender));
 }
 
 /** A reading as exact decimal text, or what is wrong with it. */
-function readInput(typed, { low, high, unit }) {
-  const words = texts.form;
-  const text = typed.trim().replace(/^[−–]/, "-");
-  if (!text) return {};
-  if (!COMMA_IS_POINT && /^[+-]?\d{1,3},\d{3}$/.test(text)) return { mistake: words.comma(text) };
-  const reading = text.replace(/^([^.,]*),([^.,]*)$/, "$1.$2");
+function readInput(text, task) {
+  const typed = text.trim();
+  if (!typed) return {};
+  const { reading, whole, part } = typedNumber(typed);
+  if (whole) return { mistake: say("form.ambiguous", { typed, whole: editable(whole), part: editable(part) }) };
   const exact = exactNumber(reading);
-  if (!exact) return { mistake: words.notNumber(text) };
+  if (!exact) return { mistake: say("form.notNumber", { typed, example: 12.5 }) };
+  const { low, high } = task;
   const end = isLess(exact, exactNumber(low)) ? low : isLess(exactNumber(high), exact) && high;
-  return end ? { mistake: words.outside(text, low, withUnit(high, unit), end) } : { reading };
+  return end ? { mistake: say("form.outside", { typed, ...rangeOf(task), end: editable(end) }) } : { reading };
 }
 
+const rangeOf = ({ low, high, unit }) => ({ low: decimal(low), high: withUnit(decimal(high), unit) });
+
 function pairsCard({ tasks }, pairs) {
-  const words = texts.pairs;
   const line = ({ task: id, value, measured }) => {
     const task = tasks.find((one) => one.id === id);
     return h("li", h("h3", nameOf(task)),
-      h("p.stays", h("span", words.measured), h("b", withUnit(measured, task.unit)), h("small", words.stays)),
-      h("p.sent", h("span", words.sent), h("b", sentText(value, task))));
+      h("p.stays", h("span", say("pairs.measured")), h("b", withUnit(decimal(measured), task.unit)), h("small", say("pairs.stays"))),
+      h("p.sent", h("span", say("pairs.sent")), h("b", sentText(value, task))));
   };
-  return h("section.card", { id: "pairs", tabindex: -1 }, h("h2", words.title), h("ul.pairs", pairs.map(line)));
+  return h("section.card", { id: "pairs", tabindex: -1 }, h("h2", say("pairs.title")), h("ul.pairs", pairs.map(line)));
 }
 
 function withdrawal(campaign) {
-  const { title, body, no, yes, open } = texts.withdraw;
-  const dialog = h("dialog", { "aria-labelledby": "leave" }, h("h2", { id: "leave" }, title), h("p", body),
-    h("form.actions", { method: "dialog" }, h("button.plain", no), h("button.danger", { onclick: () => withdraw(campaign) }, yes)));
-  return h("div", button(open, () => dialog.showModal(), ".plain"), dialog);
+  const dialog = h("dialog", { "aria-labelledby": "leave" }, h("h2", { id: "leave" }, say("withdraw.title")), h("p", say("withdraw.body")),
+    h("form.actions", { method: "dialog" }, h("button.plain", say("withdraw.no")), h("button.danger", { onclick: () => withdraw(campaign) }, say("withdraw.yes"))));
+  return h("div", button(say("withdraw.open"), () => dialog.showModal(), ".plain"), dialog);
 }

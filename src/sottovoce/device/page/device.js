@@ -2,7 +2,8 @@
 
 import * as client from "./client.js";
 import { exactNumber } from "./exact.js";
-import { canonicalBytes, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
+import { canonicalBytes, deviceDraws, mostReadings, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
+import { drawnOrder } from "./noisy.js";
 import { checkLimits, checkTotal, judge } from "./promise.js";
 import { checkPromise } from "./sanity.js";
 import { change, read, spentBy } from "./store.js";
@@ -63,7 +64,9 @@ export async function join(offer) {
     if (same && (before.participant_token || before.invitation === invitation)) return;
     if (before && !same && answeredIn(record, campaign).length) throw new Problem("manifest_changed");
     const enrolment_key = crypto.randomUUID() + crypto.randomUUID();
-    record.memberships[campaign] = { ...offer, ...judged(offer, record), enrolment_key };
+    const drawn = deviceDraws(offer.manifest) ? drawnOrder(offer.manifest.tasks.length) : null; // before any reading is known
+    const task_order = same ? before.task_order : drawn;
+    record.memberships[campaign] = { ...offer, ...judged(offer, record), enrolment_key, task_order };
     record.consents.push({ ...offer, given_at: now() });
   });
   navigator.storage.persist(); // a full disk must not delete the ledger
@@ -109,15 +112,24 @@ export async function release({ campaign, manifest, manifest_sha256, epsilon, de
 export const answeredIn = ({ releases }, campaign) =>
   releases.flatMap((one) => (one.campaign === campaign ? one.readings.map(({ task }) => task) : []));
 
+/** The tasks in the order in which this device answers them: its own, where it drew one, and as many as there is room for. */
+export const tasksInOrder = ({ manifest: { tasks }, task_order: order }) => (order ? order.map((place) => tasks[place]) : tasks);
+
+/** Whether this can be the reading of a task: a number as text, or the number of a choice. */
+function isReading({ tasks }, id, reading) {
+  const task = tasks.find((one) => one.id === id);
+  return task?.kind === "choice" ? reading in task.choices && Number.isInteger(reading) : Boolean(task && exactNumber(reading));
+}
+
 function check(campaign, hash, readings, record) {
   const joined = record.memberships[campaign];
   const answered = answeredIn(record, campaign);
   if (joined.withdrawn_at) throw new Problem("withdrawn");
   if (joined.manifest_sha256 !== hash) throw new Problem("manifest_changed"); // joined again in another tab, under other terms
-  if (!readings.size || ![...readings.values()].every(exactNumber)) throw new Problem("bad_reading");
+  if (!readings.size || ![...readings].every((one) => isReading(joined.manifest, ...one))) throw new Problem("bad_reading");
   if (answered.some((task) => readings.has(task))) throw new Problem("already_released");
   if (answered.length && readingsComeAtOnce(joined.manifest)) throw new Problem("one_release_only");
-  if (answered.length + readings.size > joined.manifest.readings) throw new Problem("too_many_readings");
+  if (answered.length + readings.size > mostReadings(joined.manifest)) throw new Problem("too_many_readings");
   checkLimits(joined, record.limits); // they may have been tightened since joining
   checkPromise(joined.manifest, joined); // an older version of this page may have computed wrong figures
   if (!answered.length) checkTotal(spentBy(record), joined, record.limits);

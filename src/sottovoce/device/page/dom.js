@@ -17,12 +17,3 @@ export function h(kind, ...children) {
 }
 
 export const button = (words, onclick, kind = "") => h(`button${kind}`, { type: "button", onclick }, words);
-
-/** A figure as people write it. */
-export function figure(number) {
-  const short = Number(number.toPrecision(3));
-  return short && short < 1e-3 ? short.toExponential() : String(short);
-}
-
-export const moment = (text) => new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-export const withUnit = (number, unit) => (unit ? `${number}\u00a0${unit}` : String(number));

@@ -58,6 +58,16 @@ function asDouble({ n, d }, toWhole) {
   return Number(scaled()) * 2 ** -shift;
 }
 
+/** Whether a text is a positive double in Python's spelling: always with a point or an exponent, which has two digits. */
+export const isParameter = (text) =>
+  /^[\d.]+(e[+-]\d+)?$/.test(text) && text > 0 && text < Infinity && spelled(Number(text)) === text;
+
+function spelled(number) {
+  const [digits, power] = number.toExponential().split("e");
+  if (power > -5 && power < 16) return Number.isInteger(number) ? `${number}.0` : String(number);
+  return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+}
+
 /** This many steps of a grid, as decimal text. */
 export function stepsAsText(steps, grid) {
   const places = (grid.split(".")[1] ?? "").length;

@@ -4,7 +4,6 @@ import { DrawnVariance } from "./normal-noise.js";
 
 export class Floored extends DrawnVariance {
   static name = "floored";
-  words = "everybody draws how much noise they get, but never less than a floor";
 
   constructor(floor, rate) {
     super(floor, rate);

@@ -8,7 +8,6 @@ const SCALE_DENOMINATOR = 65536n;
 
 export class Fresh {
   static name = "fresh";
-  words = "drawn anew for every reading; its promise has no exception";
   isPure = true;
   readingsComeAtOnce = false;
 

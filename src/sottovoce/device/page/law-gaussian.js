@@ -5,7 +5,6 @@ import { logOdds, normalOnGrid } from "./normal-noise.js";
 
 export class Gaussian {
   static name = "gaussian";
-  words = "the same normal noise for everybody";
   isPure = false;
   readingsComeAtOnce = false;
 

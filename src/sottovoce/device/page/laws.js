@@ -1,34 +1,45 @@
-// The noise laws that this page knows, by name. A law is a class in a file of its own: built from the numbers of its text
-// form, it draws noise, bounds what that promises from above and from below, and says in words what it does.
+// The laws that this page knows, by name. A law is a class in a file of its own: built from the parameters of its text
+// form, it draws, and bounds what that promises from above and from below. What it does, in words, is in the files of the
+// languages.
 //
 // readingsComeAtOnce, isPure   what it needs of a campaign, and whether its ε has no exception
+//
+// A law that adds noise to numbers has
 // meanVariance, variances(n)   of the noise on one reading; n equally likely ones, for a picture
 // onGrid(grid)                 draw(count, stream) and pureEpsilon(steps, moved) or bound(steps, moved, delta, work)
 // leastEpsilon(…), chanceOfNoNoise(grid)   the simple bounds of sanity.js
+//
+// A law for answers, each one of several cells, has
+// cellsReported                how many cells an answer reports
+// takesCells(cells)            whether it has something to say about answers out of this many
+// channel(cells)               the chances that the true cell, and that any other one, is reported
+// shifts(cells, stream)        by how many cells each answer of a participant moves on, out of this many
+// pureEpsilon(moved, readings) without exception, when this many of a participant's readings change
+// leastEpsilon(…), chanceOfTruth(cells)
 
+import { isParameter } from "./exact.js";
 import { Floored } from "./law-floored.js";
 import { Fresh } from "./law-fresh.js";
 import { Gaussian } from "./law-gaussian.js";
+import { Response } from "./law-response.js";
 import { Shared } from "./law-shared.js";
+import { TwoLayer } from "./law-twolayer.js";
 
-export const LAWS = new Map([Shared, Fresh, Floored, Gaussian].map((law) => [law.name, law]));
+export const LAWS = new Map([Shared, Fresh, Floored, Gaussian, Response, TwoLayer].map((law) => [law.name, law]));
 
 /** The law that a text such as "fresh:0.5" says. */
 export function lawOf(text) {
-  const [name, ...numbers] = text.split(":");
-  return new (LAWS.get(name))(...numbers.map(Number)); // a parameter counts as the double that it is read as
+  const [name, ...parameters] = text.split(":");
+  // A number counts as the double that it is read as.
+  return new (LAWS.get(name))(...parameters.map((one) => (/^\d/.test(one) ? Number(one) : one)));
 }
 
 /** Whether a text says a law, in its one spelling. */
 export function isLaw(text) {
-  const [name, ...numbers] = typeof text === "string" ? text.split(":") : [];
-  const isParameter = (number) => /^[\d.]+(e[+-]\d+)?$/.test(number) && number > 0 && number < Infinity && spelled(Number(number)) === number;
-  return numbers.length === LAWS.get(name)?.length && numbers.every(isParameter);
+  const [name, ...parameters] = typeof text === "string" ? text.split(":") : [];
+  const law = LAWS.get(name);
+  return Boolean(law?.takes ? law.takes(parameters) : parameters.length === law?.length && parameters.every(isParameter));
 }
 
-/** A double as Python spells it: always with a point or an exponent, which has two digits. */
-function spelled(number) {
-  const [digits, power] = number.toExponential().split("e");
-  if (power > -5 && power < 16) return Number.isInteger(number) ? `${number}.0` : String(number);
-  return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
-}
+/** Whether a text says a law that adds noise to numbers. */
+export const isNoiseLaw = (text) => isLaw(text) && "onGrid" in lawOf(text);

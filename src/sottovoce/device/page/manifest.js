@@ -1,10 +1,11 @@
 // The manifest: everything that a campaign asks and promises, in canonical JSON. The link's hash proves that it is the
 // right one; this module checks that it is valid.
 
-import { exactNumber, isLess, minus, ratio, size, times } from "./exact.js";
-import { isLaw, lawOf } from "./laws.js";
+import { hasFields, isDecimal, isLine, isMoment, isRange, isText, isWhole, MOST_TASKS, takesNoise } from "./fields.js";
+import { isSecondManifest } from "./format-2.js";
+import { isNoiseLaw, lawOf } from "./laws.js";
 
-/** Codes are those of the protocol, the words are in texts.js. `later`: the same may succeed later. */
+/** Codes are those of the protocol, the words are in the file of a language. `later`: the same may succeed later. */
 export class Problem extends Error {
   constructor(code, detail = {}, { later = false, retryAfter = 0 } = {}) {
     super(code);
@@ -40,59 +41,59 @@ function parseCanonical(bytes) {
 
 const FIELDS = "asked_by campaign deadline distance format noise purpose readings tasks title unit version";
 const MOST_BYTES = 8 << 20;
-const MOST_TASKS = 10_000;
-const MOST_STEPS = 2n ** 53n; // of a range: a double counts these readings exactly
-const WIDEST_NOISE = 2 ** 50; // in steps
-const DECIMAL = /^(?!-0$)-?(0|[1-9]\d{0,14})(\.\d{0,14}[1-9])?$/;
-const DEADLINE = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
-const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u; // such characters can make a text look like another
 
-/** Accepts exactly what the installed client's model of a manifest accepts. */
+/** Accepts exactly what the installed client's models of manifests accept. */
 export function parseManifest(bytes) {
   const manifest = parseCanonical(bytes);
-  const { format, campaign, title, asked_by: who, purpose, readings, unit, distance, deadline, tasks, noise, version } = manifest;
-  const isRight =
-    hasFields(manifest, FIELDS) && format === "sottovoce-manifest/1" &&
-    typeof campaign === "string" && /^[\w-]{1,64}$/.test(campaign) &&
-    isLine(title, 1, 200) && isLine(who, 1, 200) && isText(purpose, 2000) &&
-    isWhole(readings, MOST_TASKS) && isWhole(version, 1e9) && ["reading", "participant"].includes(unit) &&
-    isDecimal(distance) && distance > 0 && (deadline === null || isMoment(deadline)) &&
-    Array.isArray(tasks) && isWhole(tasks.length, MOST_TASKS) && tasks.every(isTask) &&
-    new Set(tasks.map(({ id }) => id)).size === tasks.length &&
-    isLaw(noise) && gridsOf(manifest).every((grid) => Math.sqrt(lawOf(noise).meanVariance) / grid <= WIDEST_NOISE) &&
-    (gridsOf(manifest).length === 1 || (!readingsComeAtOnce(manifest) && unit === "reading"));
+  const isRight = manifest.format === "sottovoce-manifest/2" ? isSecondManifest(manifest) : isFirstManifest(manifest);
   if (!isRight) throw new Problem("bad_manifest");
   return manifest;
 }
 
+function isFirstManifest(manifest) {
+  const { format, campaign, title, asked_by: who, purpose, readings, unit, distance, deadline, tasks, noise, version } = manifest;
+  return (
+    hasFields(manifest, FIELDS) && format === "sottovoce-manifest/1" &&
+    typeof campaign === "string" && /^[\w-]{1,64}$/.test(campaign) &&
+    isLine(title, 1, 200) && isLine(who, 1, 200) && isText(purpose, 0, 2000) &&
+    isWhole(readings, MOST_TASKS) && isWhole(version, 1e9) && ["reading", "participant"].includes(unit) &&
+    isDecimal(distance) && distance > 0 && (deadline === null || isMoment(deadline)) &&
+    Array.isArray(tasks) && isWhole(tasks.length, MOST_TASKS) && tasks.every(isFirstTask) &&
+    new Set(tasks.map(({ id }) => id)).size === tasks.length &&
+    isNoiseLaw(noise) && partsOf(manifest).every(({ grid }) => takesNoise(lawOf(noise), grid)) &&
+    (partsOf(manifest).length === 1 || (!readingsComeAtOnce(manifest) && unit === "reading"))
+  );
+}
+
+function isFirstTask(task) {
+  const { id, title, unit } = Object(task);
+  return hasFields(task, "grid high id low title unit") && isLine(id, 1, 100) && isLine(title, 0, 200) && isLine(unit, 0, 40) && isRange(task);
+}
+
+/** The text form of the law of a task. */
+export const noiseOf = ({ noise }, { kind = "number" }) => (typeof noise === "string" ? noise : noise[kind]);
+/** A text of the campaign, in this language if there is one, otherwise in the campaign's own. */
+export const textOf = ({ language }, text, wanted = language) => (typeof text === "string" ? text : text[wanted] ?? text[language]);
 /** Whether a participant's readings share what is drawn, so that they must be noised together. */
-export const readingsComeAtOnce = ({ noise }) => lawOf(noise).readingsComeAtOnce;
-export const mostReadings = ({ readings, tasks }) => Math.min(readings, tasks.length);
+export const readingsComeAtOnce = (manifest) => manifest.tasks.some((task) => lawOf(noiseOf(manifest, task)).readingsComeAtOnce);
+/** How many tasks a participant answers at most. */
+export const mostReadings = ({ readings, tasks, answer = readings }) => Math.min(answer, tasks.length);
+/** Whether each device draws which of the tasks it answers. */
+export const deviceDraws = ({ answer, tasks }) => answer < tasks.length;
 /** The number of a participant's readings that may change while the promise still holds. */
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
-/** The distance with the unit of the tasks, if all have the same. */
-export function distanceOf({ distance, tasks }) {
-  const [unit, other] = new Set(tasks.map((task) => task.unit));
-  return unit && other === undefined ? `${distance} ${unit}` : distance;
-}
-export const gridsOf = ({ tasks }) => [...new Set(tasks.map(({ grid }) => grid))];
+/** Up to which distance a number is protected; nothing where any value is. */
+export const protectedDistance = ({ distance }, task) => task.distance ?? (task.kind === "choice" ? undefined : distance);
 
-function isTask(task) {
-  const { id, title, unit, ...numbers } = Object(task);
-  if (!hasFields(task, "grid high id low title unit") || !isLine(id, 1, 100) || !isLine(title, 0, 200) || !isLine(unit, 0, 40)) return false;
-  if (!Object.values(numbers).every(isDecimal) || numbers.grid <= 0) return false;
-  const [low, high, grid] = [numbers.low, numbers.high, numbers.grid].map(exactNumber);
-  const isCounted = (end) => !isLess(times(grid, ratio(MOST_STEPS)), { n: size(end.n), d: end.d });
-  return !isLess(minus(high, low), grid) && isCounted(low) && isCounted(high);
+/** The parts of a campaign: tasks that one law protects in the same way, with a grid and a distance or a number of cells. */
+export function partsOf(manifest) {
+  const parts = new Map();
+  for (const task of manifest.tasks) {
+    const [noise, distance, cells] = [noiseOf(manifest, task), protectedDistance(manifest, task), task.choices?.length ?? manifest.levels];
+    const part = distance ? { noise, grid: task.grid, distance } : { noise, cells };
+    const key = Object.values(part).join();
+    if (!parts.has(key)) parts.set(key, { ...part, law: lawOf(noise), tasks: 0 });
+    parts.get(key).tasks += 1;
+  }
+  return [...parts.values()];
 }
-
-/** A decimal of at most 15 digits. */
-const isDecimal = (text) =>
-  typeof text === "string" && DECIMAL.test(text) && text.replace(/[-.]/g, "").replace(/^0+/, "").length <= 15;
-const isWhole = (number, most) => Number.isInteger(number) && number >= 1 && number <= most;
-const isText = (text, most) =>
-  typeof text === "string" && [...text].length <= most && !/^[ \n]|[ \n]$/.test(text) && !UNPRINTABLE.test(text.replaceAll("\n", ""));
-const isLine = (text, least, most) => isText(text, most) && text.length >= least && !text.includes("\n");
-const isMoment = (text) =>
-  typeof text === "string" && DEADLINE.test(text) && Date.parse(text) > -Infinity && new Date(text).toISOString().startsWith(text.slice(0, -1));
-const hasFields = (entry, names) => String(Object.keys(Object(entry)).sort()) === names.replaceAll(" ", ",");

@@ -1,8 +1,8 @@
-// The one way from readings to what is sent: clip, round to the grid, add exact noise.
+// The one way from readings and answers to what is sent: clip, round to the grid, add exact noise; or move answers on.
 
 import { exactNumber, floor, isLess, over, plus, ratio } from "./exact.js";
 import { lawOf } from "./laws.js";
-import { ByteStream } from "./sampler.js";
+import { ByteStream, uniform } from "./sampler.js";
 
 /** A reading clipped to its range and rounded to its grid, in grid steps: ⌊x/g + ½⌋. */
 export function steps(reading, grid, low, high) {
@@ -12,18 +12,42 @@ export function steps(reading, grid, low, high) {
   return floor(plus(over(exact, grid), ratio(1n, 2n)));
 }
 
-/** Noisy readings of a release: {task, value}. Those that share a grid are noised together, grid by grid. */
-export function noisyReadings(noise, tasks, readings, stream = new ByteStream()) {
-  const law = lawOf(noise);
-  const asked = tasks.filter(({ id }) => readings.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));
+/** Noisy numbers: {task, value}. Those that share a grid are noised together, grid by grid. */
+function noisyNumbers(noise, asked, readings, stream) {
   const grids = [...new Set(asked.map(({ grid }) => grid))].sort();
   return grids.flatMap((text) => {
     const together = asked.filter(({ grid }) => grid === text);
     const grid = exactNumber(text);
-    const noises = law.onGrid(grid).draw(together.length, stream);
+    const noises = lawOf(noise).onGrid(grid).draw(together.length, stream);
     return together.map(({ id, low, high }, place) => ({
       task: id,
       value: steps(readings.get(id), grid, exactNumber(low), exactNumber(high)) + noises[place],
     }));
   });
+}
+
+/** What is reported of a release: {task, value}. Readings are by task: a number as text, or the number of a choice. */
+export function noisyReadings(noise, tasks, readings, stream = new ByteStream()) {
+  const asked = tasks.filter(({ id }) => readings.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const law = (kind) => (typeof noise === "string" ? noise : noise[kind]);
+  const [questions, numbers] = [asked.filter(({ kind }) => kind === "choice"), asked.filter(({ kind }) => kind !== "choice")];
+  const noisy = numbers.length ? noisyNumbers(law("number"), numbers, readings, stream) : [];
+  const cells = questions.length ? reportedCells(law("choice"), questions.map(({ id, choices }) => [readings.get(id), choices.length]), stream) : [];
+  return [...noisy, ...questions.map(({ id }, place) => ({ task: id, value: cells[place].length > 1 ? cells[place] : cells[place][0] }))];
+}
+
+/** A random order of all tasks, by place. A device answers the first ones for which it has readings; see the protocol. */
+export function drawnOrder(count, stream = new ByteStream()) {
+  const order = Array.from({ length: count }, (_, place) => place);
+  for (let last = count - 1; last > 0; last -= 1) {
+    const other = Number(uniform(stream, BigInt(last + 1)));
+    [order[last], order[other]] = [order[other], order[last]];
+  }
+  return order;
+}
+
+/** The cells that are reported instead of a participant's answers, each a cell (from 0) out of a number of cells. */
+export function reportedCells(noise, answers, stream = new ByteStream()) {
+  const drawn = lawOf(noise).shifts(answers.map(([, cells]) => cells), stream); // whatever the answers are
+  return answers.map(([cell, cells], place) => drawn[place].map((shift) => (cell + shift) % cells).sort((a, b) => a - b));
 }

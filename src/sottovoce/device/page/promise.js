@@ -5,11 +5,10 @@
 // small enough.
 
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
-import { lawOf } from "./laws.js";
-import { distanceOf, gridsOf, mostReadings, movedReadings, Problem } from "./manifest.js";
+import { decimal, say } from "./language.js";
+import { mostReadings, movedReadings, partsOf, Problem, protectedDistance, textOf } from "./manifest.js";
 import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
-import { texts } from "./texts.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
 
@@ -19,33 +18,89 @@ const SMALLEST_DELTA = 1e-290; // far above what a double loses
 
 /** An ε that holds, except with a chance of at most δ: never below the exact one. Infinite if there is none. */
 export function promiseOf(manifest, delta) {
-  const work = workload();
-  const [law, moved] = [lawOf(manifest.noise), movedReadings(manifest)];
+  const [work, parts, moved] = [workload(), partsOf(manifest), movedReadings(manifest)];
+  const isPure = parts.every(({ law }) => law.isPure);
+  const of = (part, count, least = 0) => epsilonOf(part, count, delta, work, least);
   let epsilon = 0;
-  for (const text of gridsOf(manifest)) {
-    const grid = exactNumber(text);
-    const steps = ceil(over(exactNumber(manifest.distance), grid));
-    if (law.isPure) {
-      epsilon = Math.max(epsilon, law.onGrid(grid).pureEpsilon(steps, moved));
-      continue;
-    }
-    const bound = law.onGrid(grid).bound(steps, moved, delta, work);
-    const keeps = (candidate) => delta >= SMALLEST_DELTA && bound(candidate) <= delta;
-    epsilon = smallest(keeps, epsilon);
+  if (manifest.unit === "reading") for (const part of parts) epsilon = Math.max(epsilon, of(part, 1, epsilon));
+  else {
+    const [pure, others] = [parts.filter(({ law }) => law.isPure), parts.filter(({ law }) => !law.isPure)];
+    epsilon = sumOf([...others.map((part) => of(part, Math.min(part.tasks, moved))), ...(pure.length ? [worst(pure, moved)] : [])]);
   }
-  return { epsilon, delta: law.isPure ? 0 : delta };
+  return { epsilon, delta: isPure ? 0 : delta };
 }
 
-/** The promise in words for a participant. */
-export const sentence = (manifest, { epsilon, delta }) =>
-  texts.card.promised({ epsilon, delta, distance: distanceOf(manifest), unit: manifest.unit, readings: mostReadings(manifest) });
+/** The ε of a part of which this many readings change; at least `least`. */
+function epsilonOf({ law, grid: text, distance, cells }, moved, delta, work, least) {
+  if (cells) return law.pureEpsilon(moved);
+  const grid = exactNumber(text);
+  const steps = ceil(over(exactNumber(distance), grid));
+  if (law.isPure) return law.onGrid(grid).pureEpsilon(steps, moved);
+  const bound = law.onGrid(grid).bound(steps, moved, delta, work);
+  return smallest((candidate) => delta >= SMALLEST_DELTA && bound(candidate) <= delta, least);
+}
+
+/** The sum over the tasks with the largest ε that a participant can answer. One part has it by one exact division. */
+function worst(parts, moved) {
+  if (parts.length === 1) return epsilonOf(parts[0], Math.min(parts[0].tasks, moved));
+  let left = moved;
+  const each = parts.map((part) => [epsilonOf(part, 1), part.tasks]);
+  return sumOf(each.sort(([one], [two]) => two - one).map(([epsilon, tasks]) => {
+    const count = Math.min(left, tasks);
+    left -= count;
+    return epsilon * count * (1 + Number.EPSILON);
+  }));
+}
+
+/** A sum of doubles, rounded up. */
+const sumOf = (numbers) => (numbers.length === 1 ? numbers[0] : numbers.reduce((sum, number) => sum + number, 0) * (1 + numbers.length * Number.EPSILON));
+
+/** The distance, with the unit of the tasks if all have the same; nothing where no number is sent with noise. */
+export function distanceText(manifest) {
+  const numbers = manifest.tasks.filter((task) => protectedDistance(manifest, task));
+  if (!numbers.length) return undefined;
+  const [distance, another] = new Set(numbers.map((task) => protectedDistance(manifest, task)));
+  const [unit, other] = new Set(numbers.map((task) => textOf(manifest, task.unit)));
+  return another ? say("promise.ownDistance") : `${decimal(distance)} ${other === undefined ? unit : ""}`.trim();
+}
+
+/** The promise in words for a participant, as in the installed client. Figures are rounded such that it stays true. */
+export function sentence(manifest, { epsilon, delta }) {
+  if (epsilon === Infinity) return say("promise.nothing");
+  const factor = Math.exp(Math.min(epsilon, 700));
+  const learns = delta > 0.01 || factor > 25 ? "much" : factor <= 3 ? "almostNothing" : "little";
+  const [count, distance] = [mostReadings(manifest), distanceText(manifest)];
+  const areAllNumbers = manifest.tasks.every((task) => protectedDistance(manifest, task));
+  const thing = distance === undefined ? "answer" : areAllNumbers ? "reading" : "either";
+  const howMany = manifest.unit === "reading" ? "one" : count === 1 ? "only" : "all";
+  const likely = factor > 1e6 ? "million" : delta ? "except" : "always";
+  return say("promise.sentence", {
+    learns: say(`promise.learns.${learns}`),
+    what: say(`promise.what.${thing}.${howMany}`, { distance, count }),
+    likely: say(`promise.likely.${likely}`, { factor: threeDigitsUp(factor), chance: delta && chanceText(delta) }),
+  });
+}
+
+/** Rounded up to three digits. */
+function threeDigitsUp(factor) {
+  const power = 2 - Math.floor(Math.log10(factor));
+  const digits = Math.ceil(factor * 10 ** power * (1 - HAIR));
+  return power < 0 ? digits * 10 ** -power : digits / 10 ** power;
+}
+
+const chanceText = (delta) =>
+  delta < 0.1
+    ? say("promise.chance.odds", { odds: Math.min(Math.floor((1 + HAIR) / delta), 1e9) })
+    : say("promise.chance.percent", { percent: Math.ceil(100 * delta * (1 - HAIR)) });
 
 /** What the manifest promises; a problem if that is less than the participant asks for. */
 export function judge(manifest, limits) {
-  const { distance: found, tasks } = manifest;
-  for (const { title, id, low, high } of tasks) {
+  for (const task of manifest.tasks) {
+    const { title, id, low, high } = task;
+    const found = protectedDistance(manifest, task);
+    if (!found) continue; // any value is protected
     const most = times(exactNumber(String(limits.distance)), minus(exactNumber(high), exactNumber(low)));
-    if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { found, most: roundedUp(most), task: title || id });
+    if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { reason: "distance", found: Number(found), most: roundedUp(most), task: textOf(manifest, title) || id });
   }
   const promise = promiseOf(manifest, limits.delta);
   checkLimits(promise, limits);
@@ -56,7 +111,7 @@ export function judge(manifest, limits) {
 export function checkLimits(promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [found, most] = [promise[limit], limits[limit]];
-    if (!(found <= most * (1 + HAIR))) throw new Problem("weaker_than_limits", { limit, found, most, isNothing: found === Infinity });
+    if (!(found <= most * (1 + HAIR))) throw new Problem("weaker_than_limits", { reason: found === Infinity ? "nothing" : "limit", limit, found, most });
   }
 }
 
@@ -64,7 +119,7 @@ export function checkLimits(promise, limits) {
 export function checkTotal(before, promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [spent, found, most] = [before[limit], promise[limit], limits[`total_${limit}`]];
-    if (!(spent + found <= most * (1 + HAIR))) throw new Problem("budget_spent", { limit, found, spent, most });
+    if (!(spent + found <= most * (1 + HAIR))) throw new Problem("budget_spent", { reason: "spent", limit, found, spent, most });
   }
 }
 

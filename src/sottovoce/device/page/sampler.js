@@ -68,3 +68,31 @@ export function discreteGaussian(stream, n, d) {
     if (bernoulliExp(stream, distance * distance, 2n * n * d * scale * scale)) return candidate;
   }
 }
+
+/** A set of `size` of the numbers from 0 to `cells` - 1, in rising order. */
+export function subset(stream, cells, size) {
+  const chosen = new Set();
+  for (let last = cells - size; last < cells; last += 1n) {
+    const number = uniform(stream, last + 1n);
+    chosen.add(chosen.has(number) ? last : number);
+  }
+  return [...chosen].sort((a, b) => (a < b ? -1 : 1));
+}
+
+/** A set of shifts: those with 0 are e^(n/d) times as likely as the others. */
+export function responseShifts(stream, cells, size, n, d) {
+  for (;;) {
+    const shifts = subset(stream, cells, size);
+    if (shifts[0] === 0n || bernoulliExp(stream, n, d)) return shifts;
+  }
+}
+
+/** Draws from an urn with balls of two kinds, to which each draw adds `more` of the kind drawn. */
+export function urn(stream, ones, zeros, more, count) {
+  return Array.from({ length: Number(count) }, () => {
+    const isOne = uniform(stream, ones + zeros) < ones;
+    if (isOne) ones += more;
+    else zeros += more;
+    return isOne;
+  });
+}

@@ -2,23 +2,29 @@
 // nothing with the upper bounds of promise.js, so that no true promise is below them. docs/reference/protocol.md derives
 // them ("How a device checks a promise"); the installed client has the same.
 
-import { lawOf } from "./laws.js";
-import { gridsOf, movedReadings, Problem } from "./manifest.js";
+import { mostReadings, movedReadings, partsOf, Problem } from "./manifest.js";
 
 const SLACK = 1e-9; // for the rounding of these very formulas, as a share and as a difference
 
 /** Refuse a promise that cannot be true of the manifest's noise, whoever computed it. */
 export function checkPromise(manifest, { epsilon, delta }) {
   const isPromise = epsilon >= 0 && epsilon < Infinity && delta >= 0 && delta < 1;
-  const [law, distance, moved] = [lawOf(manifest.noise), Number(manifest.distance), movedReadings(manifest)];
-  const isPossible = (grid) =>
-    epsilon >= law.leastEpsilon(distance, moved, grid, delta) * (1 - SLACK) - SLACK &&
-    law.chanceOfNoNoise(grid) * (1 - SLACK) <= mostChanceOfNoNoise(manifest, grid, epsilon, delta);
-  if (!isPromise || !gridsOf(manifest).map(Number).every(isPossible)) throw new Problem("promise_in_doubt");
+  const [most, moved] = [mostReadings(manifest), movedReadings(manifest)];
+  const isPossible = (part) => {
+    const [least, chance] = simpleBounds(part, Math.min(part.tasks, most), Math.min(part.tasks, moved), delta);
+    return epsilon >= least * (1 - SLACK) - SLACK && chance * (1 - SLACK) <= mostUnchanged(part, epsilon, delta);
+  };
+  if (!isPromise || !partsOf(manifest).every(isPossible)) throw new Problem("promise_in_doubt");
+}
+
+/** Lower bounds on ε, and on the probability that a reading is sent as it is. */
+export function simpleBounds({ law, grid, distance, cells }, readings, moved, delta) {
+  if (cells) return [law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
+  return [law.leastEpsilon(Number(distance), moved, Number(grid), delta), law.chanceOfNoNoise(Number(grid))];
 }
 
 /** The largest probability of an unchanged reading that a promise allows. */
-function mostChanceOfNoNoise({ distance }, grid, epsilon, delta) {
-  const others = 2 * Math.ceil((distance / grid) * (1 - SLACK)) * Math.exp(-epsilon);
-  return Math.min(1, (1 + others * delta) / (1 + others));
+function mostUnchanged({ law, distance, grid, cells }, epsilon, delta) {
+  const others = (cells ? cells - 1 : 2 * Math.ceil((distance / grid) * (1 - SLACK))) * Math.exp(-epsilon);
+  return Math.min(1, ((cells ? law.cellsReported : 1) + others * delta) / (1 + others));
 }

@@ -14,9 +14,14 @@ addEventListener("fetch", (event) => {
   if (method === "GET" && Object.hasOwn(FILES, file)) event.respondWith(kept(file, event.request));
 });
 
+/** Languages are loaded when somebody uses them. */
+const isLoadedOnUse = (file) => file.startsWith("texts/");
+const request = (file) => new Request(file, { integrity: `sha256-${FILES[file]}`, cache: "no-cache" });
+
 async function fill() {
-  const request = ([file, hash]) => new Request(file, { integrity: `sha256-${hash}`, cache: "no-cache" });
-  await (await caches.open(CACHE)).addAll(Object.entries(FILES).map(request));
+  const isUsed = async (file) => !isLoadedOnUse(file) || (await caches.match(file)); // by an earlier version of the page
+  const used = await Promise.all(Object.keys(FILES).map(async (file) => ((await isUsed(file)) ? [file] : [])));
+  await (await caches.open(CACHE)).addAll(used.flat().map(request));
 }
 
 async function takeOver() {
@@ -24,4 +29,10 @@ async function takeOver() {
   await clients.claim();
 }
 
-const kept = async (file, request) => (await (await caches.open(CACHE)).match(file)) ?? fetch(request);
+async function kept(file, asked) {
+  const cache = await caches.open(CACHE);
+  const found = await cache.match(file);
+  if (found || !isLoadedOnUse(file)) return found ?? fetch(asked);
+  await cache.add(request(file));
+  return cache.match(file);
+}

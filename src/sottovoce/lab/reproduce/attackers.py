@@ -8,7 +8,7 @@ import numpy as np
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of
 from sottovoce.lab.reproduce.style import label_of, legend_above, look_of, panel_title, plot_line
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
-from sottovoce.privacy.laws import parse_law
+from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import synthetic, with_colluders
 
 _PARTICIPANTS, _OBJECTS, _ERROR_RATE = 150, 30, 2.0
@@ -35,7 +35,7 @@ class Attackers(Experiment):
         ]
 
     def run(self, task: Parameters) -> Table:
-        law = parse_law(task["law"])
+        law = parse_noise_law(task["law"])
         given = {name: task[name] for name in ("law", "own_noise", "fraction")}
         rows: Table = []
         for number in range(task["runs"]):
@@ -90,7 +90,7 @@ class Attackers(Experiment):
                     f"({points[best]:.2f}), worst {label_of(worst)} ({points[worst]:.2f}), noise-aware "
                     f"{points['noise-aware']:.2f}"
                 )
-        lie = _OFFSET * parse_law(_LAWS[0]).mean_variance ** 0.5
+        lie = _OFFSET * parse_noise_law(_LAWS[0]).mean_variance ** 0.5
         return Verdict(
             None,
             f"With {most:.0%} of the users lying by {lie:.2f}, the MAE is: {'; '.join(parts)}.",

@@ -8,7 +8,7 @@ import numpy as np
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of, floorplan_world
 from sottovoce.lab.reproduce.style import label_of, legend_above, look_of
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
-from sottovoce.privacy.laws import parse_law
+from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import careful_floorplan, synthetic
 
 _METHODS = ("noise-aware", "crh", "gtm", "mean", "median")
@@ -33,7 +33,7 @@ class Baselines(Experiment):
 
     def run(self, task: Parameters) -> Table:
         kind, noise = _SITUATIONS[task["situation"]]
-        law = parse_law(noise) if noise else None
+        law = parse_noise_law(noise) if noise else None
         rows: Table = []
         for number in range(task["runs"]):
             rng = np.random.default_rng((task["seed"], number))

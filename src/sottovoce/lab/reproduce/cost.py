@@ -1,28 +1,32 @@
 """What privacy costs: perturbing readings once, beside truth discovery on encrypted readings (Paillier).
 
 On encrypted readings every iteration of truth discovery is a round trip: users weigh what they measured, encrypt it and
-send it; the sums are decrypted and go back. Perturbed readings are sent once, and the server iterates alone.
+send it; the sums are decrypted and go back. Perturbed readings are sent once, and the server iterates alone. The
+two are measured in turns, so that other work on the machine slows both.
 """
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict
+from sottovoce.claims import Claims
+from sottovoce.lab.reproduce.encrypted import KEY_BITS, EncryptedTruthDiscovery, Taken
+from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted
 from sottovoce.lab.reproduce.style import BLUE, VERMILION, legend_above, panel_title
 from sottovoce.lab.reproduce.tables import Table, column, rounded, where
 from sottovoce.privacy.laws import FreshVariance
 from sottovoce.privacy.sampler import Sampler
 
-_KEY_BITS = 2048
 _REPORTED_BYTES = 8  # of a reading in grid steps
 _LOOKS = {
     "perturbation": ("perturbation, exact sampler", BLUE, "o", "-"),
-    "paillier": (f"Paillier, {_KEY_BITS} bits", VERMILION, "s", (0, (5, 1.5))),
+    "paillier": (f"Paillier, {KEY_BITS} bits", VERMILION, "s", (0, (5, 1.5))),
 }
 _ITERATIONS = 5  # of truth discovery, as CRH takes them on 150 × 30 readings
 _READINGS_PER_DEVICE = 30
@@ -44,30 +48,41 @@ class Cost(Experiment):
 
     def tasks(self, setting: Setting) -> list[Parameters]:
         return [
-            {"way": "perturbation", "sizes": setting.sized((250, 500, 1000, 2000, 4500), (250, 1000))},
-            {"way": "paillier", "sizes": setting.sized((2, 4, 8, 12), (1, 2))},
+            {
+                "objects": setting.sized(_READINGS_PER_DEVICE, 6),
+                "perturbing": setting.sized((10, 20, 40, 80, 150), (40, 150)),
+                "encrypting": setting.sized((2, 3, 4, 5, 6), (2, 3)),
+            }
         ]
 
     def run(self, task: Parameters) -> Table:
         rng = np.random.default_rng(0)
-        measure = _perturb if task["way"] == "perturbation" else _encrypt()
+        encrypted = EncryptedTruthDiscovery(_ITERATIONS)
+        ways: dict[str, Callable[[Any], Taken]] = {
+            "perturbation": _perturb,
+            "paillier": lambda readings: encrypted.run(readings)[1],
+        }
         gmp = find_spec("gmpy2") is not None  # with it phe's arithmetic is several times as fast
-        measure(rng.uniform(0, 10, 2), np.ones(2))  # whatever is done once
+        _perturb(rng.uniform(0, 10, (1, 2)))  # whatever is done once
         rows = []
-        for size in task["sizes"]:
-            values, weights = rng.uniform(0, 10, size), rng.uniform(0.5, 2, size)
-            rows.append({"way": task["way"], "gmp": gmp, "readings": size, **measure(values, weights)})
+        for sizes in zip(task["perturbing"], task["encrypting"], strict=True):
+            for (way, measure), devices in zip(ways.items(), sizes, strict=True):
+                truths, deviations = rng.uniform(0, 10, task["objects"]), rng.uniform(0.2, 1, (devices, 1))
+                readings = truths + rng.standard_normal((devices, task["objects"])) * deviations
+                cost = asdict(measure(readings))
+                rows.append({"way": way, "gmp": gmp, "objects": task["objects"], "readings": readings.size, **cost})
         return rows
 
     def collect(self, rows: Table) -> Table:
         table = [{**rounded(row), "measured": True} for row in rows]
         for way in _LOOKS:
             points = where(rows, way=way)
+            shared = {"way": way, "gmp": points[0]["gmp"], "objects": points[0]["objects"]}
             readings = column(points, "readings")
             for wanted in _WANTED:
-                if wanted <= readings.max():
+                if wanted in readings:
                     continue
-                entry: dict[str, Any] = {"way": way, "gmp": points[0]["gmp"], "readings": wanted}
+                entry: dict[str, Any] = {**shared, "readings": wanted}
                 for part in ("seconds_users", "seconds_server", "bytes"):
                     slope, start = np.polyfit(readings, column(points, part), 1)
                     entry[part] = float(max(start, 0.0) + slope * wanted)
@@ -99,10 +114,11 @@ class Cost(Experiment):
 
     def note(self, table: Table) -> str:
         return (
-            f"{_ITERATIONS} iterations; perturbation: exact fresh noise (ε = 1 for Δ = 1) once, in pure Python, 8 "
-            f"bytes per reading; Paillier: in every iteration users encrypt w·x, the server adds, sums are decrypted "
-            f"(phe {'with' if table[-1]['gmp'] else 'without'} gmpy2); it hides readings from a server without the "
-            "key, but its sums carry no noise; the network's delays are not counted"
+            f"{_ITERATIONS} iterations, {table[-1]['objects']} readings per device; perturbation: exact fresh noise "
+            f"(ε = 1 for Δ = 1) once, in pure Python, 8 bytes per reading; Paillier: in every iteration devices "
+            f"encrypt w·x, w and their loss, the server adds, sums are decrypted (phe "
+            f"{'with' if table[-1]['gmp'] else 'without'} gmpy2); it hides readings from a server without the key, but "
+            "its sums carry no noise; the network's delays are not counted; both measured in turns"
         )
 
     def verdict(self, table: Table) -> Verdict:
@@ -127,38 +143,17 @@ class Cost(Experiment):
         )
 
 
-def _perturb(values: Any, weights: Any) -> dict[str, float]:
-    """Exact noise on the devices, once; weighted sums on the server."""
+def _perturb(readings: NDArray[np.float64]) -> Taken:
+    """Exact noise on the devices, once; then the server's iterations."""
     sampler = Sampler(FreshVariance(0.5), Fraction(1, 100))
-    exact = [Fraction(round(value * 100), 100) for value in values.tolist()]
+    exact = [Fraction(round(value * 100), 100) for value in readings.ravel().tolist()]
     start = time.perf_counter()
     steps = [sampler.perturb([value])[0] for value in exact]
     sent = time.perf_counter()
-    for _ in range(_ITERATIONS):
-        float(np.asarray(steps, np.float64) @ weights / weights.sum())
+    claims = Claims.from_matrix(np.asarray(steps, np.float64).reshape(readings.shape) / 100)
+    fitted("crh", claims, max_iter=_ITERATIONS, tol=0)
     done = time.perf_counter()
-    return {"seconds_users": sent - start, "seconds_server": done - sent, "bytes": float(_REPORTED_BYTES * len(steps))}
-
-
-def _encrypt() -> Any:
-    """Paillier with one key pair: making it is not counted."""
-    from phe import paillier  # type: ignore[import-untyped]
-
-    public, private = paillier.generate_paillier_keypair(n_length=_KEY_BITS)
-
-    def measure(values: Any, weights: Any) -> dict[str, float]:
-        users = server = size = 0.0
-        for _ in range(_ITERATIONS):
-            start = time.perf_counter()
-            sent = [public.encrypt(product) for product in (values * weights).tolist()]
-            received = time.perf_counter()
-            private.decrypt(sum(sent[1:], sent[0]))
-            done = time.perf_counter()
-            users, server = users + received - start, server + done - received
-            size += sum((number.ciphertext().bit_length() + 7) // 8 for number in sent)
-        return {"seconds_users": users, "seconds_server": server, "bytes": size}
-
-    return measure
+    return Taken(sent - start, done - sent, float(_REPORTED_BYTES * len(steps)))
 
 
 def _total_seconds(row: dict[str, Any]) -> float:

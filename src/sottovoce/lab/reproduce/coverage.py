@@ -8,7 +8,7 @@ import numpy as np
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted, floorplan_world
 from sottovoce.lab.reproduce.style import BLACK, label_of, legend_above, look_of, ticks
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
-from sottovoce.privacy.laws import parse_law
+from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import careful_floorplan, synthetic
 
 _METHODS = ("noise-aware", "crh", "gtm", "catd", "mean")
@@ -50,7 +50,7 @@ class Coverage(Experiment):
 
     def run(self, task: Parameters) -> Table:
         users, objects, fill, noise = _SITUATIONS[task["situation"]]
-        law = parse_law(noise) if noise else None
+        law = parse_noise_law(noise) if noise else None
         rows = []
         for number in range(task["first"], task["first"] + task["runs"]):
             rng = np.random.default_rng((task["seed"], number))

@@ -1,4 +1,4 @@
-"""How long truth discovery takes: on original and perturbed data, and as claims grow. Measured alone."""
+"""How long truth discovery takes: on original and perturbed data, and as claims grow. Measured in turns."""
 
 import time
 from dataclasses import dataclass
@@ -114,7 +114,8 @@ class Efficiency(Experiment):
         return (
             f"CRH, tol = {plain(_TOLERANCE)} on both; {_CLAIMS_PER_USER} claims per user, {_CLAIMS_PER_OBJECT} per "
             f"object, λ1 = 1; (a), (b) {_NOISE_CLAIMS:,} claims; medians of {runs} runs, (c), (d) of "
-            f"{table[-1]['runs']} or more; bars: quartiles; (d) the fastest; it.: iterations; measured alone"
+            f"{table[-1]['runs']} or more; bars: quartiles; (d) the fastest; it.: iterations; all measured "
+            "in turns, so that other work on the machine slows them alike"
         )
 
     def choices(self, table: Table) -> list[tuple[str, str, str]]:

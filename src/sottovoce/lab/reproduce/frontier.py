@@ -59,6 +59,8 @@ class FrontierFigure(Experiment):
         for axes in (levels, errors):
             axes.set(xscale="log", yscale="log", xlabel="ε")
             ticks(axes, (0.25, 0.5, 1, 2, 4, 8))
+        ticks(levels, (20, 50, 100, 200, 500), "y")
+        ticks(errors, (0.3, 1, 3, 10, 30), "y")
         levels.set_ylabel("noise level c = λ1/λ2")
         errors.set_ylabel(f"error α at β = {_BETA:g}")
         panel_title(levels, 0, "What privacy asks for")

@@ -10,7 +10,7 @@ import numpy as np
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of
 from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, look_of, plot_line, ticks
 from sottovoce.lab.reproduce.tables import Table, distinct, plain, repetitions, summarise, where
-from sottovoce.privacy.laws import LAWS, NoiseLaw
+from sottovoce.privacy.laws import NoiseLaw, noise_laws
 from sottovoce.privacy.least_noise import law_for
 from sottovoce.worlds import synthetic
 
@@ -37,12 +37,12 @@ class Guarantees(Experiment):
                 "epsilon": epsilon,
             }
             for delta in setting.sized((1e-5, 0.1), (1e-5,))
-            for law in LAWS
+            for law in noise_laws()
             for epsilon in epsilons
         ]
 
     def run(self, task: Parameters) -> Table:
-        law = law_for(LAWS[task["law"]], task["epsilon"], task["delta"], distance=DISTANCE, readings=READINGS)
+        law = law_for(noise_laws()[task["law"]], task["epsilon"], task["delta"], distance=DISTANCE, readings=READINGS)
         given = {name: task[name] for name in ("delta", "law", "epsilon")} | {"mean_variance": law.mean_variance}
         rows: Table = []
         for number in range(task["runs"]):
@@ -59,9 +59,9 @@ class Guarantees(Experiment):
 
     def draw(self, figure: Any, table: Table) -> None:
         deltas = distinct(table, "delta")
-        panels = figure.subplots(len(deltas), len(LAWS), sharex=True, sharey=True, squeeze=False)
+        panels = figure.subplots(len(deltas), len(noise_laws()), sharex=True, sharey=True, squeeze=False)
         for row, delta in zip(panels, deltas, strict=True):
-            for axes, law in zip(row, LAWS, strict=True):
+            for axes, law in zip(row, noise_laws(), strict=True):
                 for method in _METHODS:
                     line = where(table, delta=delta, law=law, method=method)
                     plot_line(axes, line, "epsilon", "error", look_of(method), label_of(method), 0.08)
@@ -71,7 +71,7 @@ class Guarantees(Experiment):
                 axes.minorticks_off()
                 ticks(axes, (0.25, 1, 4))
                 if axes in panels[0]:
-                    axes.set_title(LAWS[law].label, fontsize=9)
+                    axes.set_title(noise_laws()[law].label, fontsize=9)
                 if axes in panels[-1]:
                     axes.set_xlabel("exact ε")
             row[0].set_ylabel(f"δ = {plain(delta)}\nMAE to the truth")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict
 from sottovoce.lab.reproduce.style import GREY, LINES, law_looks, panel_title, ticks
 from sottovoce.lab.reproduce.tables import Table, column, distinct, plain, rounded, where
-from sottovoce.privacy.laws import LAWS, SharedVariance
+from sottovoce.privacy.laws import SharedVariance, noise_laws
 from sottovoce.privacy.least_noise import law_for
 
 _RATE, _DISTANCE = 0.5, 1.0
@@ -40,7 +40,7 @@ class Readings(Experiment):
                     "as_printed": promise.paper_delta(epsilon),
                 }
             )
-        for name, law in LAWS.items():
+        for name, law in noise_laws().items():
             found = law_for(law, *_PROMISE, distance=_DISTANCE, readings=readings)
             rows.append({"quantity": "mean_variance", "line": name, "readings": readings, "exact": found.mean_variance,
                          "as_printed": None})  # fmt: skip
@@ -80,7 +80,7 @@ class Readings(Experiment):
         delta = where(table, quantity="delta", line="1")
         needed = where(table, quantity="mean_variance", line="shared")
         (few,), (many,) = where(needed, readings=3), where(needed, readings=_MANY)
-        constant = {line: where(table, quantity="mean_variance", line=line)[-1]["exact"] for line in LAWS}
+        constant = {line: where(table, quantity="mean_variance", line=line)[-1]["exact"] for line in noise_laws()}
         printed_safe = all(row["as_printed"] >= row["exact"] for row in where(table, quantity="delta"))
         return Verdict(
             None,

@@ -24,7 +24,7 @@ from sottovoce.progress import Progress
 
 # Everything a result is computed with: a change there makes kept results stale.
 _ROOMS = ("claims", "engines", "privacy", "discovery", "worlds", "planning")
-_SHARED = ("lab/reproduce/experiment.py", "lab/reproduce/tables.py")
+_SHARED = ("lab/reproduce/experiment.py", "lab/reproduce/tables.py", "lab/reproduce/encrypted.py")
 
 
 def reproduce(

@@ -11,7 +11,7 @@ from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, 
 from sottovoce.lab.reproduce.guarantees import oracle_error
 from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, look_of, panel_title, plot_line, ticks
 from sottovoce.lab.reproduce.tables import Table, distinct, repetitions, summarise, where
-from sottovoce.privacy.laws import parse_law
+from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import World
 
 _OBJECTS, _CLAIMS_PER_OBJECT, _ERROR_RATE = 30, 20, 1.0
@@ -32,7 +32,7 @@ class Sparsity(Experiment):
         return [{**common, "law": law, "readings": readings} for law in _LAWS for readings in counts]
 
     def run(self, task: Parameters) -> Table:
-        law = parse_law(task["law"])
+        law = parse_noise_law(task["law"])
         given = {name: task[name] for name in ("law", "readings")}
         rows: Table = []
         for number in range(task["runs"]):

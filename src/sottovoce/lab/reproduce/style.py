@@ -17,7 +17,7 @@ from sottovoce.claims.writing import whole_file, write_table
 from sottovoce.discovery import METHODS
 from sottovoce.errors import MissingExtra
 from sottovoce.lab.reproduce.tables import Table, column
-from sottovoce.privacy.laws import LAWS
+from sottovoce.privacy.laws import noise_laws
 
 if TYPE_CHECKING:
     from sottovoce.lab.reproduce.experiment import Experiment
@@ -54,7 +54,7 @@ LINES = (*_LOOKS[:4], _LOOKS[5])  # where a figure is not about methods
 
 def law_looks() -> dict[str, Look]:
     """How the lines of noise laws look, in the order of their registry."""
-    return dict(zip(LAWS, cycle((LINES[1], LINES[0], *LINES[2:])), strict=False))
+    return dict(zip(noise_laws(), cycle((LINES[1], LINES[0], *LINES[2:])), strict=False))
 
 
 ORACLE = Look(BLACK, "", (0, (1, 1.2)))

@@ -22,7 +22,6 @@ _ALPHAS = tuple(float(f"{alpha:.3g}") for alpha in np.geomspace(0.02, 10, 55))
 class Theorem(Experiment):
     """Empirical Pr{MAE ≥ α} with its interval, and β as printed and as corrected."""
 
-    of_the_paper: ClassVar[bool] = False
     size: ClassVar[tuple[float, float]] = (7.2, 3.2)
 
     def tasks(self, setting: Setting) -> list[Parameters]:

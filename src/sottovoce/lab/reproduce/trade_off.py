@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class TradeOff(Experiment):
                           label=f"{label_of(name)}, δ = {line[0]['delta']:g}")  # fmt: skip
         for axes in (moved, noise):  # the same scale, as in the paper
             axes.set_ylim(0, 1.05 * max(column(table, "noise_high")))
-        error.set_ylim(0, 1.15 * max(column(table, "error_after_high")))
+        error.set_ylim(0, None)
         panel_title(moved, 0, "Aggregates move less")
         panel_title(noise, 1, "Noise on readings")
         panel_title(error, 2, "Error to the truth")
@@ -186,17 +186,27 @@ class TradeOff(Experiment):
         return Verdict(bool(holds), sentence)
 
 
+@dataclass(frozen=True)
+class ExactTradeOff(TradeOff):
+    """The same with the exact ε, which the paper does not have."""
+
+    of_the_paper: ClassVar[bool] = False
+
+    def verdict(self, table: Table) -> Verdict:
+        return Verdict(None, super().verdict(table).sentence)
+
+
 _CLAIM = (
     "Much noise moves the aggregates little: the MAE rises slowly as ε falls, and with a mean |noise| near 1 it stays "
     "below 0.1."
 )
-_EXACT = " The same with the ε that the noise really gives, for the same Δ and δ."
+_EXACT = "What changes with the ε that the noise really gives, for the same Δ and δ?"
 
 _SAME = "GTM shows the same pattern as CRH. "
 
 EXPERIMENTS = (
     TradeOff("trade-off", "Trade-off on synthetic data (CRH)", _CLAIM, "crh", False),
-    TradeOff("trade-off-exact", "Trade-off on synthetic data, exact ε", _CLAIM + _EXACT, "crh", True),
+    ExactTradeOff("trade-off-exact", "Trade-off on synthetic data, exact ε", _EXACT, "crh", True),
     TradeOff("gtm", "Trade-off with GTM", _SAME + _CLAIM, "gtm", False),
-    TradeOff("gtm-exact", "Trade-off with GTM, exact ε", _SAME + _CLAIM + _EXACT, "gtm", True),
+    ExactTradeOff("gtm-exact", "Trade-off with GTM, exact ε", _EXACT, "gtm", True),
 )

@@ -73,9 +73,11 @@ class Weights(Experiment):
                   max(axes.get_ylim()[1] for axes in (original, perturbed))]  # fmt: skip
         for axes in (original, perturbed):
             axes.set_ylim(*limits)
+        # Below all points, and away from the edges.
         perturbed.annotate(
-            "drew most\nnoise", (places[loudest], shown[loudest]["estimated_after"]), (0, -7),
-            textcoords="offset points", ha="center", va="top", fontsize=8, color="#333333",
+            "drew most noise", (places[loudest], shown[loudest]["estimated_after"]),
+            (min(max(places[loudest], 2.6), _SHOWN - 1.6), limits[0] + 0.08), ha="center", va="bottom", fontsize=8,
+            color="#333333", arrowprops={"arrowstyle": "-", "color": "#888888", "lw": 0.7, "shrinkA": 1, "shrinkB": 4},
         )  # fmt: skip
         loss = column(table, "estimated_after") - column(table, "estimated_before")
         lost.axhline(0, color=GREY, lw=0.8)

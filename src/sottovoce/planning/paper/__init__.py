@@ -4,7 +4,7 @@ Y. Li et al., "Towards Differentially Private Truth Discovery for Crowd Sensing 
 `printed_*` is for reproduction only. The page "Where the paper's proofs slip" derives what `corrected_*` computes.
 """
 
-from sottovoce.planning.paper.comparison import Report, Row, compare
+from sottovoce.planning.paper.comparison import Report, Row, Verdict, compare
 from sottovoce.planning.paper.pairs import (
     PairMean,
     corrected_pair_density,
@@ -57,6 +57,7 @@ __all__ = [
     "PairMean",
     "Report",
     "Row",
+    "Verdict",
     "WeightedMean",
     "claimed_probability",
     "compare",

@@ -64,12 +64,22 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """Which of the two promises this noise keeps."""
+
+    privacy: bool
+    utility: bool
+
+
+@dataclass(frozen=True)
 class Report:
     """The paper's theorems for one campaign, as printed and as corrected, and what remains assumed."""
 
     level: float
     noise_rate: float
     rows: tuple[Row, ...]
+    printed_verdict: Verdict
+    corrected_verdict: Verdict
     printed_levels: Levels | None
     corrected_levels: Levels | None
     printed_frontier: Frontier
@@ -124,9 +134,19 @@ def compare(
         *_privacy_rows(error_rate, noise_rate, epsilon, delta, b, eta),
         *_utility_rows(error_rate, level, alpha, beta, participants),
     )
+    printed = Verdict(
+        noise_rate <= printed_rate(epsilon, delta, printed_distance(error_rate, b, eta)),
+        printed_alpha(error_rate, level) < alpha
+        and level <= printed_highest_level(alpha, beta, participants, error_rate),
+    )
+    corrected = Verdict(
+        noise_rate <= corrected_rate(epsilon, delta, corrected_distance(error_rate, b, eta)),
+        corrected_beta(alpha, participants, error_rate, level) <= beta,
+    )
     promises = (beta, participants, error_rate, epsilon, delta, b, eta)
     return Report(
-        level, noise_rate, rows, printed_levels(alpha, *promises), corrected_levels(alpha, *promises),
+        level, noise_rate, rows, printed, corrected,
+        printed_levels(alpha, *promises), corrected_levels(alpha, *promises),
         printed_frontier(*promises), corrected_frontier(*promises), ASSUMED,
     )  # fmt: skip
 

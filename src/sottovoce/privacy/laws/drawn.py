@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from sottovoce.privacy.grid_noise import NormalOnGrid
-from sottovoce.privacy.laws.base import NoiseLaw, log_odds
+from sottovoce.privacy.laws.noise import NoiseLaw, log_odds
 from sottovoce.privacy.sampler import VARIANCE_STEPS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from sottovoce.privacy.exact import root_rounded_up
 from sottovoce.privacy.grid_noise import LaplaceOnGrid
-from sottovoce.privacy.laws.base import NoiseLaw, log_odds
+from sottovoce.privacy.laws.noise import NoiseLaw, log_odds
 from sottovoce.privacy.sampler import SCALE_DENOMINATOR
 
 if TYPE_CHECKING:

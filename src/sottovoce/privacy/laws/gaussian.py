@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from sottovoce.privacy.grid_noise import NormalOnGrid
-from sottovoce.privacy.laws.base import NoiseLaw, log_odds
+from sottovoce.privacy.laws.noise import NoiseLaw, log_odds
 
 if TYPE_CHECKING:
     import numpy as np

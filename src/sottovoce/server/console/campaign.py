@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery import METHODS
-from sottovoce.protocol.manifest import Manifest, Task, reported_as
+from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
 from sottovoce.server.console.listing import Page, results_page
@@ -68,11 +69,8 @@ def _progress(connection: Connection, row: CampaignRow, server: State) -> dict[s
 
 def _draft(request: Request, row: CampaignRow) -> Response:
     manifest = parsed(row.manifest)
-    # It was checked when it was stored: parsing ten thousand tasks again would take longer than the page. A promise
-    # depends only on the grids and the number of the tasks.
-    examples = {task["grid"]: task for task in manifest["tasks"]}
-    on_grid = {grid: Task.model_construct(**task) for grid, task in examples.items()}
-    known = Manifest.model_construct(**manifest | {"tasks": [on_grid[task["grid"]] for task in manifest["tasks"]]})
+    # It was checked when it was stored: parsing ten thousand tasks again would take longer than the page.
+    known = Manifest.trusted(manifest)
     return render(request, "draft.html", row=row, manifest=manifest, promise=guarantee_of(known), shown=_TASKS_SHOWN)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.errors import SottovoceError
-from sottovoce.protocol.manifest import reported_as
+from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.task_table import read_quota, read_tasks, write_tasks
 from sottovoce.server import campaigns as actions

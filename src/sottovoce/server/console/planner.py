@@ -16,7 +16,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.planning.information import predicted_error
 from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.guarantee import quiet_guarantee, weakest
-from sottovoce.privacy.laws import LAWS, FreshVariance, NoiseLaw, Unit, parse_law
+from sottovoce.privacy.laws import FreshVariance, NoiseLaw, Unit, noise_laws, parse_noise_law
 from sottovoce.privacy.least_noise import law_for
 from sottovoce.privacy.sentence import figures, privacy_sentence
 from sottovoce.protocol.canonical import canonical_decimal
@@ -51,7 +51,7 @@ class PlanRequest:
     @classmethod
     def of(cls, query: Mapping[str, str], manifest: Mapping[str, Any]) -> "PlanRequest":
         """The values of the form; for empty fields, what the draft promises now."""
-        law = parse_law(manifest["noise"])
+        law = parse_noise_law(manifest["noise"])
         distance = _number(query, "distance", float(manifest["distance"]))
         unit = query.get("unit", manifest["unit"])
         if unit not in ("reading", "participant"):
@@ -69,33 +69,33 @@ class PlanRequest:
             readings=readings,
             participants=_count(query, "participants", _PARTICIPANTS, 10**9),
             error=_number(query, "error", 0.0) or None,
-            law=query.get("law", law.name) if query.get("law", law.name) in LAWS else FreshVariance.name,
+            law=query.get("law", law.name) if query.get("law", law.name) in noise_laws() else FreshVariance.name,
             grids=grids,
         )
 
     @property
     def laws(self) -> list[str]:
         """The laws to choose from. Where readings are noised or judged together, they must be on one grid."""
-        return [name for name, kind in LAWS.items() if kind.takes_grids(self.unit, len(self.grids))]
+        return [name for name, kind in noise_laws().items() if kind.takes_grids(self.unit, len(self.grids))]
 
     @staticmethod
     def title(name: str) -> str:
         """The name of a law for people."""
-        return LAWS[name].title
+        return noise_laws()[name].title
 
     @staticmethod
     def style(name: str) -> str:
         """The class of a law's line and words: laws differ in colour and dashes, in the order of the registry."""
-        return f"line-{list(LAWS).index(name) % _STYLES}"
+        return f"line-{list(noise_laws()).index(name) % _STYLES}"
 
     @staticmethod
     def without_exception() -> str:
         """The kinds of noise that need no δ."""
-        return ", ".join(kind.title for kind in LAWS.values() if kind.is_pure)
+        return ", ".join(kind.title for kind in noise_laws().values() if kind.is_pure)
 
     def noise(self, name: str) -> NoiseLaw:
         """The law of this name that keeps the promise on all grids, with parameters short enough to read."""
-        kind = LAWS[name]
+        kind = noise_laws()[name]
         return noise_for(
             kind, self.epsilon, kind.granted(self.delta), self.distance, self.readings, self.unit, self._steps
         )
@@ -111,7 +111,7 @@ class PlanRequest:
 
     def line(self, name: str) -> list[float | None]:
         """The error to expect of one law over all promises; None where it cannot keep one."""
-        kind, distance = LAWS[name], Fraction(str(self.distance))
+        kind, distance = noise_laws()[name], Fraction(str(self.distance))
         moves = [(math.ceil(distance / grid), grid) for grid in map(Fraction, self.grids)]
         steps, grid = max(moves, key=lambda move: move[0] * move[1])
         fewer = min(steps, _FINE)
@@ -160,8 +160,8 @@ class PlanRequest:
         if self.law not in self.laws:
             raise Problem(
                 "bad_manifest",
-                f"noise {self.law!r} for a {self.unit}: tasks on different grids are noised one by one; choose "
-                + " or ".join(kind.title.lower() for kind in LAWS.values() if kind.takes_grids("reading", 2))
+                f"noise {self.law!r} for a {self.unit}: on different grids, tasks get their noise one by one; choose "
+                + " or ".join(kind.title.lower() for kind in noise_laws().values() if kind.takes_grids("reading", 2))
                 + ", for a reading",
             )
         law = self.noise(self.law)

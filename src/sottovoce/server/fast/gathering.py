@@ -1,6 +1,6 @@
 """Responses are written in one call.
 
-Gain: 8 %, nothing and 16 %, in three runs.
+Gain: 8 %, nothing, 16 %, 13 % and 7 %, in five runs; 22 % of the processor time in the longest one.
 """
 
 import asyncio

@@ -1,6 +1,8 @@
 """The interpreter's own settings.
 
-Gain of switching often: 10 %, 8 % and 8 %. Of collecting rarely: nothing, 11 % and 52 %, in three runs.
+Gain of switching often: others wait 4 to 8 ms instead of 11 to 17 ms while somebody's large request is being parsed
+(`bench/strangers.py`, six kinds of request in turns); reports per second 10 %, 8 %, 8 %, -6 % and -1 %. Gain of
+collecting rarely: nothing, 11 %, 52 %, 8 % and 35 %, in five runs.
 """
 
 import gc
@@ -11,7 +13,8 @@ _COLLECTIONS = (20_000, 20, 20)  # reports come and go by the thousand, and none
 
 
 def switch_often() -> None:
-    """The writer asks for the interpreter's lock after every call to the database; by default it might wait 5 ms."""
+    """The event loop and the writer ask for the interpreter's lock after every system call; by default each might wait
+    5 ms for a thread that parses a request."""
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 

@@ -37,17 +37,21 @@ class Submission:
     report_id: str
     manifest_sha256: str
     tasks: tuple[str, ...]
-    values: tuple[int, ...]  # of the tasks
+    values: tuple[int, ...]  # of the tasks; of a set of choices the first
     content_hash: str
+    parsed: Report | None = None  # where the values do not say all: sets of choices, cuts of comparisons
     answer: "asyncio.Future[Receipt]" = field(init=False, repr=False)  # from the writer
 
     @classmethod
     def of(cls, campaign_id: str, token_hash: str, report: Report) -> "Submission":
         tasks = tuple(reading.task for reading in report.readings)
-        values = tuple(reading.value for reading in report.readings)
-        return cls(
-            campaign_id, token_hash, report.report_id, report.manifest_sha256, tasks, values, report.content_hash
+        values = tuple(
+            reading.value if isinstance(reading.value, int) else reading.value[0] for reading in report.readings
         )
+        return cls(
+            campaign_id, token_hash, report.report_id, report.manifest_sha256, tasks, values, report.content_hash,
+            report if any(reading.detail is not None for reading in report.readings) else None,
+        )  # fmt: skip
 
     @property
     def rows(self) -> int:
@@ -56,6 +60,8 @@ class Submission:
 
     def as_report(self) -> Report:
         """The same as the protocol's model, for everything that is not done a thousand times per second."""
+        if self.parsed is not None:
+            return self.parsed
         readings = [{"task": task, "value": value} for task, value in zip(self.tasks, self.values, strict=True)]
         return Report.of({"report_id": self.report_id, "manifest_sha256": self.manifest_sha256, "readings": readings})
 

@@ -1,6 +1,7 @@
 """The participant's page: the device in a browser, with its files. Opening it spends and reveals nothing.
 
-The response is the same for everybody and every invitation: the page itself asks which campaign it is for.
+The response is the same for everybody and every invitation: the page itself asks which campaign it is for, and chooses
+its language.
 """
 
 import gzip
@@ -10,6 +11,7 @@ from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 
 from fastapi import APIRouter, Request
@@ -17,6 +19,7 @@ from fastapi.responses import Response
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.etags import tagged
+from sottovoce.texts import LANGUAGES, texts_in
 
 router = APIRouter(prefix="/j", include_in_schema=False)
 _INVITATION = re.compile(r"[A-Za-z0-9_-]{0,128}")  # empty: the participant's own list of campaigns
@@ -26,7 +29,10 @@ _KINDS = {
     "css": "text/css; charset=utf-8",
     "svg": "image/svg+xml",
     "webmanifest": "application/manifest+json",
+    "json": "application/json",
 }
+_IMPORTED = re.compile(r'^import [^;]*? from "\./([\w-]+\.js)"', re.MULTILINE)
+_SERVER_TEXTS = ("results.", "number.", "noscript")
 _GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:$|,|;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:$|,)))", re.IGNORECASE)
 # For scripts too: a worker obeys the policy that its own script came with.
 _HEADERS = {
@@ -66,12 +72,42 @@ class _File:
 @cache
 def _page_files() -> dict[str, _File]:
     folder = files("sottovoce") / "device" / "page"
+    contents = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+    contents["index.html"] = _filled(contents)
+    contents |= {f"texts/{language}.json": _page_texts(language) for language in LANGUAGES}
     return _with_service_worker(
-        {
-            entry.name: _File(entry.read_bytes(), _KINDS[entry.name.rpartition(".")[2]])
-            for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        }
+        {name: _File(contents[name], _KINDS[name.rpartition(".")[2]]) for name in sorted(contents)}
     )
+
+
+def _filled(contents: dict[str, bytes]) -> bytes:
+    """The page with the switch of its languages, and all modules that it starts with, so that they load at once."""
+    languages = [(tag, texts_in(tag)) for tag in LANGUAGES]
+    parts = {
+        "languages": "".join(
+            f'<option value="{tag}" lang="{tag}">{texts.say("language.name")}' for tag, texts in languages
+        ),
+        "noscript": "".join(f'<p lang="{tag}">{escape(texts.say("noscript"))}' for tag, texts in languages),
+        "modules": "\n".join(f'<link rel="modulepreload" href="{name}">' for name in _modules_of("app.js", contents)),
+    }
+    page = contents["index.html"].decode()
+    for name, part in parts.items():
+        page = page.replace(f"<!-- {name} -->", part)
+    return page.encode()
+
+
+def _modules_of(name: str, contents: dict[str, bytes]) -> list[str]:
+    """A module and all that it imports, each once."""
+    found = [name]
+    for one in found:
+        found += [other for other in _IMPORTED.findall(contents[one].decode()) if other not in found]
+    return found
+
+
+def _page_texts(language: str) -> bytes:
+    """The texts of a language, without those that only the server uses."""
+    texts = {key: text for key, text in texts_in(language).texts.items() if not key.startswith(_SERVER_TEXTS)}
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _with_service_worker(page_files: dict[str, _File]) -> dict[str, _File]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Engine, select
 
 from sottovoce.claims.streaming import Chunk
-from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.manifest import Manifest, NumberTask
 from sottovoce.server.fast.arrays import gathered
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.engine import readable
@@ -37,7 +37,7 @@ class Readings:
 
     def values(self, manifest: Manifest) -> NDArray[np.float64]:
         """In the units of the tasks. Multiplied and divided by whole numbers, so that 3 steps of 0.1 are 0.3."""
-        grids = [Fraction(task.grid) for task in manifest.tasks]
+        grids = [Fraction(task.grid) if isinstance(task, NumberTask) else Fraction(1) for task in manifest.tasks]
         above = np.array([float(grid.numerator) for grid in grids])
         below = np.array([float(grid.denominator) for grid in grids])
         return np.asarray(self.steps.astype(np.float64) * above[self.places] / below[self.places])
@@ -67,7 +67,13 @@ def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
             keys, ids = np.unique(part.participants, return_inverse=True)
             users = pa.array([labels[key] for key in keys.tolist()], pa.string()).take(pa.array(ids))
             numbers = np.arange(done, done + len(part)) + 1
-            yield Chunk(users, tasks.take(pa.array(part.places)), part.values(manifest), numbers, noise=manifest.noise)
+            yield Chunk(
+                users,
+                tasks.take(pa.array(part.places)),
+                part.values(manifest),
+                numbers,
+                noise=str(manifest.laws["number"]),
+            )
             done += len(part)
 
 

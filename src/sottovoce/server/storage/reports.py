@@ -7,16 +7,17 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.manifest import Manifest, Task
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import same_hash
 from sottovoce.server.fast.bulk import insert_rows
 from sottovoce.server.fast.wire import Submission
 from sottovoce.server.storage.rows import OpenCampaign, ParticipantRow, TaskRow, all_rows
-from sottovoce.server.storage.tables import campaigns, participants, readings, reports, tasks
+from sottovoce.server.storage.tables import campaigns, details, participants, readings, reports, tasks
 
 _CAMPAIGNS_KEPT = 64  # manifests kept parsed; an open one never changes
 _REPORT = ("campaign_key", "report_id", "participant_key", "content_hash", "received_at", "readings", "cohort")
+_DETAIL = ("campaign_key", "participant_key", "place", "content")
 _READING = ("campaign_key", "participant_key", "place", "value", "cohort")
 
 
@@ -40,6 +41,15 @@ class _Terms:
     manifest: Manifest
     place_of: dict[str, int]
     quotas: dict[int, int]  # by place
+    cells: tuple[int, ...]  # by place: possible answers; 0 for numbers, 1 where a value does not say all
+
+    def takes(self, places: list[int], report: Submission) -> bool:
+        """Whether each value is one that its task asks for; quickly, if it is a number or the number of a choice."""
+        cells = self.cells
+        return report.parsed is None and all(
+            not (most := cells[place]) or 0 <= value < most > 1
+            for place, value in zip(places, report.values, strict=True)
+        )
 
 
 class ReportStore:
@@ -66,15 +76,24 @@ class ReportStore:
         terms = self._terms.get(campaign.key)
         if terms is None:
             rows = all_rows(connection, TaskRow, select(tasks).where(tasks.c.campaign_key == campaign.key))
+            manifest = Manifest.parse(campaign.manifest)
             terms = _Terms(
-                Manifest.parse(campaign.manifest),
+                manifest,
                 {row.id: row.place for row in rows},
                 {row.place: row.quota for row in rows if row.quota is not None},
+                tuple(_cells(manifest, task) for task in manifest.tasks),
             )
             self._terms[campaign.key] = terms
             if len(self._terms) > _CAMPAIGNS_KEPT:
                 self._terms.popitem(last=False)
         return terms
+
+
+def _cells(manifest: Manifest, task: Task) -> int:
+    part = manifest.part_of(task)
+    if part.cells is None:
+        return 0
+    return part.cells if task.kind == "choice" and part.cells_reported == 1 else 1
 
 
 class _Batch:
@@ -107,6 +126,7 @@ class _Batch:
         self._filled: set[tuple[int, int]] = set()  # tasks with a quota that get readings from this batch
         self._reports: list[tuple[Any, ...]] = []
         self._readings: list[tuple[int, int, int, int, int]] = []
+        self._details: list[tuple[int, int, int, str]] = []
 
     def _find_known(self, submissions: Iterable[Submission]) -> dict[tuple[int, str], tuple[int, str | None, int]]:
         """Sender, content hash and number of readings of reports that were stored under the ids of this batch."""
@@ -165,7 +185,8 @@ class _Batch:
             places = [terms.place_of[task] for task in report.tasks]
         except KeyError:
             places = []
-        if not places or report.manifest_sha256 != terms.manifest.sha256 or len(places) > terms.manifest.readings:
+        known_terms = places and report.manifest_sha256 == terms.manifest.sha256
+        if not known_terms or len(places) > terms.manifest.most_answers or not terms.takes(places, report):
             report.as_report().check(terms.manifest)  # says what is wrong
 
         answered = self._answered[participant.key]
@@ -178,11 +199,11 @@ class _Batch:
             raise Problem(
                 "task_already_reported", f"task {task!r}: this participant has already answered it in another report"
             )
-        if len(answered) + len(places) > terms.manifest.readings:
+        if len(answered) + len(places) > terms.manifest.most_answers:
             raise Problem(
                 "too_many_readings",
                 f"{len(answered)} readings before and {len(places)} now: a participant may give at most "
-                f"{terms.manifest.readings}",
+                f"{terms.manifest.most_answers}",
             )
         full = self._full(campaign.key, terms, places)
         if len(full) == len(places):
@@ -195,6 +216,12 @@ class _Batch:
             if place not in full
         ]
         self._readings += added
+        if report.parsed is not None:
+            self._details += [
+                (campaign_key, participant_key, terms.place_of[reading.task], reading.detail)
+                for reading in report.parsed.readings
+                if reading.detail is not None and terms.place_of[reading.task] not in full
+            ]
         self._reports.append(
             (campaign_key, report.report_id, participant_key, report.content_hash, self._now, len(added), cohort)
         )
@@ -234,6 +261,7 @@ class _Batch:
     def write(self) -> None:
         insert_rows(self._connection, reports, _REPORT, self._reports)
         insert_rows(self._connection, readings, _READING, self._readings)
+        insert_rows(self._connection, details, _DETAIL, self._details)
         for key, place in sorted(self._filled):
             self._connection.execute(
                 update(tasks)

@@ -172,10 +172,27 @@ readings = Table(
     Column("campaign_key", Key, nullable=False, comment="campaign"),
     Column("participant_key", Key, ForeignKey("participants.key"), nullable=False, comment="whose reading it is"),
     Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
-    Column("value", BigInteger, nullable=False, comment="the noisy reading, in steps of the task's grid"),
+    Column("value", BigInteger, nullable=False, comment="the noisy reading in grid steps, or the number of the choice"),
     Column("cohort", BigInteger, nullable=False, server_default="1", comment="the cohort of its report"),
     PrimaryKeyConstraint("campaign_key", "participant_key", "place"),
     ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
+    sqlite_with_rowid=False,
+)
+
+# A table of its own, since hardly any reading has one.
+details = Table(
+    "details",
+    metadata,
+    Column("campaign_key", Key, nullable=False, comment="campaign"),
+    Column("participant_key", Key, nullable=False, comment="whose reading it is"),
+    Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
+    Column("content", Text, nullable=False, comment="the set of choices, or the cuts of a comparison (JSON)"),
+    PrimaryKeyConstraint("campaign_key", "participant_key", "place"),
+    ForeignKeyConstraint(
+        ["campaign_key", "participant_key", "place"],
+        ["readings.campaign_key", "readings.participant_key", "readings.place"],
+        ondelete="CASCADE",
+    ),
     sqlite_with_rowid=False,
 )
 

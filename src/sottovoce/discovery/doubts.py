@@ -1,4 +1,6 @@
-"""What operators should doubt about results before they show them to anybody."""
+"""What to doubt about results before they are shown to anybody: in campaigns and in files alike."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +9,22 @@ Floats = NDArray[np.float64]
 
 _FEW = 0.1  # of those who claimed: when fewer than this share decide, a few do
 _LEAST_DECIDING = 3
+_LEAST_CLAIMS = 5  # of fewer, it is no wonder that few decide
 # Mean and median of claims that err to both sides alike differ by chance, with a standard deviation below one standard
 # error of the mean. This many are beyond chance, for a task or, over all tasks together, for their average.
 _BEYOND_CHANCE = 4.5
+
+
+@dataclass(frozen=True)
+class Words:
+    """What those who claim, and what they claim about, are called."""
+
+    user: str
+    object: str
+
+
+CAMPAIGN = Words("participant", "task")
+FILE = Words("user", "object")
 
 
 def doubts(
@@ -18,42 +33,44 @@ def doubts(
     *,
     claims: NDArray[np.int64],
     effective_users: Floats,
-    skew: tuple[Floats, Floats],
+    skew: tuple[Floats, Floats] | None,
     converged: bool,
+    words: Words = CAMPAIGN,
 ) -> list[dict[str, str]]:
     """Warnings with a stable code and a sentence each.
 
-    ``claims``, ``effective_users`` and ``skew`` (mean less median, and the spread of the claims) are by task, of the
-    tasks that have claims at all.
+    ``claims``, ``effective_users`` and ``skew`` (mean less median, and the spread of the claims; None for choices) are
+    by task, of the tasks that have claims at all.
     """
     warnings = []
     enough = claims >= least_claims
     few = tasks - int(enough.sum())
     if few:
         warnings.append(
-            ("few_claims", f"{_count(few, tasks)} fewer than {least_claims} claims: no truth is shown there.")
+            ("few_claims", f"{_count(few, tasks, words)} fewer than {least_claims} claims: no truth is shown there.")
         )
-    decided_by_few = enough & (effective_users < np.maximum(_LEAST_DECIDING, _FEW * claims))
+    decided_by_few = enough & (claims >= _LEAST_CLAIMS) & (effective_users < np.maximum(_LEAST_DECIDING, _FEW * claims))
     if decided_by_few.any():
         worst = int(np.argmin(np.where(decided_by_few, effective_users / claims, np.inf)))
         warnings.append(
             (
                 "few_decide",
-                f"A few participants decide {_those(decided_by_few)}: in the worst case it is as if only "
+                f"A few {words.user}s decide {_those(decided_by_few, words)}: in the worst case it is as if only "
                 f"{effective_users[worst]:.1f} of {claims[worst]:,} had reported. If they err, so do the results.",
             )
         )
-    difference, spread = skew
+    nothing = np.zeros(len(claims))
+    difference, spread = (nothing, nothing) if skew is None else skew
     usable = enough & (spread > 0)
     leaning = difference[usable] * np.sqrt(claims[usable] - 1) / spread[usable]
     lopsided = np.abs(leaning) > _BEYOND_CHANCE
     together = bool(len(leaning)) and abs(leaning.sum()) > _BEYOND_CHANCE * np.sqrt(len(leaning))
     if lopsided.any() or together:
-        where = "Over all tasks" if together else f"In {_those(lopsided)}"
+        where = f"Over all {words.object}s" if together else f"In {_those(lopsided, words)}"
         warnings.append(
             (
                 "suspicious_crowd",
-                f"{where} mean and median differ by more than chance explains: some participants lean to one side. "
+                f"{where} mean and median differ by more than chance explains: some {words.user}s lean to one side. "
                 "They may make the same error, or have agreed on a false value.",
             )
         )
@@ -62,12 +79,12 @@ def doubts(
     return [{"code": code, "text": text} for code, text in warnings]
 
 
-def _count(some: int, tasks: int) -> str:
+def _count(some: int, tasks: int, words: Words) -> str:
     if some == tasks:
-        return "All tasks have" if tasks > 1 else "The task has"
-    return f"{some:,} of {tasks:,} tasks {'has' if some == 1 else 'have'}"
+        return f"All {words.object}s have" if tasks > 1 else f"The {words.object} has"
+    return f"{some:,} of {tasks:,} {words.object}s {'has' if some == 1 else 'have'}"
 
 
-def _those(chosen: NDArray[np.bool_]) -> str:
+def _those(chosen: NDArray[np.bool_], words: Words) -> str:
     count = int(chosen.sum())
-    return "one task" if count == 1 else f"{count:,} tasks"
+    return f"one {words.object}" if count == 1 else f"{count:,} {words.object}s"

@@ -1,0 +1,239 @@
+"""Answers: the options among which the claims about each object choose.
+
+An option of an object is a *cell*, and a claim stores the number of its cell within the object: one byte where no
+object has more than 256 options. All objects may share one list of options; then no list is stored per object.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+from numpy.typing import NDArray
+
+from sottovoce.claims.labels import Labels, label_column, to_numpy
+from sottovoce.errors import BadParameter, BadRow
+
+MOST_OPTIONS = 65_535  # of one object
+# Options are shared if most answers occur for several objects, and a table of objects × options stays small.
+_MOST_SHARED = 256
+_MOST_CELLS_PER_CLAIM = 32
+
+# The options: how many there are, a list of them for all objects, or a list for each object.
+Choices: TypeAlias = int | Sequence[Any] | Mapping[Any, Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The options of all objects."""
+
+    labels: Labels  # of all options
+    offsets: NDArray[np.int64]  # the cells of object n are offsets[n]:offsets[n + 1]
+    ids: NDArray[np.int32] | None  # the label of each cell; None: all objects have all labels
+    counts: NDArray[np.int64]  # options of each object: its cells, and options that nobody named
+    declared: bool = False  # whether the counts were given, not concluded from the claims
+    size: int = 1  # options in one claim: more than 1 where devices report sets
+
+    @property
+    def shared(self) -> bool:
+        return self.ids is None
+
+    @property
+    def n_cells(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def cell_labels(self) -> NDArray[np.int32]:
+        """The number of each cell's label."""
+        if self.ids is not None:
+            return self.ids
+        return np.tile(np.arange(len(self.labels), dtype=np.int32), len(self.counts))
+
+    def ids_of(self, objects: NDArray[Any], codes: NDArray[Any]) -> NDArray[np.int32]:
+        """Numbers of the labels that claims name."""
+        if self.ids is None:
+            return codes.astype(np.int32)
+        return np.asarray(self.ids[self.offsets[objects] + codes])
+
+    def label_list(self) -> list[Any]:
+        """All options."""
+        return list(to_numpy(self.labels).tolist())
+
+    def of_object(self, n: int) -> list[Any]:
+        """The labels of an object's cells."""
+        labels = to_numpy(self.labels)
+        ids = slice(None) if self.ids is None else self.ids[self.offsets[n] : self.offsets[n + 1]]
+        return list(labels[ids].tolist())
+
+
+def from_ids(
+    offsets: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    labels: Labels,
+    size: int = 1,
+    declared: NDArray[np.int64] | None = None,
+    shared: bool | None = None,
+) -> tuple[Answers, NDArray[Any]]:
+    """The options that claims, sorted by object, name by numbers of labels; and each claim's cell.
+
+    ``declared`` is the number of options of each object; ``shared`` decides, where the caller knows.
+    """
+    cell_offsets, cell_ids = _seen(offsets, ids, len(labels))
+    cells = np.diff(cell_offsets)
+    if shared is None:
+        shared = share_options(len(labels), len(cells), len(ids), cell_ids) and (
+            declared is None or bool((declared >= len(labels)).all())
+        )
+    if shared:
+        cell_offsets, cells = _every(len(labels), len(cells)), np.full(len(cells), len(labels))
+        codes, known = ids, None
+    else:
+        codes, known = _cells(offsets, ids, cell_offsets, cell_ids, len(labels))[0], cell_ids
+    counts = np.maximum(cells, 2) if declared is None else declared
+    answers = Answers(labels, cell_offsets, known, counts, declared is not None, size)
+    return answers, codes.astype(code_type(cells))
+
+
+def from_lists(
+    offsets: NDArray[np.int64], ids: NDArray[np.int32], seen: Labels, objects: NDArray[Any], choices: Choices, size: int
+) -> tuple[Answers, NDArray[Any]]:
+    """The options as they are listed, for all objects or for each; an answer that is not listed is refused."""
+    lists = choices if isinstance(choices, Mapping) else None
+    listed = [_list_of(lists, label) for label in objects.tolist()] if lists is not None else [choices]
+    for options in listed:
+        check_options(list(options))  # type: ignore[arg-type]
+    everything = list(dict.fromkeys(label for options in listed for label in options))  # type: ignore[union-attr]
+    number = {label: place for place, label in enumerate(everything)}
+    if lists is None or all(list(options) == everything for options in listed):  # type: ignore[arg-type]
+        cell_offsets, cell_ids = _every(len(everything), len(objects)), None
+    else:
+        cell_offsets = np.concatenate(([0], np.cumsum([len(options) for options in listed])))  # type: ignore[arg-type]
+        cell_ids = np.array([number[label] for options in listed for label in options], np.int32)  # type: ignore[union-attr]
+    cells = np.diff(cell_offsets)
+    translated = np.array([number.get(label, -1) for label in to_numpy(seen).tolist()], np.int32)[ids]
+    if cell_ids is None:
+        codes, unknown = translated, int(np.argmax(translated < 0)) if (translated < 0).any() else -1
+    else:
+        codes, unknown = _cells(offsets, translated, cell_offsets, cell_ids, len(everything))
+    if unknown >= 0:
+        place = int(offsets.searchsorted(unknown, "right")) - 1
+        answer, about = to_numpy(seen).tolist()[ids[unknown]], objects.tolist()[place]
+        raise BadRow(
+            f"answer {answer!r} about {about!r}: it is not among its options "
+            f"({shown_options(listed[place if lists is not None else 0])}); correct it, or add it to the options"  # type: ignore[arg-type]
+        )
+    # Labels of Python's own kind stay what they are; Arrow only where it has one type for all of them.
+    labels = label_column(np.array(everything, object)) if len({type(label) for label in everything}) == 1 else None
+    kept: Labels = labels if labels is not None else np.fromiter(everything, object, len(everything))
+    return Answers(kept, cell_offsets, cell_ids, cells, True, size), codes.astype(code_type(cells))
+
+
+def check_options(options: list[Any]) -> None:
+    """Refuse a list of options that is empty, too long, or has one twice."""
+    if not 2 <= len(options) <= MOST_OPTIONS:
+        raise BadParameter(
+            f"{len(options)} options: a question needs at least 2 and at most {MOST_OPTIONS:,}; list them all"
+        )
+    if len(set(options)) < len(options):
+        twice = next(label for place, label in enumerate(options) if label in options[:place])
+        raise BadParameter(f"option {twice!r}: it is listed twice; every option must be listed once")
+
+
+def shown_options(options: Sequence[Any], most: int = 6) -> str:
+    """A few options for a message."""
+    more = ", …" if len(options) > most else ""
+    return ", ".join(repr(label) for label in list(options)[:most]) + more
+
+
+def share_options(n_labels: int, n_objects: int, n_claims: int, cell_ids: NDArray[np.int32]) -> bool:
+    """Whether objects seem to have one list of options: most answers also occur for other objects."""
+    if n_labels > _MOST_SHARED or n_labels * n_objects > _MOST_CELLS_PER_CLAIM * n_claims:
+        return False
+    alone = int((np.bincount(cell_ids, minlength=n_labels) == 1).sum())
+    return 2 * alone < len(cell_ids) or n_objects == 1
+
+
+def check_counts(answers: Answers, objects: NDArray[Any]) -> Answers:
+    """Refuse objects with more different answers than were declared, or more than can be stored."""
+    cells = np.diff(answers.offsets)
+    over = np.flatnonzero((cells > answers.counts) | (answers.counts > MOST_OPTIONS) | (answers.counts < 2))
+    if len(over):
+        n = int(over[0])
+        if 2 <= answers.counts[n] <= MOST_OPTIONS:
+            raise BadRow(
+                f"object {objects[n]!r} has {cells[n]:,} different answers: {answers.counts[n]:,} choices are declared "
+                "for it; correct the answers, or the number of choices"
+            )
+        raise BadRow(
+            f"object {objects[n]!r} with {answers.counts[n]:,} choices: there must be at least 2 and at most "
+            f"{MOST_OPTIONS:,}; ask for a shorter answer, or use the claims as labels of another kind"
+        )
+    return answers
+
+
+def code_type(cells: NDArray[Any]) -> Any:
+    """The smallest type for the cells of an object."""
+    return np.uint8 if int(cells.max(initial=1)) <= 256 else np.uint16
+
+
+def decoded(answers: Answers, ids: NDArray[np.int32]) -> pa.Array:
+    """Answers as a column of a table; sets as lists."""
+    labels = answers.labels if isinstance(answers.labels, pa.Array) else label_column(answers.labels)
+    column = pa.DictionaryArray.from_arrays(pa.array(ids), labels).cast(labels.type)
+    if answers.size == 1:
+        return column
+    return pa.ListArray.from_arrays(pa.array(np.arange(0, len(ids) + 1, answers.size, dtype=np.int32)), column)
+
+
+def _list_of(lists: Mapping[Any, Sequence[Any]], label: Any) -> Sequence[Any]:
+    if label not in lists:
+        raise BadParameter(f"object {label!r}: its options are not given; list the options of every object")
+    return lists[label]
+
+
+def _every(n_labels: int, n_objects: int) -> NDArray[np.int64]:
+    return np.arange(n_objects + 1, dtype=np.int64) * n_labels
+
+
+@njit(nogil=True, cache=True)
+def _seen(offsets, ids, n_labels):  # type: ignore[no-untyped-def]
+    """The labels that occur for each object, in the order of their numbers; and where those of each object begin."""
+    last = np.full(n_labels, -1, np.int64)
+    cell_offsets = np.zeros(len(offsets), np.int64)
+    for n in range(len(offsets) - 1):
+        count = 0
+        for i in range(offsets[n], offsets[n + 1]):
+            if last[ids[i]] != n:
+                last[ids[i]] = n
+                count += 1
+        cell_offsets[n + 1] = cell_offsets[n] + count
+    cell_ids = np.empty(cell_offsets[-1], np.int32)
+    last[:] = -1
+    for n in range(len(offsets) - 1):
+        place = cell_offsets[n]
+        for i in range(offsets[n], offsets[n + 1]):
+            if last[ids[i]] != n:
+                last[ids[i]] = n
+                cell_ids[place] = ids[i]
+                place += 1
+        cell_ids[cell_offsets[n] : place] = np.sort(cell_ids[cell_offsets[n] : place])
+    return cell_offsets, cell_ids
+
+
+@njit(nogil=True, cache=True)
+def _cells(offsets, ids, cell_offsets, cell_ids, n_labels):  # type: ignore[no-untyped-def]
+    """Each claim's cell within its object, and the first claim whose label is none of its object's, or -1."""
+    codes = np.zeros(len(ids), np.int32)
+    owner = np.full(n_labels, -1, np.int64)
+    place = np.zeros(n_labels, np.int32)
+    for n in range(len(offsets) - 1):
+        for cell in range(cell_offsets[n], cell_offsets[n + 1]):
+            owner[cell_ids[cell]] = n
+            place[cell_ids[cell]] = cell - cell_offsets[n]
+        for i in range(offsets[n], offsets[n + 1]):
+            if ids[i] < 0 or owner[ids[i]] != n:
+                return codes, i
+            codes[i] = place[ids[i]]
+    return codes, -1

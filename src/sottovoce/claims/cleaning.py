@@ -1,0 +1,140 @@
+"""Values as spreadsheets of other countries write them: decimal commas, marks between thousands, units in cells.
+
+Nothing is guessed: "1,234" is a thousand to some and little more than one to others. Whoever reads the file says what
+it means, and everything else is refused.
+"""
+
+import codecs
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sottovoce.errors import BadParameter, BadRow
+
+if TYPE_CHECKING:
+    from sottovoce.claims.rows import Columns
+
+_BLANKS = "\\s\u00a0\u202f"
+_THOUSANDS = {",": f"[.'’{_BLANKS}]", ".": f"[,'’{_BLANKS}]"}  # marks between thousands, by decimal sign
+_EXPONENT = "(?:[eE][+-]?[0-9]+)?"
+_LETTERS = r"\p{L}%°€$£¥"
+# What is measured in front of or behind a number: "m", "km/h", "m²", "€". Neither "<" nor "±" nor a second number.
+_UNIT = rf"[{_LETTERS}]+[0-9²³]?(?:[/·*^. -][{_LETTERS}]+[0-9²³]?)*"
+_WITH_UNIT = (
+    rf"^(?P<before>(?:[€$£¥]|[A-Z]{{3}}[{_BLANKS}])?)[{_BLANKS}]*"
+    rf"(?P<number>[+-]?[0-9.,][0-9.,'’{_BLANKS}]*?{_EXPONENT})[{_BLANKS}]*(?P<unit>(?:{_UNIT})?)$"
+)
+
+
+_COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{_BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
+# Numbers to people that are none as they stand, because of a decimal comma or a unit; "5b" may as well be an answer.
+NEARLY_A_NUMBER = rf"{_COMMA}|^[+-]?[0-9.,]*[0-9][{_BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{_BLANKS}]*{_UNIT}$"
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """How the values of a table are written.
+
+    Parameters
+    ----------
+    decimal
+        The decimal sign, "," or ".". The marks between thousands that go with it are then accepted as well.
+    strip_units
+        Whether a unit may stand before or behind a value. All values of a table must have the same unit.
+    encoding
+        Of a text file; by default UTF-8, or UTF-16 where the file begins with its mark.
+    """
+
+    decimal: str | None = None
+    strip_units: bool = False
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal is not None and self.decimal not in _THOUSANDS:
+            raise BadParameter(f"decimal={self.decimal!r}: the decimal sign is ',' or '.'; give one of them")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding).incrementaldecoder("strict")
+                "".encode(self.encoding)
+            except (LookupError, ValueError, TypeError):
+                raise BadParameter(
+                    f"encoding={self.encoding!r}: this is not an encoding of text; utf-8, utf-16 and windows-1252 are "
+                    "usual"
+                ) from None
+
+    @property
+    def of_values(self) -> bool:
+        """Whether values have to be read as text."""
+        return self.decimal is not None or self.strip_units
+
+    def cleaned(self, columns: "Columns", value: str, source: str) -> "Columns":
+        """The same columns with values as this package writes them; what is no number stays as it is."""
+        texts = columns.values
+        if not self.of_values or not isinstance(texts, pa.Array | pa.ChunkedArray):
+            return columns
+        if pa.types.is_dictionary(texts.type):
+            texts = texts.cast(texts.type.value_type)
+        if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+            return columns
+        numbers = pc.replace_substring(pc.utf8_trim_whitespace(texts), "−", "-")
+        if self.strip_units:
+            numbers = _without_units(numbers, value, source)
+        if self.decimal is not None:
+            numbers = _with_points(numbers, self.decimal)
+        return replace(columns, values=numbers, texts=texts if columns.texts is None else columns.texts)
+
+
+AS_WRITTEN = Cleaning()
+
+
+def advice(written: str) -> str:
+    """What to say about a value that is no number but would be one under another reading; often nothing.
+
+    >>> advice("12,5")
+    "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
+    >>> advice("tall")
+    ''
+    """
+    text = written.strip()
+    if re.match(_COMMA, text):
+        return "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
+    number = _number_with_unit(text)
+    if number:
+        decimal = ", the decimal sign given with decimal=',' (--decimal ,)" if "," in number else ""
+        return f"; a unit is removed with strip_units=True (--strip-units){decimal}"
+    return ""
+
+
+def _number_with_unit(text: str) -> str | None:
+    parts = pc.extract_regex(pa.array([text]), _WITH_UNIT)[0].as_py()
+    return parts["number"] if parts and (parts["before"] or parts["unit"]) else None
+
+
+def _without_units(texts: pa.Array | pa.ChunkedArray, value: str, source: str) -> pa.Array | pa.ChunkedArray:
+    parts = pc.extract_regex(texts, _WITH_UNIT)
+    number, before, behind = (pc.struct_field(parts, name) for name in ("number", "before", "unit"))
+    units = pc.value_counts(pc.binary_join_element_wise(pc.utf8_trim_whitespace(before), behind, ""))
+    counts = {one["values"]: one["counts"] for one in units.to_pylist() if one["values"]}
+    if len(counts) > 1:
+        (most, many), (other, few) = sorted(counts.items(), key=lambda entry: -entry[1])[:2]
+        raise BadRow(
+            f"{source}: {value} in {most!r} ({_rows(many)}) and in {other!r} ({_rows(few)}): all values must have the "
+            "same unit; convert them first"
+        )
+    return pc.if_else(pc.is_valid(parts), number, texts)
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
+def _with_points(texts: pa.Array | pa.ChunkedArray, decimal: str) -> pa.Array | pa.ChunkedArray:
+    """Numbers with a decimal point and without marks between thousands; null where the text is no such number."""
+    mark, sign = _THOUSANDS[decimal], re.escape(decimal)
+    whole = f"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)"
+    pattern = f"^[+-]?({whole}({sign}[0-9]*)?|{sign}[0-9]+){_EXPONENT}$"
+    plain = pc.replace_substring(pc.replace_substring_regex(texts, mark, ""), decimal, ".")
+    return pc.if_else(pc.match_substring_regex(texts, pattern), plain, pa.scalar(None, texts.type))

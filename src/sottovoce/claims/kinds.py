@@ -1,0 +1,103 @@
+"""Kinds of claims: numbers, and choices among options."""
+
+import json
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sottovoce.claims.cleaning import NEARLY_A_NUMBER
+from sottovoce.errors import BadParameter, BadRow
+
+Kind = Literal["number", "choice"]
+KINDS: tuple[Kind, ...] = ("number", "choice")
+
+# What Arrow's own cast from text accepts, once blanks and a leading plus are removed.
+NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# Texts that stand for a number that is missing, not for a choice.
+_NO_NUMBER = r"^[+-]?(nan|inf|infinity|null|none|na|n/a|)$"
+
+
+def check_kind(kind: str | None) -> None:
+    if kind is not None and kind not in KINDS:
+        raise BadParameter(f"kind={kind!r}: it must be 'number' or 'choice'; leave it out to decide by the values")
+
+
+def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
+    """Choices if there is text and none of it is a number; truth values and lists are choices too."""
+    if pa.types.is_boolean(values.type) or _is_list(values.type):
+        return "choice"
+    if pa.types.is_dictionary(values.type):
+        values = values.unify_dictionaries().chunk(0) if _chunked(values) and values.num_chunks else values
+        values = values.dictionary if isinstance(values, pa.DictionaryArray) else values.cast(pa.string())
+    if not is_text(values.type):
+        return "number"
+    texts = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
+    if pc.any(pc.match_substring_regex(pc.replace_substring_regex(texts, r"^\+", ""), NUMBER)).as_py():
+        return "number"
+    # Numbers with a comma or a unit are refused as such, with the reason: they would make strange answers.
+    wordless = pc.all(pc.match_substring_regex(texts, f"{NEARLY_A_NUMBER}|(?i:{_NO_NUMBER})")).as_py()
+    return "number" if wordless or wordless is None else "choice"
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+
+
+def one_by_one(values: Any, source: str) -> tuple[Any, int]:
+    """The options in reported sets, one after the other, and how many there are in each; 1 where none are sets.
+
+    A set is a list, or the text of one as in JSON where a file has no lists. All must be of the same size.
+    """
+    if isinstance(values, pa.ChunkedArray | pa.Array):
+        if _is_list(values.type):
+            array = values.combine_chunks() if _chunked(values) else values
+            return _flat([entry if entry is None else list(entry) for entry in array.to_pylist()], source)
+        text = is_text(values.type) or pa.types.is_dictionary(values.type)
+        if not text or not _may_be_lists(values):
+            return values, 1
+        lists = [_list_in(entry) for entry in values.to_pylist()]
+        return (values, 1) if None in lists else _flat(lists, source)
+    if any(isinstance(entry, list | tuple | set | frozenset) for entry in values):
+        return _flat([None if entry is None else list(entry) for entry in values], source)
+    return values, 1
+
+
+def _flat(sets: list[list[Any] | None], source: str) -> tuple[Any, int]:
+    size = next((len(entry) for entry in sets if entry), 1)
+    for number, entry in enumerate(sets, start=1):
+        if entry is None or len(entry) != size or len({*map(str, entry)}) != size:
+            raise BadRow(
+                f"{source}, row {number}: {entry!r}: reported sets must have the same number of different options in "
+                f"every row, here {size}; correct it, or leave the row out"
+            )
+    return pa.array([option for entry in sets for option in entry or ()], from_pandas=True), size
+
+
+def _may_be_lists(values: Any) -> bool:
+    """Whether the first text begins like a list, as nearly no answer does."""
+    first = next((entry for entry in values.slice(0, 100).to_pylist() if entry), "")
+    return isinstance(first, str) and first.startswith("[") and first.endswith("]")
+
+
+def _list_in(text: str | None) -> list[Any] | None:
+    try:
+        entry = json.loads(text or "")
+    except ValueError:
+        return None
+    return entry if isinstance(entry, list) and entry else None
+
+
+def missing_answers(ids: NDArray[np.int32], size: int) -> NDArray[np.bool_]:
+    """Which rows lack an answer."""
+    return np.asarray((ids.reshape(-1, size) < 0).any(axis=1))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _chunked(values: Any) -> bool:
+    return isinstance(values, pa.ChunkedArray)

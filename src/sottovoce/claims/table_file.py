@@ -1,0 +1,116 @@
+"""A file that holds a table: its format, and its bytes as a stream."""
+
+import codecs
+import io
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from sottovoce.errors import UnreadableFile
+from sottovoce.progress import Progress
+
+_SUFFIXES = {
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv",
+    ".parquet": "parquet", ".pq": "parquet",
+    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    ".jsonl": "jsonl", ".ndjson": "jsonl",
+}  # fmt: skip
+
+
+@dataclass
+class TableFile:
+    """A file that may have to be read twice."""
+
+    name: str
+    format: str
+    path: Path | None = None
+    content: bytes | None = None
+    encoding: str | None = None  # of text; None: UTF-8, or UTF-16 where the file begins with its mark
+
+    @classmethod
+    def of(cls, path: str | Path | IO[bytes], *, by_name: bool = False, encoding: str | None = None) -> "TableFile":
+        """A file, whose format follows from its suffix; or a stream, which is CSV unless ``by_name`` says otherwise."""
+        if not isinstance(path, str | Path):
+            name = str(getattr(path, "name", "the stream"))
+            suffix = Path(name).suffix.lower() if by_name else ""
+            return cls(name, _SUFFIXES.get(suffix, "csv"), content=path.read(), encoding=encoding)
+        path = Path(path)
+        suffixes = [suffix.lower() for suffix in path.suffixes]
+        if suffixes and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4"):
+            suffixes.pop()
+        file_format = _SUFFIXES.get(suffixes[-1] if suffixes else "")
+        if path.is_dir():
+            raise UnreadableFile(f"{path}: this folder is not a pack; name a file of claims, or the folder of a pack")
+        if not path.is_file():
+            raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
+        if file_format is None:
+            raise UnreadableFile(
+                f"{path}: the suffix gives the format and must be one of {', '.join(_SUFFIXES)}; rename the file"
+            )
+        return cls(str(path), file_format, path=path, encoding=encoding)
+
+    def stream(self, progress: Progress[int, int] | None = None) -> Any:
+        """The bytes; text as UTF-8."""
+        opened = self._open(progress)
+        return pa.transcoding_input_stream(opened, self._recoded, "utf-8") if self._recoded else opened
+
+    @cached_property
+    def _recoded(self) -> str | None:
+        """The encoding of a text that is not UTF-8."""
+        if self.format not in ("csv", "jsonl"):
+            return None
+        with self._open() as opened:
+            marked = bytes(opened.read(2)) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        name = self.encoding or ("utf-16" if marked else "utf-8")
+        return None if codecs.lookup(name).name in ("utf-8", "utf-8-sig", "ascii") else name
+
+    def check_text(self) -> None:
+        """Refuse bytes that are not text in the encoding of the file, and say in which line they stand."""
+        decoder, line = codecs.getincrementaldecoder(self._recoded or "utf-8")(), 1
+        with self._open() as opened:
+            while True:
+                part = bytes(opened.read(1 << 20))
+                try:
+                    line += decoder.decode(part, final=not part).count("\n")
+                except UnicodeDecodeError as error:
+                    line += error.object[: error.start].decode(self._recoded or "utf-8", "replace").count("\n")
+                    raise UnreadableFile(
+                        f"{self.name}, line {line}: byte {error.object[error.start]:#04x}: the text is not "
+                        f"{self._recoded or 'UTF-8'}; name its encoding with encoding= (--encoding), such as "
+                        "windows-1252 for tables of older spreadsheets"
+                    ) from None
+                if not part:
+                    return
+
+    def _open(self, progress: Progress[int, int] | None = None) -> Any:
+        if self.path is None:
+            return pa.BufferReader(self.content or b"")
+        if progress is None:
+            return pa.input_stream(str(self.path), compression="detect")
+        counted = pa.PythonFile(_Counted(self.path, progress), mode="r")
+        codec = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(self.path.suffix.lower())
+        return pa.CompressedInputStream(counted, codec) if codec else counted
+
+
+class _Counted(io.RawIOBase):
+    """A file that reports how much of it has been read."""
+
+    def __init__(self, path: Path, progress: Progress[int, int]) -> None:
+        self._file = path.open("rb")
+        self._size = path.stat().st_size
+        self._progress = progress
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self._progress(self._file.tell(), self._size)
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -1,0 +1,127 @@
+"""What the privacy commands do where answers, and not numbers, are perturbed."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.output import console, number, print_json, progress_bar
+from sottovoce.errors import BadParameter, UnreadableFile
+
+if TYPE_CHECKING:
+    from sottovoce.privacy.laws import Unit
+
+
+def show_answer_guarantee(
+    noise: str,
+    choices: int | None,
+    levels: int | None,
+    readings: int,
+    unit: "Unit",
+    epsilon: float | None,
+    delta: float | None,
+    json: bool,
+) -> None:
+    """``sottovoce guarantee`` for answers: choices, or the levels of a comparison."""
+    from sottovoce.privacy.laws import parse_answer_law
+
+    law = parse_answer_law(noise)
+    if choices is not None and levels is not None:
+        raise BadParameter(f"choices {choices} and levels {levels}: an answer is one or the other; leave one out")
+    if levels is not None and ("number" not in law.kinds or law.cells_reported > 1):
+        raise BadParameter(f"levels {levels} with noise law {law}: a comparison reports one level; use response:1")
+    cells = choices if choices is not None else levels
+    assert cells is not None
+    promise = law.guarantee(cells, readings, unit)
+    pure, channel = promise.pure_epsilon, law.channel(cells)
+    if epsilon is None:
+        epsilon = promise.epsilon(delta or 0.0)
+    at_epsilon = promise.delta(epsilon)
+    if json:
+        print_json(
+            {"noise": str(law), "choices" if choices is not None else "levels": cells, "readings": readings,
+             "unit": unit, "epsilon": epsilon, "delta": at_epsilon, "pure_epsilon": pure,
+             "chance_of_truth": channel.hit, "chance_of_another": channel.miss, "words": law.in_words(cells),
+             "sentence": promise.sentence(epsilon=epsilon)}
+        )  # fmt: skip
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    table.add_row("ε", number(epsilon), "")
+    table.add_row("δ", number(at_epsilon), f"exact for {readings} answers" if unit == "participant" else "")
+    table.add_row("pure ε", "none" if pure is None else number(pure), "the ε that holds without exception")
+    table.add_row("true answer", number(channel.hit), "the chance that it is reported")
+    table.add_row("any other", number(channel.miss), "the chance that this one is reported")
+    what = f"{cells} {'choices' if choices is not None else 'levels'}"
+    console.print(f"{law}, {what}, any two answers, level of a {unit}", highlight=False)
+    console.print(table)
+    console.print()
+    console.print(escape(law.in_words(cells)), highlight=False)
+    console.print(escape(promise.sentence(epsilon=epsilon)), highlight=False)
+
+
+def perturb_choices(
+    readings: Path, noise: str, choices: str, out: Path, columns: tuple[str, str, str], json: bool
+) -> None:
+    """``sottovoce perturb`` for answers: each user's are perturbed together, as their device would do."""
+    from sottovoce.claims import Claims
+    from sottovoce.privacy.laws import parse_answer_law
+    from sottovoce.worlds import devices
+
+    law = parse_answer_law(noise)
+    options = _options(choices)
+    law.check_cells(len(options))
+    user, about, value = columns
+    claims = Claims.read(readings, kind="choice", user=user, object=about, value=value)
+    assert claims.answers is not None
+    # An option is meant as the file spells it: 1 is a number where answers are.
+    known = {str(label): label for label in claims.answers.label_list()}
+    same = {type(label) for label in known.values()}
+    claims = claims.with_options([known.get(option, _as(same, option)) for option in options])
+    with progress_bar() as progress:
+        task = progress.add_task("drawing answers", total=len(claims))
+        noisy = devices.perturb_answers(claims, law, lambda done, _: progress.update(task, completed=done))
+    noisy.write(out)
+    if json:
+        print_json({"out": str(out), "noise": str(law), "choices": len(options), "readings": len(noisy)})
+        return
+    console.print(
+        f"{len(noisy):,} answers of {noisy.n_users:,} users among {len(options)} options, noise {law}, in {out}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def _options(text: str) -> list[str]:
+    """The options that a list or a file names."""
+    options = text.split(",")
+    if Path(text).is_file():
+        try:
+            options = Path(text).read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError as mistake:
+            raise UnreadableFile(f"{text}: {mistake}; options must be text in UTF-8, one per line") from None
+    options = [option.strip() for option in options if option.strip()]
+    if len(options) < 2:
+        raise BadParameter(
+            f"choices {text!r}: a question has at least 2 options; list them (yes,no), or name a file with one per line"
+        )
+    seen: dict[str, str] = {}
+    for option in options:
+        before = seen.setdefault(" ".join(option.casefold().split()), option)
+        if before is not option:
+            raise BadParameter(
+                f"choices {before!r} and {option!r}: options must differ in more than spaces and case; remove one"
+            )
+    return options
+
+
+def _as(kinds: set[type], option: str) -> Any:
+    """An option that nobody chose, as the same kind of value as the others."""
+    for kind in kinds & {int, float}:
+        try:
+            return kind(option)
+        except ValueError:
+            continue
+    return option

@@ -1,0 +1,49 @@
+"""``sottovoce discover --method all``: every method on the same claims."""
+
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.output import console, counted, number
+
+if TYPE_CHECKING:
+    from sottovoce.discovery.comparison import Comparison
+
+
+def print_comparison(compared: "Comparison") -> None:
+    """A row per method; with known truths, its error and how often its intervals hold them."""
+    rows, first = compared.rows(), compared.results[0]
+    fit = first.fit
+    console.print(
+        f"{counted(int(fit.claims_.sum()), 'claim')} by {counted(len(fit.users_), 'user')} about "
+        f"{counted(len(fit.objects_), 'object')}.",
+        highlight=False,
+    )
+    console.print()
+    numbers = fit.kind_ == "number"
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("method")
+    for heading in ("iter.", "effective", "away" if numbers else "other"):
+        table.add_column(heading, justify="right")
+    table.add_column("most at")
+    scored = {"mae": "MAE", "rmse": "RMSE", "coverage": f"within {first.level:.0%}", "accuracy": "accuracy"}
+    headings = {name: title for name, title in scored.items() if name in rows[0]}
+    for title in headings.values():
+        table.add_column(title, justify="right")
+    for row in rows:
+        cells = [f"{row[name]:.1%}" if name in ("coverage", "accuracy") else number(row[name]) for name in headings]
+        table.add_row(
+            row["method"],
+            f"{'' if row['converged'] else '>'}{row['n_iter']:,}",
+            f"{row['effective_users']:,.1f}",
+            number(row["apart"]) if numbers else f"{row['apart']:.1%}",
+            escape(row["furthest"] or "–"),
+            *cells,
+        )
+    console.print(table)
+    console.print()
+    away = f"away: mean distance from {fit.name}" if numbers else f"other: share of truths that differ from {fit.name}"
+    console.print(
+        f"{away}, most at the object named; effective: as if this many users had equal weights.", highlight=False
+    )

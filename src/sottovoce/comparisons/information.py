@@ -1,0 +1,93 @@
+"""What a comparison is worth: information about the truth, bits of search, and how many people it takes.
+
+Errors of readings are normal with a standard deviation, or those of the paper's crowd, in which every user has an error
+variance from Exponential(rate λ1): seen over the crowd, they are Laplace errors. Derivations are in docs/why.
+"""
+
+import math
+from collections.abc import Sequence
+
+from scipy.special import ndtri
+
+# Measured in simulations: answers that the search takes, per nat, and what the error is above its bound.
+_HALF, _NINE_TENTHS = (1.58, -1.86), (1.85, 1.2)
+_NORMAL_EXCESS, _CROWD_EXCESS = 1.1, 1.28
+
+
+def information(epsilon: float, cuts: Sequence[float] = (0.0,), spread: float = 1.0) -> float:
+    """Fisher information about the truth of one answer, for normal errors; ``cuts`` are relative to the truth.
+
+    >>> round(information(1.0), 6), round(information(1.0, [1.0]), 6)
+    (0.135952, 0.055542)
+    """
+    levels = len(cuts) + 1
+    floor = 1 / (math.exp(epsilon) + levels - 1)
+    places = [-math.inf, *(cut / spread for cut in cuts), math.inf]
+    chances = [0.5 * math.erfc(-place / math.sqrt(2)) for place in places]
+    densities = [math.exp(-(place**2) / 2) / math.sqrt(2 * math.pi) for place in places]
+    gain = 1 - levels * floor
+    return sum(
+        (gain * (densities[level + 1] - densities[level]) / spread) ** 2
+        / (floor + gain * (chances[level + 1] - chances[level]))
+        for level in range(levels)
+    )
+
+
+def usual_information(epsilon: float, levels: int, spread: float = 1.0) -> float:
+    """Information of an answer to the cuts that the policy settles at, for normal errors."""
+    quartile = float(ndtri(0.75)) * spread
+    return information(epsilon, (0.0,) if levels == 2 else (-quartile, 0.0, quartile), spread)
+
+
+def crowd_information(epsilon: float, error_rate: float) -> float:
+    """Information of a bit at the truth, in a crowd whose error variances are Exponential(``error_rate`` = λ1)."""
+    return 2 * error_rate * math.tanh(epsilon / 2) ** 2
+
+
+def capacity(epsilon: float) -> float:
+    """How much of a search one bit can do, in nats.
+
+    >>> round(capacity(1.0), 6)
+    0.110944
+    """
+    right = 1 / (1 + math.exp(-epsilon))
+    wrong = math.exp(-epsilon) * right
+    return math.log(2) + right * math.log(right) + (wrong * math.log(wrong) if wrong > 0 else 0.0)
+
+
+def answers_to_find(epsilon: float, ratio: float) -> tuple[float, float]:
+    """Answers until the estimate stays within one spread of the truth: in half of the campaigns, and in nine of ten.
+
+    ``ratio`` is the width of the range over the spread of the readings.
+    """
+    search = math.log(max(ratio, 1.0))
+    half, most = (max(slope * search + start, 0.0) / capacity(epsilon) for slope, start in (_HALF, _NINE_TENTHS))
+    return half, most
+
+
+def expected_deviation(epsilon: float, levels: int, spread: float, width: float, participants: int) -> float:
+    """Root mean squared error to expect when all participants have answered, for normal errors."""
+    left = participants - answers_to_find(epsilon, width / spread)[0]
+    return _after_search(_NORMAL_EXCESS, usual_information(epsilon, levels, spread), left, width)
+
+
+def expected_crowd_deviation(epsilon: float, error_rate: float, width: float, participants: int) -> float:
+    """The same in a crowd whose error variances are Exponential(``error_rate`` = λ1)."""
+    left = participants - answers_to_find(epsilon, width * math.sqrt(error_rate))[0]
+    return _after_search(_CROWD_EXCESS, crowd_information(epsilon, error_rate), left, width)
+
+
+def _after_search(excess: float, information_each: float, answers: float, width: float) -> float:
+    """Not more than that of a guess: the error of a uniform law over the range."""
+    guess = width / math.sqrt(12)
+    return min(guess, excess / math.sqrt(information_each * answers)) if answers > 0 else guess
+
+
+def shift_by_liars(epsilon: float, share: float, spread: float = 1.0) -> float:
+    """How far this share of participants, who all say "higher" without noise, move the estimate; infinite at most.
+
+    >>> round(shift_by_liars(1.0, 0.1), 3)
+    0.307
+    """
+    pull = share / (2 * (1 - share) * math.tanh(epsilon / 2))
+    return spread * float(ndtri(0.5 + pull)) if pull < 0.5 else math.inf

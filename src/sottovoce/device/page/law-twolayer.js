@@ -1,0 +1,66 @@
+// Two layers, for reproduction: everybody draws once how often they send the other of two answers.
+
+import { exactNumber, isParameter, over, ratio } from "./exact.js";
+import { uniform, urn } from "./sampler.js";
+
+const SLACK = 1 + 1e-9; // for the rounding of sums and logarithms
+
+export class TwoLayer {
+  static name = "twolayer";
+  static takes = ([shape, ...numbers]) => (shape === "beta" ? numbers.length === 2 && numbers.every(isParameter) : shape === "uniform" && !numbers.length);
+  isPure = false;
+  readingsComeAtOnce = true;
+  cellsReported = 1;
+
+  constructor(shape, a, b) {
+    Object.assign(this, { isUniform: !a, a, b });
+  }
+
+  get #flip() {
+    return this.isUniform ? 0.25 : this.a / (this.a + this.b);
+  }
+
+  channel() {
+    return { hit: 1 - this.#flip, miss: this.#flip };
+  }
+
+  shifts(cells, stream) {
+    if (this.isUniform) return urn(stream, 1n, 1n, 1n, cells.length).map((one) => [one ? Number(uniform(stream, 2n)) : 0]);
+    const [ones, zeros] = [this.a, this.b].map((number) => exactNumber(String(number)));
+    const more = ones.d * over(ratio(zeros.d), ratio(ones.d)).n; // the least common multiple
+    return urn(stream, (ones.n * more) / ones.d, (zeros.n * more) / zeros.d, more, cells.length).map((one) => [Number(one)]);
+  }
+
+  /** The largest change of ln φ(j), φ(j) the chance that certain j of all answers are flipped. */
+  pureEpsilon(moved, readings) {
+    const logs = this.#logChances(readings);
+    const steps = logs.slice(1).map((log, place) => Math.abs(log - logs[place]));
+    return (moved === 1 ? Math.max(...steps) : Math.max(...logs) - Math.min(...logs)) * SLACK;
+  }
+
+  #logChances(n) {
+    const logs = [0]; // up to a constant
+    if (!this.isUniform) {
+      for (let j = 0; j < n; j += 1) logs.push(logs[j] + Math.log((this.a + j) / (this.b + n - j - 1)));
+      return logs;
+    }
+    // Sums of C(n+1, i) over i > j, from the last, divided by C(n, j), in logarithms.
+    let [log, last, ways] = [0, 0, 0]; // of the sum, of its last term, of C(n, j)
+    for (let j = n; j >= 0; j -= 1) {
+      logs[j] = log - ways;
+      last += Math.log((j + 1) / (n + 1 - j));
+      ways += Math.log(j / (n - j + 1));
+      log += Math.log1p(Math.exp(last - log));
+    }
+    return logs;
+  }
+
+  leastEpsilon(cells, readings, moved, delta) {
+    const [seldom, likely] = [this.#flip, 1 - this.#flip].sort((one, other) => one - other);
+    return delta < likely ? Math.log((likely - delta) / seldom) : -Infinity;
+  }
+
+  chanceOfTruth() {
+    return 1 - this.#flip;
+  }
+}

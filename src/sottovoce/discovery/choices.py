@@ -1,0 +1,225 @@
+"""One fit to choices while it runs: its input, the iteration that most methods share, and its result.
+
+Arrays by option have an entry for each option of each object, those of one object after those of the other.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.claims.answers import Answers, shown_options
+from sottovoce.claims.labels import to_numpy
+from sottovoce.discovery.iteration import Floats, Knowledge, UserLosses, Weigh, usable
+from sottovoce.discovery.state import State
+from sottovoce.engines import Engine, Poll
+from sottovoce.engines.votes import KNOWN_ELSEWHERE, NOT_KNOWN
+from sottovoce.errors import BadParameter
+
+_TIE = 1e-9  # chances this close, relatively, differ by rounding only
+# Chances move between 0 and 1, and decide long before they stop moving: they need not rest as exactly as numbers.
+TOLERANCE = 1000.0
+
+
+class Ragged:
+    """An array for each object, of different lengths: slices of one long array."""
+
+    def __init__(self, entries: NDArray[Any], offsets: NDArray[np.int64]) -> None:
+        self.entries, self.offsets = entries, offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, n: int) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, n: slice) -> list[NDArray[Any]]: ...
+    def __getitem__(self, n: int | slice) -> NDArray[Any] | list[NDArray[Any]]:
+        if isinstance(n, slice):
+            return [self[place] for place in range(*n.indices(len(self)))]
+        place = range(len(self))[n]
+        return self.entries[self.offsets[place] : self.offsets[place + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[n] for n in range(len(self)))
+
+    def __repr__(self) -> str:
+        more = ", …" if len(self) > 3 else ""
+        return f"[{', '.join(str(entry.tolist()) for entry in self[:3])}{more}]"
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceInput:
+    """The input of a fit to choices."""
+
+    engine: Engine
+    earlier: State | None  # of a fit to continue from
+    known: NDArray[np.int64] | None  # for each object the option that is known to be true, or -1, or -2: another one
+    known_labels: Mapping[int, Any]  # these truths, by the number of their object
+
+    @classmethod
+    def of(cls, engine: Engine, earlier: State | None, known: Mapping[Any, Any]) -> "ChoiceInput":
+        """``known`` gives truths by the label of their object."""
+        if not known:
+            return cls(engine, earlier, None, {})
+        answers = engine.answers
+        places = np.full(engine.n_objects, NOT_KNOWN, np.int64)
+        place_of = {label: place for place, label in enumerate(engine.object_labels.tolist())}
+        labels: dict[int, Any] = {}
+        for label, truth in known.items():
+            n = place_of.get(label)
+            if n is None:
+                raise BadParameter(
+                    f"known truth {truth!r} of {label!r}: there are no claims about this object; leave it out"
+                )
+            options = answers.of_object(n)
+            if truth not in options and len(options) >= answers.counts[n] and answers.declared:
+                raise BadParameter(
+                    f"known truth {truth!r} of {label!r}: it is not among its options ({shown_options(options)}); "
+                    "correct it, or leave it out"
+                )
+            places[n] = options.index(truth) if truth in options else KNOWN_ELSEWHERE
+            labels[n] = truth
+        return cls(engine, earlier, places, labels)
+
+    @property
+    def answers(self) -> Answers:
+        return self.engine.answers
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Claims of each user."""
+        return self.engine.claims_per_user
+
+    def pinned(self, chances: Floats) -> Floats:
+        """Chances with the known truths in them."""
+        if self.known is not None:
+            offsets = self.answers.offsets
+            for n in np.flatnonzero(self.known != NOT_KNOWN):
+                chances[offsets[n] : offsets[n + 1]] = 0.0
+                if self.known[n] != KNOWN_ELSEWHERE:
+                    chances[offsets[n] + self.known[n]] = 1.0
+        return chances
+
+    def earlier_weights(self) -> Floats | None:
+        """Weights of users from an earlier fit; the mean for new ones."""
+        if self.earlier is None or "weight" not in self.earlier.by_user:
+            return None
+        here, there = self.earlier.common_users(self.engine.user_labels)
+        if not len(here):
+            return None
+        found = self.earlier.by_user["weight"][there]
+        weights = np.full(self.engine.n_users, found.mean())
+        weights[here] = found
+        return weights
+
+    def shares(self, weights: Floats | None = None) -> Floats:
+        """The share of each option in the votes about its object."""
+        votes = self.engine.tally(np.ones(self.engine.n_users) if weights is None else weights)
+        return self.pinned(normalised(votes, self.answers.offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceEstimate:
+    """The result of a fit to choices."""
+
+    chances: Floats  # of each option
+    weights: Floats  # of each user
+    shown: Floats | None = None  # chances as people see them, where these differ
+
+
+class ChoiceIteration:
+    """The state of one fit to choices."""
+
+    settled = False  # whether another iteration would change nothing
+
+    @abstractmethod
+    def advance(self) -> float:
+        """One iteration; the largest move of a chance."""
+
+    @abstractmethod
+    def knowledge(self) -> Knowledge:
+        """What is known after the last iteration."""
+
+    @abstractmethod
+    def estimate(self) -> ChoiceEstimate:
+        """The result after the last iteration."""
+
+
+class VoteIteration(ChoiceIteration):
+    """Weigh the users by how often they disagree with the truths, then let them vote."""
+
+    def __init__(self, given: ChoiceInput, weigh: Weigh, tol: float) -> None:
+        self._given, self._engine, self._weigh, self._tol = given, given.engine, weigh, tol * TOLERANCE
+        self._compared = self._engine.comparable() > 0
+        earlier = given.earlier_weights()
+        self._weights = np.ones(self._engine.n_users) if earlier is None else earlier
+        self._chances = np.zeros(given.answers.n_cells)
+        self._vote()
+
+    def _vote(self) -> float:
+        before = self._chances
+        polled = self._engine.poll(Poll(self._weights, known=self._given.known), before)
+        self._chances = polled.chances
+        self._losses = np.maximum(self._given.counts - polled.agreed[:, 0], 0.0)
+        return float(np.abs(self._chances - before).max())
+
+    def advance(self) -> float:
+        self._weights = usable(self._weigh(UserLosses(self._losses, self._given.counts)), self._compared)
+        move = self._vote()
+        self.settled = self._tol > 0 and move <= self._tol
+        return move
+
+    def knowledge(self) -> Knowledge:
+        return Knowledge({}, {"weight": self._weights})
+
+    def estimate(self) -> ChoiceEstimate:
+        return ChoiceEstimate(self._given.shares(self._weights), self._weights)
+
+
+def normalised(scores: Floats, offsets: NDArray[np.int64]) -> Floats:
+    """Each object's scores divided by their sum; equal ones where the sum is 0."""
+    cells = np.diff(offsets)
+    total = np.add.reduceat(scores, offsets[:-1])
+    empty = total <= 0
+    scores = np.where(np.repeat(empty, cells), 1.0, scores)
+    return np.asarray(scores / np.repeat(np.where(empty, cells, total), cells))
+
+
+def winners(chances: Floats, offsets: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """The share of each option in the truth, 1 over the number of ties; and the first of the winners of each object."""
+    cells = np.diff(offsets)
+    largest = np.repeat(np.maximum.reduceat(chances, offsets[:-1]), cells)
+    wins = chances >= largest * (1 - _TIE)
+    ties = np.add.reduceat(wins.astype(np.int64), offsets[:-1])
+    first = np.flatnonzero(wins)[np.concatenate(([0], np.cumsum(ties)[:-1]))]
+    return wins / np.repeat(ties, cells), first - offsets[:-1]
+
+
+def runners_up(chances: Floats, offsets: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The second of each object's options; -1 where there is no other that anybody named."""
+    others = chances.copy()
+    others[offsets[:-1] + first] = -1.0
+    largest = np.maximum.reduceat(others, offsets[:-1])
+    cells = np.diff(offsets)
+    wins = np.flatnonzero(others == np.repeat(largest, cells))
+    objects = np.searchsorted(offsets, wins, "right") - 1
+    places = np.full(len(cells), -1, np.int64)
+    unique, at = np.unique(objects, return_index=True)
+    places[unique] = wins[at] - offsets[unique]
+    places[largest <= 0] = -1
+    return places
+
+
+def labels_at(answers: Answers, places: NDArray[np.int64]) -> NDArray[Any]:
+    """The label of one option per object, by its place; None where the place is -1."""
+    labels = to_numpy(answers.labels)
+    at = np.maximum(places, 0)
+    found = labels[answers.ids_of(np.arange(len(places)), at)]
+    if (places < 0).any():
+        found = found.astype(object)
+        found[places < 0] = None
+    return np.asarray(found)

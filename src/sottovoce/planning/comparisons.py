@@ -1,0 +1,149 @@
+"""A promise for the whole range: what comparisons cost, beside noise as wide as the range."""
+
+import math
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from sottovoce.comparisons.information import answers_to_find, expected_crowd_deviation
+from sottovoce.comparisons.policy import usual_levels
+from sottovoce.errors import BadParameter
+from sottovoce.planning.planner import Simulated
+from sottovoce.privacy.answers import AnswerGuarantee
+from sottovoce.privacy.laws import AnswerLaw, Response, Unit
+from sottovoce.worlds.sequential import SequentialCrowd
+
+_DIGITS = 6
+_FEW = 2  # times the answers that nine searches of ten take: with fewer participants the error cannot be planned
+_SIMULATED_ANSWERS = 20_000
+_LEAST_OBJECTS, _MOST_OBJECTS = 8, 60
+SPREADS_PER_RANGE = 50  # where nothing is known about the quality of readings
+
+
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """Comparisons that keep a promise for the whole range, and the error to expect of them."""
+
+    law: AnswerLaw
+    guarantee: AnswerGuarantee
+    levels: int
+    epsilon: float
+    predicted_error: float
+    simulated_error: Simulated | None
+    participants_to_find: int  # who find the truth within a reading's error, in nine campaigns of ten (n90)
+    enough: bool  # whether there are twice as many
+    participants_needed: int | None
+
+    def summary(self) -> dict[str, Any]:
+        plain = {
+            name: entry for name, entry in vars(self).items() if name not in ("law", "guarantee", "simulated_error")
+        }
+        simulated = asdict(self.simulated_error) if self.simulated_error else None
+        return {
+            "noise": str(self.law),
+            "delta": 0.0,
+            **plain,
+            "simulated_error": simulated,
+            "sentence": self.sentence(),
+        }
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return self.guarantee.sentence(delta=0.0)
+
+    def warning(self, participants: int) -> str | None:
+        """What to say where there are too few participants."""
+        if self.enough:
+            return None
+        return (
+            f"{participants:,} participants are too few for comparisons over this range: "
+            f"{self.participants_to_find:,} find the truth in nine campaigns of ten, and twice as many are needed for "
+            "the error to be as expected; choose a narrower range, a larger ε, or noise for a distance"
+        )
+
+
+def plan_comparisons(
+    epsilon: float,
+    low: float,
+    high: float,
+    readings: int,
+    participants: int,
+    *,
+    unit: Unit = "reading",
+    error_rate: float,
+    error: float | None = None,
+    simulations: int = 1,
+    seed: int = 0,
+) -> ComparisonPlan:
+    """Comparisons that promise ε for any two values in the range: two levels, or four where ε allows it.
+
+    >>> planned = plan_comparisons(1.0, 0.0, 100.0, 1, 500, error_rate=1.0, simulations=0)
+    >>> str(planned.law), planned.levels, planned.participants_to_find, planned.enough
+    ('response:1.0', 2, 88, True)
+    """
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise BadParameter(f"range {low:g}:{high:g}: the low end must be below the high end; swap them")
+    each = _rounded_down(epsilon if unit == "reading" else epsilon / readings)
+    law = Response(each)
+    levels = usual_levels(each, readings)
+    guarantee = law.guarantee(levels, readings, unit)
+    width, spread = high - low, 1 / math.sqrt(error_rate)
+    most = math.ceil(answers_to_find(each, width / spread)[1])
+
+    def deviation(people: int) -> float:
+        return expected_crowd_deviation(each, error_rate, width, people)
+
+    simulated = None
+    if simulations and participants <= _SIMULATED_ANSWERS // _LEAST_OBJECTS:
+        simulated = _simulate(law, low, high, levels, participants, error_rate, seed)
+    return ComparisonPlan(
+        law=law,
+        guarantee=guarantee,
+        levels=levels,
+        epsilon=epsilon,
+        predicted_error=math.sqrt(2 / math.pi) * deviation(participants),
+        simulated_error=simulated,
+        participants_to_find=most,
+        enough=participants >= _FEW * most,
+        participants_needed=_needed(lambda people: math.sqrt(2 / math.pi) * deviation(people), error)
+        if error
+        else None,
+    )
+
+
+def _simulate(
+    law: AnswerLaw, low: float, high: float, levels: int, participants: int, error_rate: float, seed: int
+) -> Simulated:
+    objects = min(_MOST_OBJECTS, _SIMULATED_ANSWERS // participants)
+    grid = Fraction(1 / math.sqrt(error_rate) / 20).limit_denominator(10**9) or Fraction(1, 10**9)
+    crowd = SequentialCrowd(law, participants, objects, low, high, levels, grid, error_rate=error_rate, seed=seed)
+    outcome = crowd.play()
+    errors = abs(outcome.estimates - outcome.truths)
+    mean, margin = float(errors.mean()), 1.96 * float(errors.std(ddof=1)) / math.sqrt(objects)
+    return Simulated("comparisons", mean, mean - margin, mean + margin)
+
+
+def _needed(error_of: Any, error: float) -> int:
+    """The least number of people whose error is small enough, by bisection: it falls with their number."""
+    high = 1
+    while error_of(high) > error:
+        high *= 2
+        if high > 10**18:
+            raise BadParameter(
+                f"error {error:g}: comparisons do not reach it with any number of participants; raise it"
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if error_of(middle) > error else (low, middle)
+    return high
+
+
+def _rounded_down(number: float) -> float:
+    """A short decimal number that is not above this one."""
+    for digits in range(1, _DIGITS):
+        near = float(f"{number:.{digits}g}")
+        if near <= number and math.isclose(near, number, rel_tol=10.0**-_DIGITS):
+            return near
+    near = float(f"{number:.{_DIGITS}g}")
+    return near if near <= number else near - 10.0 ** (math.floor(math.log10(number)) - _DIGITS + 1)

@@ -1,0 +1,174 @@
+"""What a law of randomised answers promises: figures that are never too small, without NumPy.
+
+Neighbours are two sets of answers of one participant. At the level of a *reading* one answer becomes any other; at the
+level of a *participant* all of them may. There is no distance: the promise holds for any two answers.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.exact import rounded_up
+
+if TYPE_CHECKING:
+    from sottovoce.privacy.laws import AnswerLaw, Unit
+    from sottovoce.privacy.profiles import Profile
+
+MOST_ANSWERS = 10_000
+_LARGEST_LOSS = 10**7  # more promises nothing, and is not summed
+_DIGITS = 50
+_SLACK = Decimal(1) + Decimal(10) ** -30  # far more than what all roundings add up to
+
+
+@dataclass(frozen=True)
+class AnswerGuarantee:
+    """The promise of a law for answers out of ``choices``, given ``readings`` of them.
+
+    >>> from sottovoce.privacy.laws import Response
+    >>> promise = Response(0.2).guarantee(choices=4, readings=30, unit="participant")
+    >>> promise.pure_epsilon
+    6.0
+    >>> f"{promise.delta(4):.7g}"
+    '5.218192e-08'
+    """
+
+    law: "AnswerLaw"
+    choices: int = 2
+    readings: int = 30
+    unit: "Unit" = "reading"
+
+    def __post_init__(self) -> None:
+        self.law.check_cells(self.choices)
+        if isinstance(self.readings, bool) or not isinstance(self.readings, int) or self.readings < 1:
+            raise BadParameter(
+                f"readings {self.readings!r}: it must be a whole number of at least 1; count those of one participant"
+            )
+        if self.readings > MOST_ANSWERS:
+            raise BadParameter(
+                f"readings {self.readings:,}: the promise is computed for up to {MOST_ANSWERS:,} answers of one "
+                "participant; let each answer fewer"
+            )
+        if self.unit not in ("reading", "participant"):
+            raise BadParameter(f"unit {self.unit!r}: it must be 'reading' or 'participant'; choose one of them")
+
+    @cached_property
+    def _profile(self) -> "Profile":
+        return self.law.profile(self.choices, self.readings, 1 if self.unit == "reading" else self.readings)
+
+    @property
+    def pure_epsilon(self) -> float | None:
+        """The ε that holds without exception (δ = 0), or None where there is none."""
+        return self._profile.pure_epsilon
+
+    def delta(self, epsilon: float) -> float:
+        """δ at this ε, or slightly more, never less."""
+        if not 0 <= epsilon < math.inf:
+            raise BadParameter(f"epsilon {epsilon!r}: it must be 0 or a positive number; 1 is usual")
+        return min(1.0, self._profile.delta(epsilon))
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest ε whose δ is at most this one, or slightly more, never less."""
+        if not 0 <= delta < 1:
+            raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
+        return smallest_epsilon(self._profile, delta)
+
+    def sentence(self, epsilon: float | None = None, delta: float | None = None) -> str:
+        """The promise in words for a participant, at this ε or δ; by default without exception."""
+        from sottovoce.privacy.sentence import privacy_sentence
+
+        if epsilon is None:
+            epsilon = self.epsilon(delta or 0.0)
+        return privacy_sentence(epsilon, self.delta(epsilon), None, self.unit, self.readings, answers=True)
+
+
+def smallest_epsilon(profile: "Profile", delta: float) -> float:
+    """The smallest ε with at most this δ, rounded up, by halving the interval that it lies in."""
+    high = profile.pure_epsilon
+    assert high is not None
+    if delta == 0 or high > _LARGEST_LOSS:
+        return high
+    low = 0.0
+    if profile.delta(low) <= delta:
+        return low
+    while high > low * (1 + 1e-14):
+        middle = low + (high - low) / 2
+        if not low < middle < high:
+            break
+        if profile.delta(middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@dataclass(frozen=True)
+class ResponseProfile:
+    """Randomised response with this ``epsilon`` on ``moved`` answers that all change; sets of ``size`` of the cells.
+
+    One answer has a likelihood ratio of e^ε with some chance a, of e^-ε with chance a·e^-ε, and else of 1. The loss of
+    n answers is ε·M, where M is a sum of n numbers 1, -1 or 0. With P(M = n-j) = h_j·a^n and ζ the chance of a 0 over
+    a, the coefficients of a power of a polynomial give
+
+        (j+1) h_{j+1} = (n-j) ζ h_j + (2n-j+1) e^-ε h_{j-1},
+
+    which has no negative term up to j = n, and P(M = -m) = e^{-mε} P(M = m). Computed in decimal arithmetic, whose
+    exponents neither overflow nor underflow here, with so many digits that only the last rounding counts.
+    """
+
+    exact_epsilon: Fraction
+    cells: int
+    size: int
+    moved: int
+
+    @cached_property
+    def pure_epsilon(self) -> float:
+        return rounded_up(self.exact_epsilon * self.moved)
+
+    def delta(self, epsilon: float) -> float:
+        """Σ P(M = m)(1 - e^{ε' - mε}) over all m with mε > ε', as P(M > m₀) - e^ε' P(M < -m₀)."""
+        if epsilon >= self.pure_epsilon:
+            return 0.0
+        if self.pure_epsilon > _LARGEST_LOSS:
+            return 1.0
+        first = math.floor(Fraction(epsilon) / self.exact_epsilon)
+        with localcontext(prec=self._digits, Emin=-(10**17), Emax=10**17):
+            above, below = self._tails[first]
+            return _double_above((above - Decimal(epsilon).exp() * below) * _SLACK)
+
+    @property
+    def _digits(self) -> int:
+        # The difference of two sums loses about as many digits as ε and the answers' number leave between them.
+        return _DIGITS + max(0, -math.floor(math.log10(self.exact_epsilon)))
+
+    @cached_property
+    def _tails(self) -> list[tuple[Decimal, Decimal]]:
+        """P(M > m) and P(M < -m) for m = 0 … n."""
+        n, k, size = self.moved, self.cells, self.size
+        with localcontext(prec=self._digits, Emin=-(10**17), Emax=10**17):
+            exact = Decimal(self.exact_epsilon.numerator) / self.exact_epsilon.denominator
+            ratio = (-exact).exp()
+            same = Decimal(size - 1) / (k - size) + ratio * (k - 1 - size) / size
+            previous, current = Decimal(0), Decimal(1)
+            opposite = (-exact * n).exp()
+            above = below = Decimal(0)
+            tails = [(above, below)]
+            for j in range(n):
+                above += current
+                below += current * opposite
+                tails.append((above, below))
+                previous, current = (
+                    current,
+                    ((n - j) * same * current + (2 * n - j + 1) * ratio * previous) / (j + 1),
+                )
+                opposite /= ratio
+            total = above + current + below
+            return [(above / total, below / total) for above, below in reversed(tails)]
+
+
+def _double_above(number: Decimal) -> float:
+    """The smallest double above a number; 0 stays 0."""
+    return math.nextafter(float(number), math.inf) if number > 0 else 0.0

@@ -1,0 +1,49 @@
+"""From a reading to the answer of a comparison: exact, in whole numbers, and without NumPy, because devices use it.
+
+Public cuts divide the number line into levels. A device finds the level of its reading, and sends it by a law for
+answers: now and then another one. Cuts lie halfway between points of the grid, so that a reading is never on a cut.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.sampler import ByteStream, reported_cells
+
+if TYPE_CHECKING:
+    from sottovoce.privacy.laws import AnswerLaw
+
+_FURTHEST = 1 << 53  # whole numbers up to here are exact in every language
+
+
+def check_cuts(cuts: Sequence[object], levels: int) -> tuple[int, ...]:
+    """Refuse cuts that a device must not answer: of the wrong number, not on half grid steps, or not rising."""
+    checked: list[int] = []
+    if len(cuts) != levels - 1:
+        raise BadParameter(f"cuts {list(cuts)!r}: {levels} levels need {levels - 1} of them; fetch the cuts again")
+    for cut in cuts:
+        if isinstance(cut, bool) or not isinstance(cut, int) or abs(cut) > _FURTHEST or cut % 2 == 0:
+            raise BadParameter(
+                f"cut {cut!r}: it must be an odd whole number of half grid steps, up to 2^53; fetch the cuts again"
+            )
+        if checked and cut - checked[-1] < 2:
+            raise BadParameter(
+                f"cuts {list(cuts)!r}: each must be at least 2 above the one before it; fetch the cuts again"
+            )
+        checked.append(cut)
+    return tuple(checked)
+
+
+def level_of(steps: int, cuts: Sequence[int]) -> int:
+    """The number of cuts below a reading, which is in grid steps.
+
+    >>> level_of(124, (247, 249, 251))
+    1
+    """
+    return sum(cut < 2 * steps for cut in cuts)
+
+
+def compare(law: "AnswerLaw", comparisons: Sequence[tuple[int, Sequence[int]]], stream: ByteStream) -> list[int]:
+    """What a device sends for its readings, in grid steps, each with its cuts: a level for each."""
+    cells = [(level_of(steps, cuts), len(cuts) + 1) for steps, cuts in comparisons]
+    return [level for (level,) in reported_cells(law, cells, stream)]

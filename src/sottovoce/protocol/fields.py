@@ -1,0 +1,130 @@
+"""Types of the fields of the protocol's documents, and how their mistakes are reported."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.laws import parse_law
+from sottovoce.protocol.canonical import canonical_decimal
+from sottovoce.protocol.problems import Problem
+
+MOST_LANGUAGES = 20  # of one text
+_FIRST_YEAR = 1000  # earlier years have no four-digit form that every parser accepts
+_TAG = r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?"
+
+
+class Document(BaseModel):
+    """A document of the protocol: immutable, no unknown fields, no type conversion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _printable(text: Any) -> Any:
+    if isinstance(text, str) and (not text.replace("\n", "").isprintable() or text != text.strip()):
+        raise ValueError("must be printable text without spaces around it")
+    return text
+
+
+def _one_line(text: Any) -> Any:
+    if isinstance(text, str) and "\n" in text:
+        raise ValueError("must be one line")
+    return _printable(text)
+
+
+def law_text(text: Any) -> Any:
+    """A noise law in its one spelling."""
+    return str(parse_law(text)) if isinstance(text, str) else text
+
+
+def _moment(moment: Any) -> Any:
+    """A deadline in UTC, to the second."""
+    if moment is None:
+        return None
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        raise ValueError("must be a date and time with its zone, such as 2030-01-31T12:00:00Z")
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        moment = moment.replace(year=1, tzinfo=UTC)  # at one of the ends, which are both too far away
+    if moment.year < _FIRST_YEAR:
+        raise ValueError(f"must lie in the years {_FIRST_YEAR} to 9999")
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+Decimal = Annotated[str, BeforeValidator(canonical_decimal)]
+Printable = Annotated[str, BeforeValidator(_printable)]
+Line = Annotated[str, BeforeValidator(_one_line)]
+Identifier = Annotated[Line, StringConstraints(min_length=1, max_length=100)]
+Moment = Annotated[str | None, BeforeValidator(_moment)]
+Tag = Annotated[str, StringConstraints(pattern=f"^{_TAG}$")]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+Text = str | dict[str, str]  # in the campaign's language, or by language
+
+
+def _text(text: Any, *, least: int, most: int, lines: bool = False) -> Any:
+    if isinstance(text, str):
+        _check_text(text, least, most, lines)
+    elif isinstance(text, dict) and 1 < len(text) <= MOST_LANGUAGES:
+        for tag, words in text.items():
+            if not re.fullmatch(_TAG, str(tag)):
+                raise ValueError(f"language {str(tag)[:40]!r} must be a tag such as 'de' or 'zh-Hans'")
+            _check_text(words, 1, most, lines)  # a language without a text is left out
+    else:
+        raise ValueError(f"must be a text, or texts in 2 to {MOST_LANGUAGES} languages")
+    return text
+
+
+def _check_text(text: Any, least: int, most: int, lines: bool) -> None:
+    if not isinstance(text, str) or not least <= len(text) <= most:
+        raise ValueError(f"must be a text of {least} to {most:,} characters")
+    _printable(text) if lines else _one_line(text)
+
+
+NameText = Annotated[Text, BeforeValidator(partial(_text, least=1, most=200))]
+TitleText = Annotated[Text, BeforeValidator(partial(_text, least=0, most=200))]
+UnitText = Annotated[Text, BeforeValidator(partial(_text, least=0, most=40))]
+LongText = Annotated[Text, BeforeValidator(partial(_text, least=0, most=2000, lines=True))]
+
+
+def in_language(text: Text, language: str, default: str) -> str:
+    """A text in a language where there is one, otherwise in the default one.
+
+    >>> in_language({"en": "bus", "de": "Bus"}, "fr", "en")
+    'bus'
+    """
+    return text if isinstance(text, str) else text.get(language, text[default])
+
+
+def comparable(text: str) -> str:
+    """What is left of a text when spaces, case and compatible forms of characters do not count."""
+    return unicodedata.normalize("NFKC", text).upper().lower().replace(" ", "")
+
+
+@contextmanager
+def reported_as(code: str) -> Iterator[None]:
+    """The first validation error, as a problem."""
+    try:
+        yield
+    except ValidationError as mistake:
+        raise _problem(code, mistake) from None
+    except BadParameter as mistake:
+        raise Problem(code, str(mistake)) from None
+
+
+def _problem(code: str, mistake: ValidationError) -> Problem:
+    first = mistake.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "document"
+    # The text of a whole document would take long to produce, and nobody would read it.
+    shown = "" if isinstance(first["input"], dict | list) else repr(first["input"])
+    value = f" {shown}" if shown and len(shown) <= 60 else ""
+    return Problem(code, f"{place}{value}: {first['msg'].removeprefix('Value error, ')}")

@@ -1,0 +1,225 @@
+"""The second format of manifests: numbers and choices, each under a law of its own, in several languages.
+
+A field that does not apply is left out, never null, so that a document has one form.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from sottovoce.privacy.laws import Kind, parse_noise_law
+from sottovoce.protocol.canonical import first_repeated
+from sottovoce.protocol.fields import (
+    Decimal,
+    Document,
+    Hash,
+    LongText,
+    NameText,
+    Tag,
+    Text,
+    TitleText,
+    UnitText,
+    comparable,
+    in_language,
+    law_text,
+)
+from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS, ChoiceTask, Manifest, NumberTask, Task
+from sottovoce.protocol.parts import Answers, NoisyNumbers, Part
+
+FORMAT: Final = "sottovoce-manifest/2"
+MOST_POINTS = 100  # of a line on the plan
+WIDTH_OF_PLAN = 10_000  # places are counted in this many parts of its width and of its height
+MOST_DAYS = 36_500
+MOST_QUOTA = 10**12
+
+Instrument = Literal["typed", "steps", "sound-level", "stopwatch", "counter"]
+Coordinate = Annotated[int, Field(ge=0, le=WIDTH_OF_PLAN)]
+Point = Annotated[tuple[Coordinate, Coordinate], Field(strict=False)]
+Place = Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_POINTS, strict=False)]
+Quota = Annotated[int, Field(ge=1, le=MOST_QUOTA)]
+
+
+class SecondTask(Task):
+    """What both kinds of tasks have."""
+
+    title: TitleText = ""
+    help: LongText = ""
+    place: Place | None = None  # a point on the plan, or a line of several
+    quota: Quota | None = None  # of readings; further ones are not taken
+
+    def texts(self) -> Iterator[Text]:
+        """Everything that people read."""
+        yield from (self.title, self.help)
+
+
+class SecondNumberTask(SecondTask, NumberTask):
+    """A number to measure, or to compare with cuts."""
+
+    kind: Literal["number"] = "number"
+    unit: UnitText = ""
+    distance: Decimal | None = None  # none where comparisons protect the whole range
+    instrument: Instrument = "typed"
+
+    def texts(self) -> Iterator[Text]:
+        yield from super().texts()
+        yield self.unit
+
+
+class SecondChoiceTask(SecondTask, ChoiceTask):
+    """A question with choices."""
+
+    kind: Literal["choice"] = "choice"
+    choices: Annotated[tuple[NameText, ...], Field(min_length=2, max_length=MOST_CHOICES, strict=False)]
+
+    def texts(self) -> Iterator[Text]:
+        yield from super().texts()
+        yield from self.choices
+
+    def check_choices(self, language: str) -> None:
+        """Refuse choices that people could not tell apart, in any language."""
+        tags = {tag for choice in self.choices if isinstance(choice, dict) for tag in choice}
+        for tag in sorted(tags | {language}):
+            words = [in_language(choice, tag, language) for choice in self.choices]
+            alike = first_repeated(map(comparable, words))
+            if alike is not None:
+                one, *_, other = [word for word in words if comparable(word) == alike]
+                raise ValueError(
+                    f"choices {one!r} and {other!r} of task {self.id!r} must differ in more than spaces and case"
+                )
+
+
+def _laws(noise: Any) -> Any:
+    if isinstance(noise, dict):
+        return {kind: law_text(text) for kind, text in noise.items()}
+    return law_text(noise)
+
+
+class Plan(Document):
+    """A picture of the place, by its hash."""
+
+    sha256: Hash
+    type: Literal["image/png", "image/jpeg", "image/svg+xml"]
+
+
+class SecondManifest(Manifest):
+    """A campaign that asks for numbers, choices or both."""
+
+    format: Literal["sottovoce-manifest/2"] = FORMAT
+    language: Tag = "en"
+    title: NameText
+    asked_by: NameText
+    purpose: LongText = ""
+    contact: TitleText = ""
+    tasks: Annotated[
+        tuple[Annotated[SecondNumberTask | SecondChoiceTask, Field(discriminator="kind")], ...],
+        Field(fail_fast=True, min_length=1, max_length=MOST_TASKS, strict=False),
+    ]
+    noise: Annotated[str | dict[Kind, str], BeforeValidator(_laws)]
+    levels: Literal[2, 4] | None = None  # of comparisons
+    answer: Annotated[int, Field(ge=1, le=MOST_TASKS)]
+    public_results: bool = True
+    retention: Annotated[int, Field(ge=0, le=MOST_DAYS)] | None = None  # in days after closing
+    plan: Plan | None = None
+    logo: Hash | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual(cls, content: Any) -> Any:
+        """A device draws as many tasks as it may answer, unless something else is said."""
+        if isinstance(content, dict) and "answer" not in content:
+            readings, tasks = content.get("readings"), content.get("tasks")
+            if isinstance(readings, int) and isinstance(tasks, list | tuple):
+                return content | {"answer": min(readings, len(tasks))}
+        return content
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> Self:
+        self.check_tasks()
+        self._check_texts()
+        self._check_laws()
+        if self.answer > min(self.readings, len(self.tasks)):
+            raise ValueError(
+                f"answer {self.answer} must be at most {min(self.readings, len(self.tasks))}, the number of tasks and "
+                "of readings of a participant"
+            )
+        for task in self.tasks:
+            if task.place and not self.plan:
+                raise ValueError(f"place of task {task.id!r} must be on a plan, and the campaign has none")
+        return self
+
+    def _check_texts(self) -> None:
+        whole = (self.title, self.asked_by, self.purpose, self.contact)
+        for text in (*whole, *(text for task in self.tasks for text in task.texts())):
+            if isinstance(text, dict) and self.language not in text:
+                raise ValueError(
+                    f"text {next(iter(text.values()))[:40]!r} must be given in {self.language!r} too, the campaign's "
+                    "own language"
+                )
+        for task in self.tasks:
+            if isinstance(task, SecondChoiceTask):
+                task.check_choices(self.language)
+
+    def _check_laws(self) -> None:
+        kinds = {task.kind for task in self.tasks}
+        if isinstance(self.noise, dict) and (kinds != set(self.noise) or len(set(self.noise.values())) < 2):
+            raise ValueError("noise must be one law, or two different ones if there are both numbers and choices")
+        for kind, law in self.laws.items():
+            if kind not in law.kinds:
+                raise ValueError(f"noise {law} must be a law for {kind} tasks")
+        if self.compares != (self.levels is not None):
+            raise ValueError("levels must be 2 or 4 if numbers are compared under a response law, and absent otherwise")
+        for task in self.tasks:
+            if isinstance(task, SecondNumberTask) and self.compares != (task.distance is None):
+                raise ValueError(f"distance of task {task.id!r} must be given for noise, and left out for comparisons")
+        for part in self.parts:
+            part.check()
+        if "number" in self.laws and not self.compares:
+            self._check_grids()
+
+    def _check_grids(self) -> None:
+        """Numbers that are noised or judged together need one grid and one distance; a pure ε is simply added up."""
+        law = parse_noise_law(str(self.laws["number"]))
+        parts = {self.part_of(task) for task in self.tasks if task.kind == "number"}
+        if not law.takes_grids("reading" if law.is_pure else self.unit, len(parts)):
+            raise ValueError(
+                f"tasks must have one grid and one distance, not {len(parts)} different pairs: under {law} at the "
+                f"level of a {self.unit}, readings are noised or judged together"
+            )
+
+    @property
+    def compares(self) -> bool:
+        """Whether numbers are compared with cuts instead of being noised."""
+        law = self.laws.get("number")
+        return law is not None and "choice" in law.kinds
+
+    @property
+    def main_language(self) -> str:
+        return self.language
+
+    @property
+    def most_readings(self) -> int:
+        return self.answer
+
+    @property
+    def most_answers(self) -> int:
+        return self.answer
+
+    @property
+    def device_draws(self) -> bool:
+        return self.answer < len(self.tasks)
+
+    def part_of(self, task: Task) -> Part:
+        noise = str(self.laws[task.kind])
+        if isinstance(task, ChoiceTask):
+            return Answers(noise, len(task.choices))
+        assert isinstance(task, SecondNumberTask)
+        if task.distance is None:
+            assert self.levels
+            return Answers(noise, self.levels)
+        return NoisyNumbers(noise, task.distance, task.grid)
+
+    @classmethod
+    def task_model(cls, content: dict[str, Any]) -> SecondTask:
+        model = SecondChoiceTask if content["kind"] == "choice" else SecondNumberTask
+        return model.model_construct(**content)

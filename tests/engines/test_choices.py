@@ -1,0 +1,68 @@
+"""Every operation on choices, on every engine, gives what plain NumPy gives."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from conformance import assert_close
+from numpy_engine import NumpyEngine
+from sottovoce.engines import MemoryEngine, Poll
+
+cells = st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 8)), st.sampled_from("abcde"), min_size=1)
+
+
+def claims_of(answers, own):
+    users, objects = zip(*answers, strict=True)
+    values = [f"{thing}-{answer}" if own else answer for (_, thing), answer in answers.items()]
+    return sv.Claims.from_arrays(users, objects, values)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(answers=cells, own=st.booleans(), seed=st.integers(0, 1000))
+def test_every_operation_on_made_up_choices(answers, own, seed):
+    claims = claims_of(answers, own)
+    ours, plain = MemoryEngine(claims), NumpyEngine(claims)
+    check_operations(ours, plain, seed)
+
+
+def check_operations(ours, plain, seed):
+    rng = np.random.default_rng(seed)
+    n_cells, n_users, n_objects = plain.answers.n_cells, plain.n_users, plain.n_objects
+    weights, chances = rng.normal(size=n_users), rng.random(n_cells)
+    assert_close(ours.tally(weights), plain.tally(weights), 1.0)
+    assert_close(ours.agree(chances), plain.agree(chances), 1.0)
+    known = rng.integers(-2, 1, n_objects)
+    grouped = {"weights": rng.normal(size=(n_users, 3)), "groups": rng.integers(0, 3, n_objects)}
+    polls = [
+        Poll(weights),
+        Poll(weights, known=known, mix=0.3),
+        Poll(np.ones(n_users)),
+        Poll(weights, softmax=True, prior=rng.normal(size=n_cells), unseen=rng.random(n_objects)),
+        Poll(**grouped, softmax=True, slopes=rng.normal(size=(n_users, 3)), known=known, mix=0.3),
+    ]
+    for poll in polls:
+        one, other = ours.poll(poll, chances), plain.poll(poll, chances)
+        assert_close(one.chances, other.chances, 1.0)
+        assert_close(one.agreed, other.agreed, 1.0)
+    if plain.answers.shared and plain.answers.size == 1:
+        options = len(plain.answers.labels)
+        rows, corrected = np.log(rng.random((2, n_users, options * options)))
+        for more in ({}, {"known": known % options - 1, "mix": 0.3, "corrected": corrected}):
+            one, other = (
+                engine.confuse(rows, np.log(rng.random(options) * 0 + 0.5), chances, **more) for engine in (ours, plain)
+            )
+            assert_close(one.chances, other.chances, 1.0)
+            assert_close(one.agreed, other.agreed, 1.0)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_reported_set_votes_for_all_its_options(size):
+    rng = np.random.default_rng(size)
+    sets = [sorted(rng.choice(5, size, replace=False).tolist()) for _ in range(60)]
+    users, objects = np.divmod(np.arange(60), 6)
+    claims = sv.Claims.from_arrays(users, objects, sets, kind="choice", choices=[0, 1, 2, 3, 4])
+    assert (len(claims), claims.size) == (60, size)
+    assert claims.claims_per_object.tolist() == [10] * 6
+    check_operations(MemoryEngine(claims), NumpyEngine(claims), size)

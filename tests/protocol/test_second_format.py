@@ -1,0 +1,165 @@
+"""Manifests of the second format: choices beside numbers, a law per kind, several languages; one form for each."""
+
+import json
+import math
+
+import pytest
+
+from hallways import manifest
+from protocol_cases import COMPARED, WHOLE, WRONG
+from questions import BIRD, PATH, WIDTH, only, second
+from sottovoce.protocol import Manifest, Problem, Report, promise_of
+from sottovoce.protocol.promise import distance_words, pure_epsilon, sentence
+
+
+def refusal(call, *arguments, **options):
+    with pytest.raises(Problem) as caught:
+        call(*arguments, **options)
+    return caught.value
+
+
+def test_a_field_that_does_not_apply_is_left_out_and_never_null():
+    content = json.loads(second().bytes())
+    assert Manifest.parse(second().bytes()) == second()
+    assert not {"deadline", "levels", "plan", "logo", "retention"} & content.keys()
+    assert content["answer"] == 3
+    assert set(content["tasks"][0]) == {"id", "kind", "title", "help", "choices"}
+    with_null = json.dumps(content | {"deadline": None}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert refusal(Manifest.parse, with_null.encode()).code == "bad_manifest"
+
+
+def test_the_first_format_stays_what_it_was():
+    """Bytes and hash of a manifest that was published before there was a second format."""
+    assert manifest().sha256 == "59a82ed8f5c3e8181e3768944a48338b860c956bc6171ea86819f18b95010a88"
+    for field in ("language", "answer", "levels"):
+        assert refusal(manifest, **{field: 2}).code == "bad_manifest"
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_the_second_format_can_say_is_read_again(name):
+    asked = second(**WHOLE[name])
+    assert Manifest.parse(asked.bytes()) == asked
+    assert promise_of(Manifest.trusted(json.loads(asked.bytes()))) == promise_of(asked)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_manifest_that_is_not_in_order_is_refused(name):
+    change, words = WRONG[name]
+    problem = refusal(second, **change)
+    assert problem.code == "bad_manifest"
+    assert words in str(problem)
+
+
+def test_a_reading_has_the_promise_of_the_weakest_kind():
+    assert promise_of(second()).epsilon == 1.0
+    assert promise_of(second(noise={"number": "fresh:0.5", "choice": "response:2.5"})).epsilon == 2.5
+    assert promise_of(second(noise={"number": "fresh:8", "choice": "response:2.5"})).epsilon == 4.0
+
+
+def test_a_participant_has_the_sum_of_the_worst_tasks_that_can_be_answered():
+    whole = {"unit": "participant", "noise": {"number": "fresh:0.5", "choice": "response:2"}}
+    assert [pure_epsilon(second(answer=m, **whole)) for m in (1, 2, 3)] == [2.0, 4.0, 5.0]
+    steep = whole | {"noise": {"number": "fresh:8", "choice": "response:2"}}
+    assert [pure_epsilon(second(answer=m, **steep)) for m in (1, 2, 3)] == [4.0, 6.0, 8.0]
+
+
+def test_many_answers_with_an_exception_are_those_of_the_theory():
+    """The largest ε per answer for 30 answers at δ = 1e-5 and ε = 1 is 0.050807, whatever the numbers of choices."""
+    tasks = [PATH | {"id": f"q{n}", "choices": ["a", "b", "c"][: 2 + n % 2]} for n in range(30)]
+    for noise, keeps in (("response:0.050806", True), ("response:0.050808", False)):
+        asked = second(tasks=tasks, noise=noise, readings=30, unit="participant")
+        assert (promise_of(asked, 1e-5, enough=1.0).epsilon <= 1.0) is keeps
+        assert pure_epsilon(asked) == pytest.approx(30 * float(noise[9:]))
+
+
+def test_kinds_share_delta_and_add_up():
+    """Gaussian numbers and answers: no more than the sum, no less than each."""
+    asked = second(noise={"number": "gaussian:5", "choice": "response:1"}, unit="participant")
+    number = promise_of(only(WIDTH, noise="gaussian:5", unit="participant", readings=1))
+    promise = promise_of(asked)
+    assert pure_epsilon(asked) is None
+    assert promise.epsilon == pytest.approx(number.epsilon + 2.0)
+    assert promise.delta == 1e-5
+    assert promise_of(second(noise={"number": "gaussian:1e-5", "choice": "response:1"})).epsilon == math.inf
+
+
+def test_the_words_say_what_is_protected():
+    assert distance_words(second()) == "any value and 1"
+    both = sentence(second(), promise_of(second()))
+    assert "any one reading or answer" in both
+    assert "up to 1 m different" in both
+    choices = only(PATH, BIRD)
+    assert distance_words(choices) == "any value"
+    assert "any one answer" in sentence(choices, promise_of(choices))
+
+
+ID = "0b8f3c1e-5d52-4b0e-9a53-3a4f5e6d7c8b"
+
+
+def reported(asked, *readings):
+    return Report.of({"report_id": ID, "manifest_sha256": asked.sha256, "readings": list(readings)})
+
+
+def test_answers_are_reported_by_number_and_sets_as_rising_lists():
+    asked = second()
+    report = reported(asked, {"task": "path", "value": 1}, {"task": "width", "value": -7}, {"task": "bird", "value": 3})
+    report.check(asked)
+    assert Report.parse(report.bytes()).bytes() == report.bytes()
+    sets = only(BIRD, noise="response:1:2")
+    report = reported(sets, {"task": "bird", "value": [0, 3]})
+    report.check(sets)
+    assert b'{"task":"bird","value":[0,3]}' in report.bytes()
+    compared = only(COMPARED, noise="response:4", levels=4)
+    report = reported(compared, {"task": "width", "value": 3, "cuts": [-3, 11, 25]})
+    report.check(compared)
+    assert b'{"cuts":[-3,11,25],"task":"width","value":3}' in report.bytes()
+    assert Report.parse(report.bytes()).content_hash == report.content_hash
+
+
+SETS = only(BIRD, noise="response:1:2")
+BITS, LEVELS = (only(COMPARED, noise="response:1", levels=levels) for levels in (2, 4))
+BAD = {
+    "a choice that there is not": (only(PATH), {"task": "path", "value": 2}, "unknown_choice"),
+    "a choice below zero": (only(PATH), {"task": "path", "value": -1}, "unknown_choice"),
+    "a set where one answer is asked": (only(BIRD), {"task": "bird", "value": [1]}, "wrong_kind"),
+    "one answer where a set is asked": (SETS, {"task": "bird", "value": 1}, "wrong_kind"),
+    "a set that is too small": (SETS, {"task": "bird", "value": [1]}, "wrong_kind"),
+    "a set that does not rise": (SETS, {"task": "bird", "value": [2, 1]}, "bad_report"),
+    "a set with one twice": (SETS, {"task": "bird", "value": [1, 1]}, "bad_report"),
+    "a set with an unknown choice": (
+        SETS,
+        {"task": "bird", "value": [1, 4]},
+        "unknown_choice",
+    ),
+    "a list for a number": (only(WIDTH), {"task": "width", "value": [1]}, "wrong_kind"),
+    "cuts for a question": (only(PATH), {"task": "path", "value": 1, "cuts": [1]}, "wrong_kind"),
+    "cuts for a noisy number": (only(WIDTH), {"task": "width", "value": 1, "cuts": [1]}, "wrong_kind"),
+    "no cuts": (BITS, {"task": "width", "value": 1}, "bad_cuts"),
+    "too many cuts": (
+        BITS,
+        {"task": "width", "value": 1, "cuts": [1, 3]},
+        "bad_cuts",
+    ),
+    "even cuts": (BITS, {"task": "width", "value": 1, "cuts": [2]}, "bad_cuts"),
+    "cuts that fall": (
+        LEVELS,
+        {"task": "width", "value": 1, "cuts": [5, 3, 7]},
+        "bad_cuts",
+    ),
+    "a level too high": (
+        BITS,
+        {"task": "width", "value": 2, "cuts": [1]},
+        "unknown_choice",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_answer_that_does_not_fit_its_task_is_refused(name):
+    asked, reading, code = BAD[name]
+    assert refusal(reported(asked, reading).check, asked).code == code
+
+
+@pytest.mark.parametrize("value", [1.5, "yes", None, True, [], [1.0], {"a": 1}])
+def test_a_value_that_is_no_whole_number_is_refused(value):
+    assert refusal(reported, second(), {"task": "path", "value": value}).code == "bad_report"

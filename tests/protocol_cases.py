@@ -1,0 +1,92 @@
+"""Manifests of the second format that are in order, and some that are not, with what is said about them."""
+
+from questions import BIRD, PATH, WIDTH
+
+PLAN = {"sha256": "ab" * 32, "type": "image/png"}
+COMPARED = {name: entry for name, entry in WIDTH.items() if name != "distance"}
+WHOLE = {
+    "several languages": {"title": {"en": "Paths", "de": "Wege", "zh-Hans": "小路"}, "contact": "gardens@example.org"},
+    "one law for all": {"noise": "response:1", "levels": 2, "tasks": [PATH, COMPARED]},
+    "sets of choices": {"noise": "response:1:2", "tasks": [BIRD]},
+    "a hundred choices": {"noise": "response:1", "tasks": [PATH | {"choices": [f"c{n}" for n in range(100)]}]},
+    "a few of the tasks": {"answer": 1},
+    "a place on a plan": {
+        "plan": {"sha256": "ab" * 32, "type": "image/png"},
+        "tasks": [PATH | {"place": [[0, 10_000]]}, BIRD, WIDTH | {"place": [[1, 2], [3, 4]]}],
+    },
+    "an instrument": {
+        "tasks": [PATH, WIDTH | {"instrument": "sound-level", "quota": 30, "help": "Stand still.\nWait."}]
+    },
+    "what is done with the readings": {"retention": 0, "public_results": False, "logo": "cd" * 32},
+    "different distances, added up": {
+        "unit": "participant",
+        "tasks": [WIDTH, WIDTH | {"id": "w2", "grid": 1, "distance": 2}],
+        "noise": "fresh:0.5",
+    },
+    "a deadline": {"deadline": "2030-01-31T12:00:00Z"},
+}
+
+
+def texts(**words):
+    return words
+
+
+WRONG = {
+    "no choice": ({"tasks": [PATH | {"choices": []}]}, "at least 2 items"),
+    "one choice": ({"tasks": [PATH | {"choices": ["yes"]}]}, "at least 2 items"),
+    "101 choices": ({"tasks": [PATH | {"choices": [f"c{n}" for n in range(101)]}]}, "at most 100 items"),
+    "choices that differ in case": ({"tasks": [PATH | {"choices": ["Yes", "yes"]}]}, "more than spaces and case"),
+    "choices that differ in spaces": (
+        {"tasks": [PATH | {"choices": ["no path", "nopath", "x"]}]},
+        "'no path' and 'nopath'",
+    ),
+    "choices that differ in a sharp s": (
+        {"tasks": [PATH | {"choices": ["Straße", "STRASSE"]}]},
+        "more than spaces",
+    ),
+    "choices alike in another language": (
+        {"tasks": [PATH | {"choices": [texts(en="yes", de="Ja"), texts(en="no", de="ja")]}]},
+        "'Ja' and 'ja'",
+    ),
+    "a choice alike in a language that it is not given in": (
+        {"tasks": [PATH | {"choices": [texts(en="yes", de="no"), "no"]}]},
+        "more than spaces",
+    ),
+    "an empty choice": ({"tasks": [PATH | {"choices": ["yes", ""]}]}, "1 to 200 characters"),
+    "spaces around a choice": ({"tasks": [PATH | {"choices": ["yes", " no"]}]}, "without spaces around it"),
+    "a choice that is a number": ({"tasks": [PATH | {"choices": ["yes", 2]}]}, "must be a text"),
+    "no kind": ({"tasks": [{k: v for k, v in PATH.items() if k != "kind"}]}, "kind"),
+    "another kind": ({"tasks": [PATH | {"kind": "colour"}]}, "kind"),
+    "a number with choices": ({"tasks": [WIDTH | {"choices": ["a", "b"]}]}, "Extra inputs"),
+    "a choice with a range": ({"tasks": [PATH | {"low": 0}]}, "Extra inputs"),
+    "numbers without a distance": ({"tasks": [COMPARED, PATH]}, "must be given for noise"),
+    "comparisons with a distance": ({"noise": "response:1", "levels": 2}, "left out for comparisons"),
+    "comparisons without levels": ({"noise": "response:1"}, "levels must be 2 or 4"),
+    "levels without comparisons": ({"levels": 2}, "levels must be 2 or 4"),
+    "three levels": ({"noise": "response:1", "levels": 3}, "levels"),
+    "noise for numbers on choices": ({"noise": "fresh:0.5"}, "must be a law for choice tasks"),
+    "a law for a kind that is not there": ({"tasks": [PATH]}, "noise must be one law"),
+    "the same law twice": ({"noise": {"number": "response:1", "choice": "response:1.0"}}, "noise must be one law"),
+    "a set as large as all choices": ({"tasks": [PATH], "noise": "response:1:2"}, "smaller"),
+    "an unknown kind of law": ({"noise": {"number": "fresh:1", "colour": "response:1"}}, "noise"),
+    "more answers than tasks": ({"answer": 4, "readings": 5}, "at most 3"),
+    "more answers than readings": ({"answer": 3, "readings": 2}, "at most 2"),
+    "no answer": ({"answer": 0}, "answer"),
+    "a place without a plan": ({"tasks": [PATH | {"place": [[1, 1]]}, WIDTH]}, "on a plan"),
+    "a place beside the plan": (
+        {"plan": {"sha256": "ab" * 32, "type": "image/png"}, "tasks": [WIDTH | {"place": [[1, 10_001]]}, PATH]},
+        "less than or equal to 10000",
+    ),
+    "a plan that is a program": ({"plan": {"sha256": "ab" * 32, "type": "text/html"}}, "image/png"),
+    "an unknown instrument": ({"tasks": [WIDTH | {"instrument": "camera"}, PATH]}, "instrument"),
+    "a text without the campaign's language": ({"title": {"de": "Wege", "fr": "Chemins"}}, "must be given in 'en' too"),
+    "a text in one language, as if in several": ({"title": {"en": "Paths"}}, "2 to 20 languages"),
+    "a language that is none": ({"title": {"en": "Paths", "Deutsch": "Wege"}}, "must be a tag"),
+    "a distance for all": ({"distance": 1}, "Extra inputs"),
+    "retention for ever": ({"retention": 10**6}, "retention"),
+    "several distances judged together": (
+        {"unit": "participant", "noise": "gaussian:5", "tasks": [WIDTH, WIDTH | {"id": "w2", "distance": 2}]},
+        "one grid and one distance",
+    ),
+    "a third format": ({"format": "sottovoce-manifest/3"}, "it must be"),
+}
