@@ -146,6 +146,8 @@ class _AwareIteration(Iteration):
         if self._warm:
             self._belief = self._belief.updated(self._warm.by_user, self._warm.common_users(engine.user_labels))
         self._unit = self._objects.unit if self._objects else np.ones(engine.n_objects)
+        # Later units of known objects include the crowd's bias; these come from the scatter of claims alone.
+        self._scatter_unit = self._unit
         self._acceleration = Acceleration()
         self._last: tuple[Floats, Floats] | None = None  # logarithms of squares and counts, and their last step
         self._share = 1.0  # of a step
@@ -266,21 +268,24 @@ class _AwareIteration(Iteration):
             seen = scatter * several / (several - 1)
             freedom = np.where(seen > variance, np.minimum(freedom, several - 1), freedom)
             variance = np.maximum(variance, seen)
-        bias = self._common_bias(variance) if known.any() and compared else None
+        bias = self._common_bias() if known.any() and compared else None
         if bias:
-            truths = np.where(known, truths, truths - bias.shift / self._unit)
-            variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._unit)
+            truths = np.where(known, truths, truths - bias.shift / self._scatter_unit)
+            variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
         return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
 
-    def _common_bias(self, variance: Floats) -> CommonBias | None:
+    def _common_bias(self) -> CommonBias | None:
         """What the crowd would have said about the known objects shows how it errs."""
         engine, known = self._engine, self._given.known
         truths = self._truths.copy()
         quality = self._lookup.places(self._belief.learnt) if self._lookup else self._belief.weight
         for _ in range(_CROWD_SWEEPS):
             truths = engine.sweep(self._step(np.zeros(engine.n_objects, bool)), quality, truths).truths
-        errors = (truths - self._truths) * self._unit
-        return CommonBias.learn(errors[known], variance[known] * self._unit[known] ** 2)
+        errors, unit = truths[known] - self._truths[known], self._scatter_unit[known]
+        # By the scatter of these claims: what is believed of users has taken the bias for an error of their own.
+        users, scatter = (each[known] for each in engine.precision(truths, self._belief.weight))
+        variance = scatter * users / np.maximum(users - 1, 0.5)
+        return CommonBias.learn(errors * unit, variance * unit**2)
 
     def _freedom(self) -> Floats:
         """Degrees of freedom of the truths' variances: how well those are known who decide about an object."""

@@ -13,6 +13,7 @@ FIRST_TAIL = 0.25  # before anything is known, far readings count little
 _TAILS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.8)  # 1/degrees of freedom
 _WHOLE_TAILS = np.geomspace(0.04, 1.0, 8)
 _USUAL_TAIL = 0.1
+_ROUNDING = 1e-9  # smaller squares are those of claims at the truth
 _MOST = 4000  # squares that are looked at
 
 
@@ -45,7 +46,7 @@ def learn_whole_tail(squares: Floats) -> float:
 
     It depends on the squares without jumps, with a pull towards a usual tail where there are few.
     """
-    squares = squares[squares > 0]
+    squares = squares[squares > _ROUNDING]
     squares = squares[:: max(1, len(squares) // _MOST)]
     if len(squares) == 0:
         return _USUAL_TAIL
