@@ -53,7 +53,7 @@ def _fill(connection: Connection, tasks: int, people: int) -> None:
     guarantee = guarantee_of(manifest)
     open_campaign(connection, row, manifest, dumps(guarantee), 0)
     empty = Computation.empty(manifest, guarantee, None, 5)
-    add_results(connection, row.key, 1, empty.method_name, 0, 0, encode(empty.results(None, 1, 0)))
+    add_results(connection, row.key, 1, empty.method_name, 0, 0, encode(empty.results({}, 1, 0)))
     rng = np.random.default_rng(0)
     first = rng.integers(0, tasks, people)
     places = (first[:, None] + np.arange(_READINGS) * (tasks // _READINGS)) % tasks

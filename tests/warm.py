@@ -23,13 +23,17 @@ import threading
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from importlib.util import find_spec
 from pathlib import Path
 
 PRELOADED = (
-    "alembic.command", "duckdb", "fastapi", "httpx", "jinja2", "narwhals", "numba", "pandas", "prometheus_client",
-    "psycopg", "pyarrow.csv", "pyarrow.dataset", "pyarrow.ipc", "pyarrow.json", "pyarrow.parquet", "pydantic_settings",
-    "rich.console", "rich.progress", "rich.table", "scipy.integrate", "scipy.optimize", "scipy.sparse",
-    "scipy.special", "scipy.stats", "segno", "sqlalchemy", "sqlite3", "typer", "uvicorn",
+    "alembic.command", "alembic.config", "duckdb", "fastapi", "httpx", "jinja2", "narwhals", "numba", "pandas",
+    "prometheus_client", "psycopg", "pyarrow.csv", "pyarrow.dataset", "pyarrow.feather", "pyarrow.ipc", "pyarrow.json",
+    "pyarrow.parquet", "pydantic_settings", "rich.console", "rich.progress", "rich.table", "scipy.integrate",
+    "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats", "segno", "sqlalchemy",
+    "sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite", "sqlite3", "statistics", "typer",
+    "uvicorn.lifespan.on", "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
 _SOCKET = "WARM_PYTHON_SOCKET"  # its number, for those who inherit it
 _LARGEST_REQUEST = 1 << 20
@@ -266,7 +270,17 @@ def _preload():
     import numpy as np
 
     numba.njit(lambda numbers: numbers.sum() + 1.0)(np.ones(2))  # loads the compiler, which imports much of its own
+    if sys.dont_write_bytecode:
+        _compile_once("sottovoce")
     gc.freeze()  # so that what is forked does not copy it all to look for garbage
+
+
+def _compile_once(package):
+    """Keep the package's code in memory: what is forked runs it anew, but need not compile two hundred files again."""
+    sources = Path(find_spec(package).origin).parent.rglob("*.py")
+    compiled = {str(path): compile(path.read_bytes(), path, "exec", dont_inherit=True) for path in sources}
+    read = SourceFileLoader.get_code
+    SourceFileLoader.get_code = lambda loader, name: compiled.get(loader.path) or read(loader, name)
 
 
 def _stand_in(arguments):

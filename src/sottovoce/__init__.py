@@ -27,6 +27,10 @@ _ROOM_OF = {
     "Mean": "discovery",
     "Median": "discovery",
     "Majority": "discovery",
+    "TruthFinder": "discovery",
+    "AccuSim": "discovery",
+    "LTM": "discovery",
+    "DawidSkene": "discovery",
     "NoiseAware": "discovery",
     "ByComparison": "comparisons",
     "Comparisons": "comparisons",
@@ -49,10 +53,13 @@ __all__ = [
     "CRH",
     "GTM",
     "LFCN",
+    "LTM",
+    "AccuSim",
     "ByComparison",
     "Claims",
     "Comparisons",
     "ConvergenceWarning",
+    "DawidSkene",
     "FlooredVariance",
     "FreshVariance",
     "Gaussian",
@@ -65,6 +72,7 @@ __all__ = [
     "SharedVariance",
     "SottovoceError",
     "TruthDiscovery",
+    "TruthFinder",
     "TwoLayer",
     "__version__",
     "parse_law",
@@ -76,7 +84,21 @@ if TYPE_CHECKING:
     from sottovoce import worlds
     from sottovoce.claims import Claims
     from sottovoce.comparisons import ByComparison, Comparisons
-    from sottovoce.discovery import CATD, CRH, GTM, LFCN, Majority, Mean, Median, NoiseAware, TruthDiscovery
+    from sottovoce.discovery import (
+        CATD,
+        CRH,
+        GTM,
+        LFCN,
+        LTM,
+        AccuSim,
+        DawidSkene,
+        Majority,
+        Mean,
+        Median,
+        NoiseAware,
+        TruthDiscovery,
+        TruthFinder,
+    )
     from sottovoce.errors import ConvergenceWarning, SottovoceError
     from sottovoce.planning import plan
     from sottovoce.privacy.laws import (

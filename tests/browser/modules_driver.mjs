@@ -13,6 +13,8 @@ const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
 const language = await load("language");
+const { aWeighting, powerAt } = await load("instrument-a-weighting");
+const { StepCounter } = await load("instrument-step-counter");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
 
@@ -143,6 +145,14 @@ const ANSWERS = {
   written({ tag, name, values }) {
     speak(tag);
     return values.map((value) => language[name](value));
+  },
+  weighting({ hertz, rate }) {
+    return 10 * Math.log10(powerAt(hertz, aWeighting(rate), rate));
+  },
+  steps(moments) {
+    const counter = new StepCounter();
+    for (const moment of moments) counter.add(...moment);
+    return counter.steps;
   },
   plural: ({ tag, count }) => new Intl.PluralRules(tag).select(count),
   number: (text) => exact.exactNumber(text) && Object.values(exact.exactNumber(text)).map(String),

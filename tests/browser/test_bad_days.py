@@ -288,7 +288,7 @@ def test_update_of_the_page_with_a_full_queue(participant, start_server, tmp_pat
     assert page.evaluate("caches.keys().then((names) => names.length)") == 1
 
 
-def test_a_browser_without_storage_is_told_and_nothing_is_sent(participant, invited):
+def test_a_browser_without_storage_gets_an_explanation_and_nothing_is_sent(participant, invited):
     _, url = invited(halls=1)
     phone = participant()
     # A full disk ends a transaction in the same way.
@@ -302,7 +302,7 @@ def test_a_browser_without_storage_is_told_and_nothing_is_sent(participant, invi
     assert not any(request.url.endswith("/enrolments") for request in phone.requests)
 
 
-def test_withdrawing_offline_is_told_later(participant, invited, claims):
+def test_withdrawing_offline_is_sent_later(participant, invited, claims):
     campaign, url = invited(halls=1)
     phone = participant()
     page = phone.join(url)

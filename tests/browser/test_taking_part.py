@@ -245,7 +245,7 @@ def test_a_promise_that_an_older_page_got_wrong_is_not_relied_on(participant, in
     assert not phone.reports_sent()
 
 
-def test_the_participant_sets_his_own_limits(participant, invited):
+def test_the_participant_sets_their_own_limits(participant, invited):
     _, url = invited()
     phone = participant()
     page = phone.open(f"{phone.server.url}/j/#limits")

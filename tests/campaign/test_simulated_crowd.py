@@ -74,7 +74,7 @@ def test_people_come_in_an_order_that_follows_from_the_seed(monkeypatch):
     assert sorted(orders[0]) == sorted(map(str, range(20))) != orders[0]
 
 
-def test_people_are_told_what_was_sent_promised_and_found(campaigns):
+def test_people_see_what_was_sent_promised_and_found(campaigns):
     options = ("--world", "synthetic", "--participants", 6, "--objects", 2, "--fill", 0.9, "--seed", 1, "--over", 0)
     ran = campaigns.run("simulate", "--url", campaigns.url, *options)
     assert ran.returncode == 0, ran.stderr

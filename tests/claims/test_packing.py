@@ -107,7 +107,7 @@ BAD = {
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("written", ['"much"', "1e200", "null"])
-def test_bad_rows_are_told_or_skipped_as_by_claims(tmp_path, monkeypatch, kind, written):
+def test_bad_rows_are_reported_or_skipped_as_by_claims(tmp_path, monkeypatch, kind, written):
     monkeypatch.setattr("sottovoce.claims.streaming.BLOCK_BYTES", 64)
     text = BAD[kind] if kind == "csv" else BAD[kind].replace("{{", "{").replace("}}", "}")
     path = tmp_path / f"claims.{kind}"
@@ -126,7 +126,7 @@ def test_bad_rows_are_told_or_skipped_as_by_claims(tmp_path, monkeypatch, kind, 
     assert packed.manifest.skipped == 1
 
 
-def test_rows_with_too_few_fields_are_told_and_skipped(tmp_path, monkeypatch):
+def test_rows_with_too_few_fields_are_reported_and_skipped(tmp_path, monkeypatch):
     monkeypatch.setattr("sottovoce.claims.streaming.BLOCK_BYTES", 40)
     path = tmp_path / "claims.csv"
     rows = [f"a,x{n},{n}" for n in range(30)]
@@ -152,7 +152,7 @@ def test_files_without_claims_are_reported(tmp_path, text, kind):
     assert [path.name for path in tmp_path.iterdir()] == ["claims.csv"]
 
 
-def test_repeated_claims_are_told_with_both_rows(tmp_path):
+def test_repeated_claims_are_reported_with_both_rows(tmp_path):
     (tmp_path / "a.csv").write_text("user,object,value\nann,x,1\nbob,x,2\n")
     (tmp_path / "b.csv").write_text("user,object,value\ncat,x,5\nann,x,3\n")
     with pytest.raises(DuplicateClaim, match=r"b\.csv, row 2: user 'ann' claims object 'x'.*first in .*a\.csv, row 1"):
@@ -284,7 +284,7 @@ except SottovoceError as error:
 
 @pytest.mark.parametrize("mode", ["new", "append"])
 @pytest.mark.parametrize("limit", [100_000, 600_000])
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, mode, limit):
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path, mode, limit):
     """The system refuses files beyond a size, as a full disk does: those of the sorting, or the blocks."""
     rng = np.random.default_rng(0)
     table = pa.table({"user": rng.permutation(60_000) % 200, "object": np.arange(60_000), "value": rng.random(60_000)})

@@ -213,7 +213,7 @@ except sv.SottovoceError as error:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "jsonl"])
-def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path, suffix):
+def test_a_full_disk_is_reported_and_leaves_the_old_file(tmp_path, suffix):
     """The system refuses files beyond a size, as a full disk does."""
     path = tmp_path / f"claims.{suffix}"
     path.write_text("precious")
@@ -251,7 +251,7 @@ def test_a_file_with_nothing_but_a_byte_order_mark_is_empty(tmp_path):
         sv.Claims.read(tmp_path / "claims.csv")
 
 
-def test_a_folder_is_not_told_to_be_missing(tmp_path):
+def test_a_folder_is_not_called_missing(tmp_path):
     with pytest.raises(UnreadableFile, match="this folder is not a pack"):
         sv.Claims.read(tmp_path)
 
@@ -286,7 +286,7 @@ def test_a_label_is_no_list(tmp_path):
         sv.Claims.read(path)
 
 
-def test_a_giant_cell_is_a_cell_and_a_giant_header_is_told_in_few_words(tmp_path):
+def test_a_giant_cell_is_a_cell_and_a_giant_header_is_reported_in_few_words(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("user,object,value\n" + "a" * 200_000 + ",b,1\nc,b,2\n")
     assert len(sv.Claims.read(path)) == 2

@@ -26,6 +26,8 @@ LINK = f"http://127.0.0.1:1/j/{'t' * 43}#sha256={'0' * 64}"
 # What makes each command succeed, or end at the closed port, in little time.
 COMMANDS = {
     "discover": ["claims.csv", "--out", "truths.csv", "--weights", "weights.csv", "--max-iter", "5"],
+    "explain": ["claims.csv", "x"],
+    "compare": ["--runs", "1", "--participants", "5", "--objects", "3", "--methods", "mean"],
     "perturb": ["claims.csv", "--noise", "fresh:0.5", "--out", "noisy.csv"],
     "guarantee": ["--noise", "fresh:0.5"],
     "plan": ["--simulations", "0", "--delta", "0"],
@@ -62,6 +64,7 @@ SKIPPED_OPTIONS = {
     "spark_master",
     "method",
     "duplicates",
+    "kind",
     "unit",
     "object",
     "value",

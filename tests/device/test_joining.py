@@ -126,7 +126,7 @@ def test_a_manifest_of_another_campaign_is_refused(server, participant):
     [(200, b""), (200, b"[]"), (200, b'{"campaign_id": 1}'), (200, b'{"campaign_id": "../../x"}'), (200, b"1.5"),
      (302, b""), (404, b"<html>"), (418, b'{"code": "teapot"}'), (400, b"[" * 100_000)],
 )  # fmt: skip
-def test_answers_that_make_no_sense_are_told_as_such(server, participant, status, content):
+def test_answers_that_make_no_sense_are_reported_as_such(server, participant, status, content):
     server.trouble("/look-up", (status, {"content": content, "Location": "http://127.0.0.1:1/"}))
     assert refusal(participant.join, server.invite()).code == "bad_answer"
     assert len(server.requests) == 1  # a redirect is not followed

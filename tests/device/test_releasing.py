@@ -50,7 +50,7 @@ def test_readings_of_a_release_share_a_variance_only_where_the_law_says_so(noise
     assert low < sum((square / mean - 1) ** 2 for square in squares) / 60 < high
 
 
-def test_a_changed_reading_is_refused_and_told_why(server, participant):
+def test_a_changed_reading_is_refused_with_the_reason(server, participant):
     participant.join(server.invite())
     assert participant.submit({"hall-1": "12"}) == ["delivered"]
     for again in ("12", "13"):

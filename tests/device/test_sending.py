@@ -121,7 +121,7 @@ def test_one_refused_report_does_not_hold_up_the_next(server, joined):
     assert [sent.state for sent in joined.flush()] == ["refused", "delivered"]
 
 
-def test_a_manifest_changed_under_the_participant_is_told_by_the_server(server, joined):
+def test_a_manifest_changed_under_the_participant_is_refused_by_the_server(server, joined):
     server.manifests["hallways"] = manifest(version=2)
     joined.release({"hall-1": "12"})
     (sent,) = joined.flush()
@@ -142,7 +142,7 @@ def test_a_withdrawal_stops_everything_and_stays_in_the_ledger(server, joined):
         joined.join(server.invite())
 
 
-def test_a_withdrawal_that_nobody_hears_is_told_later(server, joined):
+def test_a_withdrawal_that_nobody_hears_is_sent_again_later(server, joined):
     server.trouble("/participation", 503, times=20, method="DELETE")
     joined.release({"hall-1": "12"})
     assert not joined.withdraw()

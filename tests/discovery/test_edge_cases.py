@@ -37,7 +37,7 @@ def test_where_there_is_no_conflict_the_truth_is_what_is_claimed(method, matrix,
 
 
 @EVERY_METHOD
-def test_a_user_who_agrees_with_nobody_still_gives_the_truth_of_what_only_he_claims(method):
+def test_a_user_who_agrees_with_nobody_still_gives_the_truth_of_what_only_they_claim(method):
     fit = method().fit(sv.Claims.from_matrix([[1.0, 2.0, nan], [1.1, 2.1, nan], [900.0, -900.0, 33.0]]))
     assert fit.truths_[2] == pytest.approx(33.0)
 
@@ -74,6 +74,6 @@ def test_users_nobody_can_be_compared_with_get_the_mean_weight():
         (sv.CATD(significance=1.5), "significance"),
     ],
 )
-def test_bad_options_are_told_at_fit(method, option):
+def test_bad_options_are_reported_at_fit(method, option):
     with pytest.raises(ValueError, match=option):
         method.fit(sv.Claims.from_matrix([[1.0]]))

@@ -14,11 +14,11 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.claims.packing import pack_claims
-from sottovoce.discovery import METHODS, Result, UserLosses
+from sottovoce.discovery import Result, UserLosses, methods_for
 from sottovoce.engines import DiskEngine, MemoryEngine
 from sottovoce.errors import BadParameter, ConvergenceWarning, NotFitted
 
-EVERY_METHOD = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+EVERY_METHOD = pytest.mark.parametrize("method", methods_for("number").values(), ids=methods_for("number"))
 RESULTS = (
     "truths_",
     "weights_",
@@ -97,7 +97,7 @@ def test_results_before_a_fit_are_missing_and_the_message_says_what_to_do(method
 @EVERY_METHOD
 def test_a_method_object_holds_its_parameters_and_its_results_only(method, claims):
     fitted = method(max_iter=3, tol=0).fit(claims)
-    kept = {"_state", "_deviations", "_variance"}  # what `state` and `intervals` are made of
+    kept = {"kind_", "_state", "_deviations", "_variance"}  # what `state` and `intervals` are made of
     assert set(vars(fitted)) == {*fitted.get_params(), *RESULTS, *kept}
 
 

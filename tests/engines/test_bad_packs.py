@@ -43,7 +43,7 @@ def test_a_flipped_bit_anywhere_in_any_file_is_found(packed):
     fit(packed.folder)
 
 
-def test_a_flipped_bit_in_what_describes_a_file_is_told_like_any_other(packed):
+def test_a_flipped_bit_in_what_describes_a_file_is_reported_like_any_other(packed):
     path = packed.folder / packed.manifest.blocks[0].file
     whole = path.read_bytes()
     for place in (*range(0, 700, 3), *range(-700, 0, 3)):

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from conformance import assert_close
 from numpy_engine import NumpyEngine
-from sottovoce.engines import MemoryEngine, Poll
+from sottovoce.claims import pack_claims
+from sottovoce.discovery import METHODS, methods_for
+from sottovoce.engines import DiskEngine, MemoryEngine, Poll, memory
 
 cells = st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 8)), st.sampled_from("abcde"), min_size=1)
 
@@ -19,12 +21,61 @@ def claims_of(answers, own):
     return sv.Claims.from_arrays(users, objects, values)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def on_disk(claims, folder, threads=2):
+    return DiskEngine(pack_claims(claims, folder / "pack", claims_per_block=max(1, len(claims) // 7)), threads)
+
+
+@pytest.fixture(params=["memory", "disk"])
+def engine(request, tmp_path_factory):
+    """A function that makes an engine of this kind."""
+    if request.param == "memory":
+        return MemoryEngine
+    return lambda claims: on_disk(claims, tmp_path_factory.mktemp("engine"))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers=cells, own=st.booleans(), seed=st.integers(0, 1000))
-def test_every_operation_on_made_up_choices(answers, own, seed):
+def test_every_operation_on_made_up_choices(engine, answers, own, seed):
     claims = claims_of(answers, own)
-    ours, plain = MemoryEngine(claims), NumpyEngine(claims)
-    check_operations(ours, plain, seed)
+    check_operations(engine(claims), NumpyEngine(claims), seed)
+
+
+def crowd(options, own=False, users=70, objects=45, fill=0.5):
+    rng = np.random.default_rng(options)
+    who, what = np.nonzero(rng.random((users, objects)) < fill)
+    answers = rng.binomial(options - 1, rng.random(objects)[what])
+    values = [f"{thing}:{answer}" for thing, answer in zip(what, answers, strict=True)] if own else answers
+    return sv.Claims.from_arrays(who, what, values, kind="choice")
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("name", methods_for("choice"))
+def test_every_method_gives_what_numpy_gives(engine, name, own):
+    if own and name == "dawid-skene":
+        pytest.skip("it needs options that all objects share")
+    claims = crowd(3, own)
+    ours, plain = (METHODS[name](max_iter=5, tol=0).fit(one) for one in (engine(claims), NumpyEngine(claims)))
+    assert_close(ours.chances_.entries, plain.chances_.entries, 1.0)
+    assert_close(ours.weights_, plain.weights_, plain.weights_.max())
+    assert_close(ours.effective_users_, plain.effective_users_, 1.0)
+    assert ours.truths_.tolist() == plain.truths_.tolist()
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("name", methods_for("choice"))
+def test_the_bits_are_the_same_for_any_number_of_threads(name, own, tmp_path, monkeypatch):
+    if own and name == "dawid-skene":
+        pytest.skip("it needs options that all objects share")
+    monkeypatch.setattr(memory, "_CLAIMS_PER_RUN", 100)
+    monkeypatch.setattr(memory, "_CLAIMS_PER_THREAD", 1)
+    claims = crowd(4, own)
+    packed = pack_claims(claims, tmp_path / "pack", claims_per_block=200)
+    for make in (lambda threads: MemoryEngine(claims, threads), lambda threads: DiskEngine(packed, threads)):
+        one, *others = (METHODS[name](max_iter=4, tol=0).fit(make(threads)) for threads in (1, 2, 5))
+        assert make(5).threads > 1
+        for fit in others:
+            assert fit.chances_.entries.tobytes() == one.chances_.entries.tobytes()
+            assert fit.weights_.tobytes() == one.weights_.tobytes()
 
 
 def check_operations(ours, plain, seed):

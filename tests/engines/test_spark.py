@@ -86,7 +86,7 @@ def test_a_task_that_is_tried_again_gives_the_same_sums(session, crowd):
     np.testing.assert_allclose(tried_again, DiskEngine(crowd).user_sums(factor), rtol=1e-12)
 
 
-def test_work_that_fails_each_time_is_told_in_one_line(session, crowd):
+def test_work_that_fails_each_time_is_reported_in_one_line(session, crowd):
     with pytest.raises(ClusterError, match=r"RuntimeError: this block cannot be done") as caught:
         list(SparkEngine(crowd, MASTER).map(Work(unsteady.always_fails, crowd.manifest.users)))
     assert "\n" not in str(caught.value)

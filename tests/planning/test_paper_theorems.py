@@ -434,7 +434,7 @@ def test_report_at_equal_rates_has_no_printed_number_where_the_formula_has_none(
         ({"b": -3.0}, "must be a positive number", "3 is usual"),
     ],
 )
-def test_a_mistake_is_told_with_value_rule_and_fix(change, rule, fix):
+def test_a_mistake_is_reported_with_value_rule_and_fix(change, rule, fix):
     with pytest.raises(BadParameter) as refusal:
         paper.compare(**({"error_rate": 1.0, "noise_rate": 0.5, **CAMPAIGN} | change))
     ((name, value),) = change.items()

@@ -73,7 +73,7 @@ def test_many_readings_with_little_drawn_noise_are_promised_no_more_than_a_perce
     assert not case.judge(epsilon)
 
 
-def test_levels_of_privacy_loss_far_apart_are_told_apart_at_any_delta():
+def test_levels_of_privacy_loss_far_apart_stay_apart_at_any_delta():
     """Five readings of which nearly all are sent as they are: ε is one of few losses, to the digits of its noise."""
     case = Case("floored:0.005:2000", "1", "1", 5, 1e-280)
     smallest = 0.005 + 1 / (2000 * 1024)

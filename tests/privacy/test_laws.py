@@ -35,7 +35,7 @@ def test_what_is_printed_is_parsed_again(law):
         ("", "must be one of"),
     ],
 )
-def test_bad_laws_are_told_with_the_right_form(text, words):
+def test_bad_laws_are_reported_with_the_right_form(text, words):
     with pytest.raises(ValueError, match=words):
         sv.parse_law(text)
 
@@ -79,7 +79,7 @@ def test_shared_noise_is_laplace_across_users_and_normal_within_one():
     ("law", "alike"),
     [(sv.SharedVariance(0.5), True), (sv.FlooredVariance(0.1, 1.0), True), (sv.FreshVariance(0.5), False)],
 )
-def test_sizes_of_one_users_noise_go_together_only_where_he_has_one_variance(law, alike):
+def test_sizes_of_one_users_noise_go_together_only_where_they_have_one_variance(law, alike):
     sizes = np.log(np.abs(noise(law)))
     # Two halves of each user's readings: without a common variance the correlation has a standard error of 0.05.
     correlation = np.corrcoef(sizes[:, :25].mean(axis=1), sizes[:, 25:].mean(axis=1))[0, 1]

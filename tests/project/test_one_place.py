@@ -1,4 +1,4 @@
-"""What one change should cost: whatever is known about a noise law is in its own file."""
+"""What one change should cost: a noise law is known in its own file only, and a task has one list of fields."""
 
 import ast
 import re
@@ -8,6 +8,10 @@ import pytest
 
 import sottovoce
 from sottovoce.privacy.laws import LAWS
+from sottovoce.protocol.format_1 import FirstTask
+from sottovoce.protocol.format_2 import SecondChoiceTask, SecondNumberTask
+from sottovoce.protocol.task_table import read_tasks, write_tasks
+from sottovoce.server.campaigns import TaskDraft
 
 SOURCE = Path(sottovoce.__file__).parent
 CLASSES = {law.__name__ for law in LAWS.values()} | {"DrawnVariance"}
@@ -77,3 +81,18 @@ def test_the_page_knows_the_laws_in_the_order_of_the_registry():
     imported = re.search(r"new Map\(\[(.*?)\]", (PAGE / "laws.js").read_text())[1].lower().split(", ")
     assert imported == list(LAWS)
     assert {path.name for path in PAGE.glob("law-*.js")} == {f"law-{name}.js" for name in LAWS}
+
+
+def test_a_field_of_a_task_is_in_the_model_and_the_form_and_everything_else_follows():
+    """Importers and exporters ask the model; the form and the interface are held to it."""
+    fields = {*FirstTask.model_fields}
+    written = {"id": "hall", "title": "Hall", "unit": "m", "low": "0", "high": "9", "grid": "0.1", "quota": 5}
+    assert {*written} == {*fields, "quota"}
+    table = write_tasks([written])
+    assert read_tasks("tasks.csv", table) == [written]
+    models = (FirstTask, SecondNumberTask, SecondChoiceTask)
+    assert {*TaskDraft.model_fields} == {name for model in models for name in model.model_fields} | {"quota"}
+    form = (CONSOLE / "templates" / "question.html").read_text()
+    assert {*re.findall(r'name="(\w+)-\{\{ n \}\}"', form)} == {*fields, "quota"}
+    listed = re.compile(r"[\"']unit[\"'], *[\"']low[\"']")  # nobody else writes the list down
+    assert not [path.name for path in SOURCE.rglob("*.py") if listed.search(path.read_text())]

@@ -93,7 +93,7 @@ def test_a_deadline_far_away_can_be_read_again(deadline):
     assert type(asked).parse(asked.bytes()).deadline_moment is not None
 
 
-def test_a_deadline_is_told_in_utc():
+def test_a_deadline_is_written_in_utc():
     abroad = datetime(2030, 1, 31, 14, 0, tzinfo=timezone(timedelta(hours=2)))
     assert manifest(deadline=abroad).deadline == "2030-01-31T12:00:00Z"
     assert manifest(deadline="2030-01-31T14:00:00+02:00").deadline_moment == abroad

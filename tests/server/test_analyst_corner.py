@@ -218,7 +218,7 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         "truths",
     ],
 )
-def test_a_mistake_is_told_in_the_librarys_words_and_the_form_stays(corner, changes, message):
+def test_a_mistake_is_reported_in_the_librarys_words_and_the_form_stays(corner, changes, message):
     answer = corner.ask(**{"skip_bad": "", **changes})
     assert answer.status_code == 422
     section = re.search(r'<section class="problem" role="alert">(.*?)</section>', answer.text, re.DOTALL)[1]

@@ -367,7 +367,7 @@ def test_many_tasks_are_changed_as_a_table(server, console):
         ({"table": "id,low,high,grid\na,0,1,0.1\na,0,1,0.1"}, "must appear once"),
     ],
 )
-def test_a_mistake_is_told_and_nothing_typed_is_lost(server, console, fields, message):
+def test_a_mistake_is_reported_and_nothing_typed_is_lost(server, console, fields, message):
     row = {"title-0": "Hallway", "unit-0": "furlong", "low-0": "0", "high-0": "100", "grid-0": "0.1"}
     before = everything(server)
     answer = console.post("/campaigns/new", **{"title": "How long?", "asked_by": "Facility", **row, **fields})
@@ -626,7 +626,7 @@ def test_health_in_words(server, console):
 
 
 @SQLITE
-def test_problems_are_told_on_a_page(server, console):
+def test_problems_are_reported_on_a_page(server, console):
     for path, status in (
         ("/campaigns/nothing", 404),
         ("/campaigns/a b", 404),

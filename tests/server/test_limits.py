@@ -22,7 +22,7 @@ def test_three_hundred_people_behind_one_address_enrol_within_a_minute(start_loc
 
 
 @whatever_the_database
-def test_an_address_that_asks_too_often_is_told_to_wait(start_local):
+def test_an_address_that_asks_too_often_has_to_wait(start_local):
     server = start_local(address_rate=10)
     answers = [server.client.get("/api/campaigns/none/results") for _ in range(12)]
     assert [answer.status_code for answer in answers] == [404] * 10 + [429] * 2
@@ -32,7 +32,7 @@ def test_an_address_that_asks_too_often_is_told_to_wait(start_local):
 
 
 @whatever_the_database
-def test_a_token_that_asks_too_often_is_told_to_wait(start_local):
+def test_a_token_that_asks_too_often_has_to_wait(start_local):
     server = start_local(token_rate=5)
     codes = [server.client.get("/api/operators/me", headers=server.operator).status_code for _ in range(6)]
     assert codes == [200] * 5 + [429]

@@ -153,7 +153,7 @@ def test_https_by_options(running_server, tmp_path):
 
 
 @whatever_the_database
-def test_a_proxy_is_believed_only_when_told_to(running_server):
+def test_a_proxy_is_trusted_only_if_the_operator_says_so(running_server):
     headers = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
     direct = running_server("--log-level", "debug")
     direct.client.get("/nowhere", headers=headers)

@@ -102,7 +102,7 @@ def test_every_download_is_there(shared, page):
     assert all(shared.client.get(link).status_code == 200 for link in downloads)
 
 
-def test_plots_are_told_in_words_and_pages_hold_nothing_that_the_policy_forbids(shared, campaign, page):
+def test_plots_are_described_in_words_and_pages_hold_nothing_that_the_policy_forbids(shared, campaign, page):
     drawn = page.all("svg", role="img")
     assert len(drawn) == 3  # two tasks, and the weights
     titles = len(page.all("title")) - 1
@@ -133,13 +133,13 @@ def test_what_operators_wrote_is_text(shared):
 
 
 @pytest.mark.parametrize("address", ["nothing", "draft", "a%00b", "x" * 65, "%3Cb%3E"])
-def test_what_is_not_there_is_told_kindly(shared, address):
+def test_what_is_not_there_is_explained_kindly(shared, address):
     answer = shared.client.get(f"/c/{shared.create() if address == 'draft' else address}")
     assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "There is no" in answer.text or "Not found" in answer.text
 
 
-def test_a_draft_cannot_be_told_from_nothing(shared):
+def test_a_draft_looks_like_nothing_at_all(shared):
     title = "A secret plan of ours"
     draft = shared.client.get(f"/c/{shared.create(title=title)}")
     assert draft.text == shared.client.get("/c/nothing").text

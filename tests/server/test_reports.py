@@ -21,7 +21,7 @@ def bearer(token):
     return {"Authorization": f"Bearer {token}"}
 
 
-def test_a_retry_is_told_from_a_conflict(server, campaign):
+def test_a_retry_differs_from_a_conflict(server, campaign):
     token = server.participants(campaign, 1)[0]
     body = server.body(campaign, [1, 2, 3])
     assert server.report(campaign, token, body).status_code == 201

@@ -178,7 +178,7 @@ def test_reports_that_come_together_share_a_commit(engine, prepared):
     assert count(engine, "readings") == 20
 
 
-def test_so_many_rows_do_not_wait_for_the_time(engine, prepared):
+def test_enough_rows_do_not_wait_for_the_time(engine, prepared):
     async def use(writer):
         return await asyncio.wait_for(asyncio.gather(*(writer.submit(prepared(n)) for n in range(20))), 5)
 

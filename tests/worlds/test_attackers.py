@@ -19,7 +19,7 @@ def lies_of(attacked, offset):
 
 
 @pytest.mark.parametrize("fraction", [0, 0.1, 0.4, 1])
-def test_so_many_users_send_the_bare_lie(fraction):
+def test_this_share_of_users_sends_the_bare_lie(fraction):
     attacked = with_colluders(WORLD, fraction, 3.0, LAW, own_noise=False, seed=1)
     assert lies_of(attacked, 3.0).sum() == fraction * 200
 

@@ -18,7 +18,7 @@ from sottovoce.errors import BadParameter, BadRow
 
 MOST_OPTIONS = 65_535  # of one object
 # Options are shared if most answers occur for several objects, and a table of objects × options stays small.
-_MOST_SHARED = 256
+MOST_SHARED = 256
 _MOST_CELLS_PER_CLAIM = 32
 
 # The options: how many there are, a list of them for all objects, or a list for each object.
@@ -141,6 +141,47 @@ def check_options(options: list[Any]) -> None:
         raise BadParameter(f"option {twice!r}: it is listed twice; every option must be listed once")
 
 
+class PackedAnswers:
+    """The options of objects while they are written to a pack, block by block."""
+
+    def __init__(self, n_labels: int, shared: bool, earlier: Answers | None = None) -> None:
+        self.shared, self._n_labels, self._earlier = shared, n_labels, earlier
+        self._counts: list[NDArray[np.int64]] = []  # cells of each object
+        self._ids: list[NDArray[np.int32]] = []  # the label of each cell
+
+    def codes(self, objects: NDArray[np.int32], ids: NDArray[Any]) -> NDArray[Any]:
+        """Each claim's cell within its object; objects are in order, and complete."""
+        ids, n_objects = ids.astype(np.int32), int(objects[-1]) + 1
+        if self.shared:
+            self._counts.append(np.full(n_objects, self._n_labels))
+            return ids.astype(code_type(np.array([self._n_labels])))
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(objects, minlength=n_objects))))
+        cell_offsets, cell_ids = _seen(offsets, ids, self._n_labels)
+        cells = np.diff(cell_offsets)
+        self._counts.append(cells)
+        self._ids.append(cell_ids)
+        return np.asarray(_cells(offsets, ids, cell_offsets, cell_ids, self._n_labels)[0].astype(code_type(cells)))
+
+    def keep(self, first: int, count: int) -> None:
+        """Objects of a block that stays as it is."""
+        assert self._earlier is not None
+        if self.shared:
+            self._counts.append(np.full(count, self._n_labels))
+            return
+        assert self._earlier.ids is not None
+        offsets = self._earlier.offsets[first : first + count + 1]
+        self._counts.append(np.diff(offsets))
+        self._ids.append(self._earlier.ids[offsets[0] : offsets[-1]])
+
+    def finished(self, labels: Labels, declared: NDArray[np.int64] | None) -> Answers:
+        """The options of all objects."""
+        cells = np.concatenate(self._counts)
+        ids = None if self.shared else np.concatenate(self._ids)
+        counts = np.maximum(cells, 2) if declared is None else declared
+        offsets = np.concatenate(([0], np.cumsum(cells)))
+        return Answers(labels, offsets, ids, counts, declared is not None)
+
+
 def shown_options(options: Sequence[Any], most: int = 6) -> str:
     """A few options for a message."""
     more = ", …" if len(options) > most else ""
@@ -149,7 +190,7 @@ def shown_options(options: Sequence[Any], most: int = 6) -> str:
 
 def share_options(n_labels: int, n_objects: int, n_claims: int, cell_ids: NDArray[np.int32]) -> bool:
     """Whether objects seem to have one list of options: most answers also occur for other objects."""
-    if n_labels > _MOST_SHARED or n_labels * n_objects > _MOST_CELLS_PER_CLAIM * n_claims:
+    if n_labels > MOST_SHARED or n_labels * n_objects > _MOST_CELLS_PER_CLAIM * n_claims:
         return False
     alone = int((np.bincount(cell_ids, minlength=n_labels) == 1).sum())
     return 2 * alone < len(cell_ids) or n_objects == 1

@@ -13,6 +13,10 @@ Claims of a block are sorted by user, then by object. So a pass reads the per-us
 and the few objects of the block stay in the core's own cache. Sorted by object, each claim would fetch its user from a
 random place in memory, which takes longer than everything else.
 
+Where claims are choices, a value is the number of an option within its object, claims of a block are sorted by object,
+``answers-*.arrow`` has the labels of all answers, and ``cells-*.arrow``, where objects have different options, lists
+those of each object.
+
 All are uncompressed Arrow files, so a block is mapped into memory and used in place.
 Every file carries the pack's id, so that a block of another pack is not mistaken for one of this pack.
 """
@@ -34,14 +38,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sottovoce.claims import grouping
-from sottovoce.claims.answers import Answers
+from sottovoce.claims.answers import Answers, PackedAnswers, code_type
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import to_numpy
 from sottovoce.claims.table import Claims
 from sottovoce.claims.writing import arrow_file, whole_file
 from sottovoce.errors import UnreadableFile
 
-FORMAT = 2
+FORMAT, CHOICE_FORMAT = 2, 3  # of packs of numbers, and of choices
 MANIFEST = "manifest.json"
 # Large enough that opening a file is cheap compared with reading it, small enough that a few of them fit in any memory.
 CLAIMS_PER_BLOCK = 1 << 21
@@ -83,10 +87,24 @@ class PackManifest:
     user_table: FileEntry
     object_table: FileEntry
     blocks: tuple[BlockEntry, ...] = field(repr=False)
+    answer_table: FileEntry | None = None  # of choices
+    cell_table: FileEntry | None = None  # of choices with different options for different objects
+    declared: bool = False  # whether the numbers of options were given, not concluded from the claims
+
+    @property
+    def tables(self) -> tuple[FileEntry, ...]:
+        """The entries of all tables of labels."""
+        tables = self.user_table, self.object_table, self.answer_table, self.cell_table
+        return tuple(entry for entry in tables if entry is not None)
 
     def write(self, folder: Path) -> None:
+        content = asdict(self)
+        if self.answer_table is None:  # so older versions can read packs of numbers
+            for name in ("answer_table", "cell_table", "declared"):
+                del content[name]
+        version = FORMAT if self.answer_table is None else CHOICE_FORMAT
         with whole_file(folder / MANIFEST) as temporary:
-            temporary.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
+            temporary.write_text(json.dumps({"format": version, **content}, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -99,8 +117,9 @@ class PackManifest:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             version = content.pop("format")
-            if version == FORMAT:
-                content |= {name: FileEntry(**content[name]) for name in ("user_table", "object_table")}
+            if version in (FORMAT, CHOICE_FORMAT):
+                names = ("user_table", "object_table", "answer_table", "cell_table")
+                content |= {name: FileEntry(**content[name]) for name in names if content.get(name)}
                 content["blocks"] = tuple(BlockEntry(**entry) for entry in content["blocks"])
                 manifest = cls(**content)
                 manifest._check(path)
@@ -110,7 +129,8 @@ class PackManifest:
                 f"{path}: this is not a manifest ({error}): the file is damaged; pack the claims again"
             ) from error
         raise UnreadableFile(
-            f"{path}: format {version!r}: this version reads format {FORMAT}; pack the claims again, or update"
+            f"{path}: format {version!r}: this version reads formats {FORMAT} and {CHOICE_FORMAT}; pack the claims "
+            "again, or update"
         )
 
     def _check(self, path: Path) -> None:
@@ -213,11 +233,24 @@ class Pack:
 
     @property
     def kind(self) -> Kind:
-        return "number"
+        return "number" if self.manifest.answer_table is None else "choice"
 
-    @property
+    @cached_property
+    def answer_table(self) -> pa.Table:
+        """Column ``label``."""
+        assert self.manifest.answer_table is not None, "only choices have answers"
+        return self._table(self.manifest.answer_table)
+
+    @cached_property
     def answers(self) -> Answers | None:
-        return None
+        """The options, where claims are choices."""
+        if self.manifest.answer_table is None:
+            return None
+        labels, cells = self.answer_table["label"].combine_chunks(), self.manifest.cell_table
+        ids = None if cells is None else np.asarray(self._table(cells)["answer"].to_numpy(), np.int32)
+        offsets = np.concatenate(([0], self.object_table["cells"].to_numpy().cumsum()))
+        counts = np.asarray(self.object_table["choices"].to_numpy())
+        return Answers(labels, offsets, ids, counts, self.manifest.declared)
 
     @cached_property
     def user_table(self) -> pa.Table:
@@ -250,7 +283,7 @@ class Pack:
         """Rounds since each object was last claimed."""
         return np.asarray(self.manifest.round - self.object_table["round"].to_numpy())
 
-    def block(self, number: int) -> UserBlock:
+    def block(self, number: int) -> Block:
         """Map a block into memory; it is released with the last of its arrays."""
         entry = self.manifest.blocks[number]
         batch, content = self._open(entry)
@@ -263,8 +296,15 @@ class Pack:
             # every kernel would be compiled a second time for that.
             return np.frombuffer(content, kind, entry.claims, batch[column].buffers()[1].address - base)
 
-        columns = array("user", np.int32), array("object", np.int32), array("value", np.float64)
-        return UserBlock(entry.first_object, entry.objects, entry.first_claim, True, *columns)
+        users, objects = array("user", np.int32), array("object", np.int32)
+        if self.kind == "choice":
+            codes = array("value", batch["value"].type.to_pandas_dtype())
+            offsets = grouping.offsets_of(objects, entry.objects)
+            place = entry.first_object, entry.objects, entry.first_claim
+            return ObjectBlock(*place, False, offsets, users, codes, self.manifest.users)
+        return UserBlock(
+            entry.first_object, entry.objects, entry.first_claim, True, users, objects, array("value", np.float64)
+        )
 
     def read_ahead(self, number: int) -> None:
         """Ask the system to bring a block into its cache while something else is computed."""
@@ -281,14 +321,17 @@ class Pack:
 
     def claims(self) -> Claims:
         """All claims in memory."""
-        users, values = np.empty(len(self), np.int32), np.empty(len(self))
+        answers = self.answers
+        kind = np.float64 if answers is None else code_type(np.diff(answers.offsets))
+        users, values = np.empty(len(self), np.int32), np.empty(len(self), kind)
         for number, entry in enumerate(self.manifest.blocks):
             self.read_ahead(number + 1)
             place = slice(entry.first_claim, entry.first_claim + entry.claims)
             _, users[place], values[place] = self.block(number).by_object
         offsets = np.concatenate(([0], self.claims_per_object.cumsum()))
         user_labels, object_labels = (table["label"].combine_chunks() for table in (self.user_table, self.object_table))
-        return Claims(offsets, users, values, user_labels, object_labels, self.manifest.skipped, self.noise)
+        labels = user_labels, object_labels
+        return Claims(offsets, users, values, *labels, self.manifest.skipped, self.noise, answers)
 
     def _table(self, entry: FileEntry) -> pa.Table:
         batch, _ = self._open(entry)
@@ -340,16 +383,23 @@ def new_pack_id() -> str:
 class PackWriter:
     """Writes the files of a pack, object by object, and returns their entries for the manifest."""
 
-    def __init__(self, folder: Path, pack: str, round: int, claims_per_block: int = CLAIMS_PER_BLOCK) -> None:
+    def __init__(
+        self, folder: Path, pack: str, round: int, claims_per_block: int = CLAIMS_PER_BLOCK,
+        answers: PackedAnswers | None = None,
+    ) -> None:  # fmt: skip
         self.folder, self.pack, self.round = folder, pack, round
         self.claims_per_block = claims_per_block
+        self.answers = answers
         self.blocks: list[BlockEntry] = []
         self._objects = self._claims = self._written = 0
-        self._waiting: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]] = []
+        self._waiting: list[Listed] = []
         self._rows = 0
 
-    def add(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[np.float64]) -> None:
-        """Add claims, sorted by object and user; the last object may continue in the next call."""
+    def add(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[Any]) -> None:
+        """Add claims, sorted by object and user; the last object may continue in the next call.
+
+        Values of choices are the numbers of their answers.
+        """
         if len(objects):
             self._waiting.append((objects, users, values))
             self._rows += len(objects)
@@ -359,6 +409,8 @@ class PackWriter:
     def keep(self, entry: BlockEntry) -> None:
         """Keep a block that is already in the folder."""
         self.flush()
+        if self.answers:
+            self.answers.keep(entry.first_object, entry.objects)
         self.blocks.append(
             BlockEntry(entry.file, entry.bytes, entry.sha256, self._objects, entry.objects, self._claims, entry.claims)
         )
@@ -395,10 +447,13 @@ class PackWriter:
         if self._rows:
             self._waiting = [(objects[rest], users[rest], values[rest])]
 
-    def _block(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[np.float64]) -> None:
-        # User and place in one number: NumPy sorts numbers five times as fast as it computes their order.
-        order = np.sort(users.astype(np.int64) << 32 | np.arange(len(users))) & 0xFFFFFFFF
-        columns = {"user": users[order], "object": objects[order], "value": values[order]}
+    def _block(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[Any]) -> None:
+        if self.answers:
+            columns = {"user": users, "object": objects, "value": self.answers.codes(objects, values)}
+        else:
+            # User and place in one number: NumPy sorts numbers five times as fast as it computes their order.
+            order = np.sort(users.astype(np.int64) << 32 | np.arange(len(users))) & 0xFFFFFFFF
+            columns = {"user": users[order], "object": objects[order], "value": values[order]}
         entry = self._write(f"block-{self.round:03d}-{self._written:05d}.arrow", pa.record_batch(columns))
         self._written += 1
         n_objects = int(objects[-1]) + 1

@@ -10,13 +10,16 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sottovoce.claims.answers import MOST_SHARED, Answers, PackedAnswers, check_counts
 from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, MANIFEST, Pack, PackManifest, PackWriter, new_pack_id
-from sottovoce.claims.labels import label_column
+from sottovoce.claims.kinds import Kind
+from sottovoce.claims.labels import label_column, to_numpy
 from sottovoce.claims.sorting import ClaimSource, Rows, Sorter, sorting
 from sottovoce.claims.streaming import read_chunks
 from sottovoce.claims.table import Claims, Duplicates
@@ -29,9 +32,9 @@ _OBJECTS_AT_ONCE = 10_000
 
 def files(
     patterns: Sequence[str | Path], *, user: str = "user", object: str = "object", value: str = "value",
-    skip_bad: bool = False, progress: Progress[str, float] | None = None,
+    skip_bad: bool = False, progress: Progress[str, float] | None = None, kind: Kind | None = None,
 ) -> Iterator[ClaimSource]:  # fmt: skip
-    """The claims of files, by names or patterns such as ``claims-*.csv``."""
+    """The claims of files, by names or patterns such as ``claims-*.csv``; ``kind`` is that of `Claims.read`."""
     paths: list[str] = []
     for pattern in map(str, patterns):
         matches = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
@@ -45,7 +48,7 @@ def files(
             if progress:
                 progress("reading", (sum(sizes[:number]) + share * sizes[number]) / max(sum(sizes), 1))
 
-        yield ClaimSource(path, read_chunks(path, user, object, value, skip_bad, report))
+        yield ClaimSource(path, read_chunks(path, user, object, value, skip_bad, report, kind))
 
 
 def pack(
@@ -94,7 +97,8 @@ def pack(
             progress("sorting", 0.0)
         sorter.number_labels(earlier)
         name, rounds = (earlier.manifest.pack, earlier.manifest.round) if earlier else (new_pack_id(), 0)
-        writer = PackWriter(folder, name, rounds + 1, claims_per_block)
+        answers = _answers(sorter, earlier) if sorter.kind == "choice" else None
+        writer = PackWriter(folder, name, rounds + 1, claims_per_block, answers)
         try:
             manifest = _write(writer, sorter, earlier, duplicates, progress)
             manifest.write(folder)
@@ -109,38 +113,71 @@ def pack(
 
 def pack_claims(claims: Claims, out: str | Path, *, claims_per_block: int = CLAIMS_PER_BLOCK) -> Pack:
     """Write claims that are in memory as a pack."""
+    if claims.size > 1:
+        raise BadParameter(f"{claims}: claims name {claims.size} options each: packs hold one; keep them in memory")
+    options, values = claims.answers, claims.values if claims.answers is None else claims.answer_ids
+    answers = PackedAnswers(len(options.labels), options.shared) if options else None
     with room_on_disk(out), whole_folder(out) as folder:
-        writer = PackWriter(folder, new_pack_id(), 1, claims_per_block)
+        writer = PackWriter(folder, new_pack_id(), 1, claims_per_block, answers)
         for first in range(0, claims.n_objects, _OBJECTS_AT_ONCE):
             last = min(first + _OBJECTS_AT_ONCE, claims.n_objects)
             rows = slice(claims.offsets[first], claims.offsets[last])
             objects = np.repeat(np.arange(first, last, dtype=np.int32), claims.claims_per_object[first:last])
-            writer.add(objects, claims.users[rows], claims.values[rows])
+            writer.add(objects, claims.users[rows], values[rows])
         writer.flush()
         labels = label_column(claims.user_labels), label_column(claims.object_labels)
         rounds = np.ones(claims.n_objects, np.int64)
         counts = claims.claims_per_user, claims.claims_per_object
-        _manifest(writer, labels, *counts, rounds, claims.noise, claims.skipped).write(folder)
+        packed = None
+        if answers and options:
+            packed = answers.finished(options.labels, options.counts if options.declared else None)
+        _manifest(writer, labels, *counts, rounds, claims.noise, claims.skipped, packed).write(folder)
     return Pack(out)
 
 
 def _manifest(
     writer: PackWriter, labels: tuple[pa.Array, pa.Array], per_user: NDArray[np.int64], per_object: NDArray[np.int64],
-    rounds: NDArray[np.int64], noise: str | None, skipped: int,
+    rounds: NDArray[np.int64], noise: str | None, skipped: int, answers: Answers | None,
 ) -> PackManifest:  # fmt: skip
     users, objects = labels
+    columns = {"label": objects, "claims": per_object, "round": rounds}
+    of_choices: dict[str, Any] = {}
+    if answers is not None:
+        check_counts(answers, to_numpy(objects))
+        columns |= {"cells": np.diff(answers.offsets), "choices": answers.counts}
+        of_choices = {
+            "answer_table": writer.table("answers", {"label": label_column(to_numpy(answers.labels))}),
+            "cell_table": None if answers.ids is None else writer.table("cells", {"answer": answers.ids}),
+            "declared": answers.declared,
+        }
     return PackManifest(
         writer.pack, writer.round, int(per_object.sum()), len(per_user), len(per_object), noise, skipped,
-        writer.table("users", {"label": users, "claims": per_user}),
-        writer.table("objects", {"label": objects, "claims": per_object, "round": rounds}),
-        tuple(writer.blocks),
+        writer.table("users", {"label": users, "claims": per_user}), writer.table("objects", columns),
+        tuple(writer.blocks), **of_choices,
     )  # fmt: skip
+
+
+def _answers(sorter: Sorter, earlier: Pack | None) -> PackedAnswers:
+    """How options are stored: as in the earlier round where that is still possible."""
+    n_labels, before = len(sorter.labels("value")), earlier.answers if earlier else None
+    shared = n_labels <= MOST_SHARED and (before.shared if before else sorter.seem_shared())
+    return PackedAnswers(n_labels, shared, before)
+
+
+def _declared(sorter: Sorter, earlier: Pack | None) -> NDArray[np.int64] | None:
+    """The number of options of each object, where all claims declare it."""
+    counts, before = sorter.declared_counts(), earlier.answers if earlier else None
+    if counts is None or (before and not before.declared):
+        return None
+    if before:
+        counts[: len(before.counts)] = np.maximum(counts[: len(before.counts)], before.counts)
+    return counts
 
 
 def _sweep_out(folder: Path, manifest: PackManifest) -> None:
     """Remove blocks and tables that the manifest does not name: those of an earlier round, or of one that failed."""
-    named = {entry.file for entry in (*manifest.blocks, manifest.user_table, manifest.object_table)}
-    for kind in ("block", "users", "objects"):
+    named = {entry.file for entry in (*manifest.blocks, *manifest.tables)}
+    for kind in ("block", "users", "objects", "answers", "cells"):
         for path in folder.glob(f"{kind}-*.arrow"):
             if path.name not in named:
                 path.unlink()
@@ -196,15 +233,18 @@ def _write(
     if earlier:
         per_user[: earlier.manifest.users] = earlier.claims_per_user
         rounds[: earlier.manifest.objects] = earlier.object_table["round"].to_numpy()
+        options = earlier.answers
+        stored_anew = options is not None and writer.answers is not None and options.shared != writer.answers.shared
         for number, entry in enumerate(earlier.manifest.blocks):
             after = entry.first_object + entry.objects
             new = stream.before(after)
             # New objects go into the last block if it is small, or many rounds would leave many small blocks.
             growing = number == len(earlier.manifest.blocks) - 1 and entry.claims < writer.claims_per_block // 2
-            if len(new) or growing:
+            if len(new) or growing or stored_anew:
                 block = earlier.block(number)
-                per_user -= np.bincount(block.users, minlength=len(per_user))
-                add(Rows.of(block).merged_with(new), new)
+                _, users, _ = block.by_object
+                per_user -= np.bincount(users, minlength=len(per_user))
+                add(Rows.of(block, earlier.answers).merged_with(new), new)
             else:
                 per_object[entry.first_object : after] = earlier.claims_per_object[entry.first_object : after]
                 writer.keep(entry)
@@ -212,7 +252,8 @@ def _write(
         add(rows, rows)
     writer.flush()
     skipped = sorter.skipped + (earlier.manifest.skipped if earlier else 0)
-    return _manifest(writer, labels, per_user, per_object, rounds, sorter.noise, skipped)
+    answers = writer.answers and writer.answers.finished(sorter.labels("value"), _declared(sorter, earlier))
+    return _manifest(writer, labels, per_user, per_object, rounds, sorter.noise, skipped, answers or None)
 
 
 def _one_claim_each(rows: Rows, duplicates: Duplicates, sorter: Sorter) -> Rows:
@@ -226,5 +267,7 @@ def _one_claim_each(rows: Rows, duplicates: Duplicates, sorter: Sorter) -> Rows:
         raise DuplicateClaim(sorter.repeat(rows.at(slice(first, first + 2))))
     if duplicates == "last":
         return rows.at(ends - 1)
+    if sorter.kind == "choice":
+        raise BadParameter("duplicates='mean': choices have no mean; use 'last', or remove repeated claims")
     means = np.add.reduceat(rows.values, begins) / (ends - begins)
     return Rows(rows.keys[begins], means, rows.numbers[begins])

@@ -79,6 +79,7 @@ def read_file(
     """
     if cleaning.of_values:
         kind = kind or "number"
+    check_kind(kind)
     source = TableFile.of(path, by_name=budget is not None, encoding=cleaning.encoding)
     try:
         if source.format == "csv":

@@ -186,7 +186,7 @@ def _first_bad(
     where = f"{source}, line {line}, row {number}" if line else f"{source}, row {number}"
     mixed = ""
     if hint and place >= 0 and _is_a_word(_written(columns, place)) and not any(mask[place] for mask in missing):
-        mixed = f". If {names[-1]}s are choices, say so with kind='choice' (--kind choice)"
+        mixed = ". If the values are choices, say so with kind='choice' (--kind choice)"
     return f"{where}: {what}: {rule}{more}; correct it, or drop such rows with skip_bad=True (--skip-bad){mixed}"
 
 

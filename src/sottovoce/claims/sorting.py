@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sottovoce.claims.answers import Answers, share_options
 from sottovoce.claims.blocks import Block, Pack
+from sottovoce.claims.kinds import Kind
 from sottovoce.claims.streaming import Chunk
 from sottovoce.errors import BadParameter, BadRow, NoClaims, UnreadableFile
 
@@ -27,16 +29,20 @@ class ClaimSource:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Sorted claims: object and user in one number, value, and row number, which is 0 for claims of earlier rounds."""
+    """Sorted claims: object and user in one number, value, and row number, which is 0 for claims of earlier rounds.
+
+    Of choices, a value is the number of an answer.
+    """
 
     keys: NDArray[np.int64]
-    values: NDArray[np.float64]
+    values: NDArray[Any]
     numbers: NDArray[np.int64]
 
     @classmethod
-    def of(cls, block: Block) -> "Rows":
+    def of(cls, block: Block, answers: Answers | None = None) -> "Rows":
         offsets, users, values = block.by_object
         objects = np.repeat(np.arange(block.n_objects), np.diff(offsets)) + block.first_object
+        values = values if answers is None else answers.ids_of(objects, values)
         return cls(objects << 32 | users, values, np.zeros(len(values), np.int64))
 
     def and_then(self, others: "Rows") -> "Rows":
@@ -98,7 +104,9 @@ class Sorter:
     noise: str | None = None
     _sources: list[tuple[str, int]] = field(default_factory=list)  # name, number of its first row
     _rows: int = 0
-    _types: list[str] = field(default_factory=lambda: ["", ""])  # of users and objects
+    kind: Kind | None = None
+    declared: bool = False  # whether every claim says among how many options it chose
+    _types: list[str] = field(default_factory=lambda: ["", "", ""])  # of users, objects and answers
 
     def load(self, source: ClaimSource) -> None:
         base = self._rows
@@ -108,13 +116,29 @@ class Sorter:
             self.skipped += chunk.skipped
             if not len(chunk.values):
                 continue
-            labels = [self._fitting(place, array) for place, array in enumerate((chunk.users, chunk.objects))]
-            table = pa.table([*labels, chunk.values, chunk.rows + base], ["user", "object", "value", "row"])
+            self._take_kind(source.name, chunk)
+            columns = (chunk.users, chunk.objects, *((chunk.values,) if chunk.kind == "choice" else ()))
+            labels = [self._fitting(place, array) for place, array in enumerate(columns)]
+            values = labels.pop() if chunk.kind == "choice" else chunk.values
+            choices = np.zeros(len(chunk.rows), np.int64) if chunk.choices is None else chunk.choices
+            table = pa.table(
+                [*labels, values, chunk.rows + base, choices], ["user", "object", "value", "row", "choices"]
+            )
             self.database.register("chunk", table)
             self.database.execute("insert into claims select * from chunk")
             self.database.unregister("chunk")
             self.loaded += len(chunk.values)
             self._rows = base + int(chunk.rows[-1])
+
+    def _take_kind(self, name: str, chunk: Chunk) -> None:
+        if self.kind is None:
+            self.kind, self.declared = chunk.kind, chunk.choices is not None
+        if chunk.kind != self.kind:
+            raise BadRow(
+                f"{name}: {chunk.kind}s beside {self.kind}s: all claims of a pack must be of one kind; pack them "
+                "separately, or say what they are with kind= (--kind)"
+            )
+        self.declared &= chunk.choices is not None
 
     def _take_noise(self, name: str, law: str | None) -> None:
         if law and self.noise and law != self.noise:
@@ -129,15 +153,18 @@ class Sorter:
         label_type = "bigint" if pa.types.is_integer(labels.type) else "varchar"
         if not self._types[place]:
             self._types[place] = label_type
-            if all(self._types):
-                user, thing = self._types
-                self.database.execute(f"create table claims (user {user}, object {thing}, value double, row bigint)")
+            if all(self._types[: 2 + (self.kind == "choice")]):
+                user, thing, value = self._types
+                self.database.execute(
+                    f"create table claims (user {user}, object {thing}, value {value or 'double'}, row bigint, "
+                    "choices bigint)"
+                )
         elif (self._types[place], label_type) == ("bigint", "varchar"):
             self._become_text(place)
         return labels.cast(pa.int64() if self._types[place] == "bigint" else pa.string())
 
     def _become_text(self, place: int) -> None:
-        column = ("user", "object")[place]
+        column = ("user", "object", "value")[place]
         self.database.execute(f"alter table claims alter {column} type varchar")
         self._types[place] = "varchar"
 
@@ -147,36 +174,47 @@ class Sorter:
             raise NoClaims("the files contain no claim: at least one is needed; check the files")
         if earlier:
             self._take_noise("the new claims", earlier.noise)
-        for place, column in enumerate(("user", "object")):
+            if earlier.kind != self.kind:
+                raise BadRow(
+                    f"the new claims are {self.kind}s, and those of the pack {earlier.kind}s: all claims of a pack "
+                    "must be of one kind; pack them separately"
+                )
+        for place, column in enumerate(("user", "object", "value")[: 2 + (self.kind == "choice")]):
             known = 0
-            self.database.execute(f"create table {column}s (label {self._types[place]}, number bigint)")
+            self.database.execute(f"create table {column}_labels (label {self._types[place]}, number bigint)")
             if earlier:
-                labels = (earlier.user_table, earlier.object_table)[place]["label"]
+                labels = getattr(earlier, ("user_table", "object_table", "answer_table")[place])["label"]
                 known = len(labels)
                 if pa.types.is_integer(labels.type) != (self._types[place] == "bigint"):
                     self._become_text(place)
-                    self.database.execute(f"alter table {column}s alter label type varchar")
+                    self.database.execute(f"alter table {column}_labels alter label type varchar")
                     labels = labels.cast(pa.string())  # numbers keep their digits: 7 is "7"
                 self.database.register("known", pa.table({"label": labels, "number": np.arange(known)}))
-                self.database.execute(f"insert into {column}s select * from known")
+                self.database.execute(f"insert into {column}_labels select * from known")
                 self.database.unregister("known")
             self.database.execute(
-                f"insert into {column}s select label, {known} + row_number() over (order by label) - 1 from "
-                f"(select distinct {column} as label from claims anti join {column}s on {column} = label)"
+                f"insert into {column}_labels select label, {known} + row_number() over (order by label) - 1 from "
+                f"(select distinct {column} as label from claims anti join {column}_labels on {column} = label)"
             )
 
     def labels(self, column: str) -> pa.Array:
         """All labels in the order of their numbers."""
-        table = self.database.sql(f"select label from {column}s order by number").to_arrow_table()
+        table = self.database.sql(f"select label from {column}_labels order by number").to_arrow_table()
         return table["label"].combine_chunks()
 
     def sorted(self) -> Iterator[Rows]:
         """All claims, sorted; claims of one user about one object are never split between two pieces."""
+        value, answers = "value", ""
+        if self.kind == "choice":
+            value, answers = "value_labels.number", "join value_labels on claims.value = value_labels.label "
         reader = self.database.sql(
-            "select (objects.number << 32) | users.number as key, value, row from claims "
-            "join users on claims.user = users.label join objects on claims.object = objects.label order by key, row"
+            f"select (object_labels.number << 32) | user_labels.number as key, {value}, row from claims "
+            f"join user_labels on claims.user = user_labels.label "
+            f"join object_labels on claims.object = object_labels.label {answers}"
+            "order by key, row"
         ).to_arrow_reader(_ROWS_AT_ONCE)
-        waiting = Rows(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+        empty = np.empty(0, np.int64 if self.kind == "choice" else np.float64)
+        waiting = Rows(np.empty(0, np.int64), empty, np.empty(0, np.int64))
         for batch in reader:
             keys, values, numbers = (batch.column(place).to_numpy(zero_copy_only=False) for place in range(3))
             waiting = waiting.and_then(Rows(keys, values, numbers))
@@ -185,12 +223,33 @@ class Sorter:
             yield done
         yield waiting
 
+    def declared_counts(self) -> NDArray[np.int64] | None:
+        """For each object the number of options that its claims declare, 0 where there are no new ones."""
+        if not self.declared:
+            return None
+        found = self.database.sql(
+            "select coalesce(max(choices), 0) from object_labels left join claims on object = label "
+            "group by number order by number"
+        ).to_arrow_table()
+        return np.asarray(found.column(0).to_numpy(), np.int64)
+
+    def seem_shared(self) -> bool:
+        """Whether objects seem to have one list of options; see `answers.share_options`."""
+        objects = self.database.sql(
+            "select count(distinct object) from value_labels join claims on label = value "
+            "group by number order by number"
+        ).to_arrow_table()
+        counts = np.asarray(objects.column(0).to_numpy(), np.int64)
+        n_objects = len(self.labels("object"))
+        ids = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        return share_options(len(counts), n_objects, self.loaded, ids)
+
     def repeat(self, two: Rows) -> str:
         """The message about a user who claims an object twice."""
         thing, user = divmod(int(two.keys[0]), 1 << 32)
         database = self.database.cursor()  # the other one is busy with the sorted claims
         labels = [
-            database.execute(f"select label from {column}s where number = ?", [number]).fetchone()[0]
+            database.execute(f"select label from {column}_labels where number = ?", [number]).fetchone()[0]
             for column, number in (("user", user), ("object", thing))
         ]
         earlier, later = (self._place(int(number)) for number in two.numbers)

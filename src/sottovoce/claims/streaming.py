@@ -12,13 +12,14 @@ import pyarrow.json
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from sottovoce.claims.header import NOISE_COLUMN, require
+from sottovoce.claims.header import OPTIONAL_COLUMNS, require
+from sottovoce.claims.kinds import Kind, check_kind, kind_of
 from sottovoce.claims.labels import missing, plain_integers
 from sottovoce.claims.lines import csv_lines, text_lines
 from sottovoce.claims.reading import BLOCK_BYTES, csv_columns, csv_form, hurts_arrow, jsonl_by_lines, pick
-from sottovoce.claims.rows import Columns, all_finite, check_rows
+from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices
 from sottovoce.claims.table_file import TableFile
-from sottovoce.errors import UnreadableFile
+from sottovoce.errors import BadRow, UnreadableFile
 from sottovoce.progress import Progress
 
 _ROWS_AT_ONCE = 1 << 18
@@ -26,23 +27,31 @@ _ROWS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive claims: labels are whole numbers or text, values are finite."""
+    """Consecutive claims: labels are whole numbers or text, values are finite numbers, or answers like labels."""
 
     users: pa.Array
     objects: pa.Array
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] | pa.Array
     rows: NDArray[np.int64]  # numbers in their source
     skipped: int = 0
     noise: str | None = None
+    choices: NDArray[np.int64] | None = None  # among how many options, where the source declares it
+
+    @property
+    def kind(self) -> Kind:
+        return "choice" if isinstance(self.values, pa.Array) else "number"
 
 
 def read_chunks(
-    path: str | Path, user: str, object: str, value: str, skip_bad: bool, progress: Progress[float] | None = None
-) -> Iterator[Chunk]:
-    """Claims of a file, by suffix: CSV, Parquet, Arrow or JSON Lines."""
+    path: str | Path, user: str, object: str, value: str, skip_bad: bool, progress: Progress[float] | None = None,
+    kind: Kind | None = None,
+) -> Iterator[Chunk]:  # fmt: skip
+    """Claims of a file, by suffix: CSV, Parquet, Arrow or JSON Lines. Without a ``kind``, the first chunk decides."""
+    check_kind(kind)
+    chosen = kind
     source, labels = TableFile.of(path), (user, object)
     if source.format == "csv":
-        pieces = _csv(source, labels, value, skip_bad, progress)
+        pieces = _csv(source, labels, value, skip_bad, progress, kind)
     elif source.format == "jsonl":
         pieces = _jsonl(source, labels, value, progress)
     else:
@@ -50,22 +59,45 @@ def read_chunks(
     before = 0
     try:
         for columns in pieces:
+            chosen = chosen or kind_of(columns.values)
             arrays = [_labels(column, columns.numerals) for column in columns.labels]
-            names = (*labels, value)
-            blank = [missing(array) for array in arrays]
-            checked = check_rows(columns, blank, names, source.name, skip_bad, before, hint=True)
-            rows = before + np.arange(1, len(checked.values) + 1) if checked.rows is None else checked.rows
-            before += len(checked.values) + len(columns.ragged)
+            names, blank = (*labels, value), [missing(array) for array in arrays]
+            choices = None
+            if chosen == "choice":
+                _check_answers(columns, source.name, before, mixed=kind is None)
+                answers = _labels(columns.values, columns.numerals)
+                checked = check_choices(columns, [*blank, missing(answers)], names, source.name, skip_bad, before)
+                arrays.append(answers)
+                choices = declared_choices(columns.choices, source.name) if columns.noise else None
+            else:
+                checked = check_rows(columns, blank, names, source.name, skip_bad, before, hint=kind is None)
+            read = len(arrays[0])
+            rows = before + np.arange(1, read + 1) if checked.rows is None else checked.rows
+            before += read + len(columns.ragged)
             values = checked.values
             if checked.keep is not None:
-                values, rows = values[checked.keep], rows[checked.keep]
+                rows, choices = rows[checked.keep], None if choices is None else choices[checked.keep]
+                values = values if chosen == "choice" else values[checked.keep]
                 arrays = [array.filter(pa.array(checked.keep)) for array in arrays]
-            yield Chunk(arrays[0], arrays[1], values, rows, checked.skipped, columns.noise)
+            yield Chunk(arrays[0], arrays[1], arrays[2] if chosen == "choice" else values, rows, checked.skipped,
+                        columns.noise, choices)  # fmt: skip
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
             "check that the suffix fits the content and that the file is complete"
         ) from error
+
+
+def _check_answers(columns: Columns, source: str, before: int, mixed: bool) -> None:
+    """Refuse sets, and numbers among words."""
+    values = columns.values
+    if pa.types.is_nested(values.type):
+        raise BadRow(f"{source}: values are sets of options: packs hold one answer per claim; read them into memory")
+    if mixed and kind_of(values) == "number" and values.null_count < len(values):
+        raise BadRow(
+            f"{source}, after row {before}: numbers among texts: values must be all numbers or all choices; if they "
+            "are choices, say so with kind='choice' (--kind choice)"
+        )
 
 
 def _labels(column: Any, numerals: bool) -> pa.Array:
@@ -88,8 +120,9 @@ def _text(label: Any) -> str | None:
 
 
 def _csv(
-    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[float] | None
-) -> Iterator[Columns]:
+    source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[float] | None,
+    kind: Kind | None,
+) -> Iterator[Columns]:  # fmt: skip
     parse, taken = csv_form(source, labels, value)
     lines = csv_lines(source, parse.delimiter)
     done = 0
@@ -164,7 +197,7 @@ def _jsonl(source: TableFile, labels: Sequence[str], value: str, progress: Progr
 
 
 def _typed(source: TableFile, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
-    columns = (*labels, value, NOISE_COLUMN)
+    columns = (*labels, value, *OPTIONAL_COLUMNS)
     if source.format == "parquet":
         with pa.parquet.ParquetFile(source.path) as file:
             require((*labels, value), file.schema_arrow.names, source.name)

@@ -14,9 +14,11 @@ from sottovoce.cli import (
     bench,
     campaign,
     claims,
+    compare,
     demo,
     device,
     discover,
+    explain,
     privacy,
     reproduce,
     serve,
@@ -55,12 +57,13 @@ def options(
 ANALYSE, PRIVACY, CAMPAIGN, PARTICIPANT, RESEARCH = (
     "Analyse claims", "Privacy", "Run a campaign", "Take part", "Research",
 )  # fmt: skip
-app.command(cls=MethodCommand, rich_help_panel=ANALYSE)(discover.discover)
+for analysing in (discover.discover, explain.explain):
+    app.command(cls=MethodCommand, rich_help_panel=ANALYSE)(analysing)
 for group, commands in {
     PRIVACY: (privacy.plan, privacy.guarantee, privacy.perturb, audit.audit),
     CAMPAIGN: (serve.serve, backup.backup, backup.restore),
     PARTICIPANT: (device.join, device.submit, device.ledger, device.limits, device.withdraw),
-    RESEARCH: (demo.demo, simulate.simulate, reproduce.reproduce, theorem.theorem, bench.bench),
+    RESEARCH: (demo.demo, simulate.simulate, compare.compare, reproduce.reproduce, theorem.theorem, bench.bench),
 }.items():
     for command in commands:
         app.command(rich_help_panel=group)(command)

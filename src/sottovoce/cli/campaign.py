@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.device import CaOption, InsecureOption
-from sottovoce.cli.output import JsonOption, cell, console, decimals_for, notes, print_json, promise_words
+from sottovoce.cli.output import JsonOption, cell, console, notes, print_json, promise_words
+from sottovoce.digits import decimals_for
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from sottovoce.cli.discover import Duplicates
+from sottovoce.cli.discover import Duplicates, KindOption
 from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
 from sottovoce.errors import BadParameter
 
@@ -42,6 +42,10 @@ def pack(
         Duplicates, typer.Option(help="What to do when a user claims an object twice.")
     ] = Duplicates.ERROR,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    kind: Annotated[
+        KindOption | None,
+        typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
+    ] = None,
     memory: Annotated[str, typer.Option(help="Memory that sorting may use; the rest is sorted on disk.")] = "1GB",
     json: JsonOption = False,
 ) -> None:
@@ -64,7 +68,10 @@ def pack(
         if campaign is not None:
             sources = _campaign(databases[0], campaign)
         else:
-            sources = files(inputs, user=user, object=object, value=value, skip_bad=skip_bad, progress=report)
+            sources = files(
+                inputs, user=user, object=object, value=value, skip_bad=skip_bad, progress=report,
+                kind=kind.value if kind else None,
+            )  # fmt: skip
         packed = write_pack(
             sources, out, append=append, duplicates=duplicates.value, memory=memory, progress=report
         )  # fmt: skip
@@ -83,7 +90,7 @@ def info(
     with progress_bar() as progress:
         for number in progress.track(range(len(checked.manifest.blocks)), description="checking"):
             checked.block(number)
-        _ = checked.user_table, checked.object_table
+        _ = checked.user_table, checked.object_table, checked.answers
     _print_pack(checked, json)
 
 
@@ -99,12 +106,12 @@ def _print_pack(pack: "Pack", json: bool) -> None:
     from sottovoce.claims.table import skipped_text
 
     manifest = pack.manifest
-    size = sum(entry.bytes for entry in (*manifest.blocks, manifest.user_table, manifest.object_table))
+    size = sum(entry.bytes for entry in (*manifest.blocks, *manifest.tables))
     if json:
         print_json(
             {"pack": manifest.pack, "folder": str(pack.folder), "claims": manifest.claims, "users": manifest.users,
              "objects": manifest.objects, "blocks": len(manifest.blocks), "rounds": manifest.round, "bytes": size,
-             "noise": manifest.noise, "skipped": manifest.skipped}
+             "kind": pack.kind, "noise": manifest.noise, "skipped": manifest.skipped}
         )  # fmt: skip
         return
     law = f", noise law {manifest.noise}" if manifest.noise else ""

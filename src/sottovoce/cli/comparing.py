@@ -1,6 +1,9 @@
-"""``sottovoce discover --method all``: every method on the same claims."""
+"""``sottovoce discover --method all`` and ``--report``: every method on the same claims, and one page about them."""
 
-from typing import TYPE_CHECKING
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -8,7 +11,10 @@ from rich.table import Table
 from sottovoce.cli.output import console, counted, number
 
 if TYPE_CHECKING:
+    from sottovoce.discovery import ChoiceResult, Result
     from sottovoce.discovery.comparison import Comparison
+    from sottovoce.discovery.pictures import Known
+    from sottovoce.engines import Engine
 
 
 def print_comparison(compared: "Comparison") -> None:
@@ -47,3 +53,20 @@ def print_comparison(compared: "Comparison") -> None:
     console.print(
         f"{away}, most at the object named; effective: as if this many users had equal weights.", highlight=False
     )
+
+
+def write_report(
+    result: "Result | ChoiceResult", source: str, engine: "Engine", noise: str | None, scores: dict[str, Any] | None,
+    known: "Known | None", left_out: list[dict[str, Any]], truth: Path | None, options: dict[str, Any], path: Path,
+) -> None:  # fmt: skip
+    """Write the page of a result, with all methods compared where the claims are in memory."""
+    from sottovoce.discovery.comparison import Comparison
+    from sottovoce.engines import MemoryEngine
+    from sottovoce.lab.report import Report
+
+    compared = None
+    if isinstance(engine, MemoryEngine):
+        compared = Comparison.of(engine, noise, result.level, truth, **options)
+    name = "standard input" if source == "-" else Path(source).name
+    command = shlex.join(["sottovoce", *sys.argv[1:]])
+    Report(result, name, command, noise, compared, scores, known, left_out).write(path)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import console, decimals_for, notes, number, print_json, progress_bar
+from sottovoce.cli.output import console, notes, number, print_json, progress_bar
 from sottovoce.cli.ranges import parse_range
+from sottovoce.digits import decimals_for
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:

@@ -166,6 +166,7 @@ def submit(
     A task is released only once: a changed reading is refused, since two noisy copies reveal more than one.
     """
     from sottovoce.device import RetryPolicy, flush, release
+    from sottovoce.device.cuts import fetch_cuts
     from sottovoce.device.release import add_reading, read_readings
     from sottovoce.protocol import Problem
 
@@ -181,6 +182,7 @@ def submit(
         chosen = _chosen(mine, campaign).campaign
         refusal = None
         try:
+            fetch_cuts(mine, chosen, _connection(ca, insecure_http), RetryPolicy(seconds=min(wait, 5.0)))
             made = release(mine, chosen, taken, keep_readings=keep_readings)
         except Problem as problem:
             if problem.code not in ("already_released", "one_release_only"):

@@ -21,7 +21,7 @@ from sottovoce.cli.cleaning import (
     left_out_summary,
     print_left_out,
 )
-from sottovoce.cli.comparing import print_comparison
+from sottovoce.cli.comparing import print_comparison, write_report
 from sottovoce.cli.comparisons import discover_comparisons
 from sottovoce.cli.methods import ALL, MethodOption, method_name
 from sottovoce.cli.output import (
@@ -29,13 +29,13 @@ from sottovoce.cli.output import (
     cell,
     console,
     counted,
-    decimals_for,
     notes,
     number,
     print_json,
     printed_warnings,
     progress_bar,
 )
+from sottovoce.digits import decimals_for
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
@@ -121,6 +121,9 @@ def discover(
     out: Annotated[Path | None, typer.Option(help="Write the truths here (.csv, .parquet, .arrow, .jsonl).")] = None,
     weights: Annotated[Path | None, typer.Option(help="Write the users' weights here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the truths here (.png, .svg, .pdf).")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write one page with everything here (.html); it stands alone.")
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     max_iter: Annotated[int, typer.Option(help="Largest number of iterations.")] = 1000,
     tol: Annotated[float, typer.Option(help="Stop when truths move less than this, in units of their spread.")] = 1e-6,
@@ -169,6 +172,8 @@ def discover(
         raise BadParameter(f"--left-out {left_out}: rows are left out only on request; add --skip-bad")
     if plot:
         check_picture(plot)
+    if report:
+        check_place(report, (".html",))
     if checkpoint:
         check_file(checkpoint)
     if is_comparisons(claims):
@@ -188,7 +193,14 @@ def discover(
     chosen, packed = method_name(method), is_pack(claims)
     if chosen == ALL:
         _refuse_with_all(
-            known=known, target=target, weights=weights, plot=plot, checkpoint=checkpoint, resume=resume, decay=decay
+            known=known,
+            target=target,
+            weights=weights,
+            plot=plot,
+            report=report,
+            checkpoint=checkpoint,
+            resume=resume,
+            decay=decay,
         )
     if decay is not None and not (takes(chosen, "decay") and packed):
         forgetful = " or ".join(name for name in METHODS if takes(name, "decay"))
@@ -268,13 +280,19 @@ def discover(
                 )
             raise typer.Exit(130) from None
     scores = result.scores(truth, object=object, value=value) if truth else None
+    measured = result.known(truth, object=object, value=value) if truth else None
 
     if out:
         result.write(out)
     if weights:
         result.write_weights(weights)
     if plot:
-        draw_discovery(result, plot)
+        draw_discovery(result, plot, measured)
+    if report:
+        write_report(
+            result, claims, source.engine, noise or source.noise, scores, measured, source.rows_left_out.to_pylist(),
+            truth, {"max_iter": max_iter, "tol": tol, "object": object, "value": value}, report,
+        )  # fmt: skip
     if left_out:
         write_table(source.rows_left_out, left_out)
     if json:
@@ -287,7 +305,7 @@ def discover(
                 notes.print(f"[yellow]Warning:[/] {escape(doubt['text'])}", highlight=False)
         if source.rows_left_out.num_rows:
             print_left_out(source.rows_left_out)
-    for path in (out, weights, plot, left_out):
+    for path in (out, weights, plot, left_out, report):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)
 

@@ -74,13 +74,6 @@ def promise_words(guarantee: dict[str, Any]) -> str:
     return escape(f"{guarantee['sentence']} ({figures(guarantee['epsilon'], guarantee['delta'])})")
 
 
-def decimals_for(uncertainty: float) -> int | None:
-    """As many decimals as make the last two digits lie within the uncertainty; None where there is none to go by."""
-    if not (0 < uncertainty < math.inf):
-        return None
-    return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
-
-
 @contextmanager
 def printed_warnings(*kinds: type[Warning]) -> Iterator[None]:
     """Warnings of these kinds are printed after the work, in one line each."""

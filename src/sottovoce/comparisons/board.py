@@ -23,6 +23,14 @@ class Board:
         self._evidence.pop(task, None)
         self._prior = None
 
+    def replace(self, task: str, counts: Mapping[tuple[tuple[float, ...], int], int]) -> None:
+        """Make these the answers about a task, by cuts and level: only what differs is added or withdrawn."""
+        before = dict(self.tasks[task].counts)
+        for key in before.keys() | counts.keys():
+            difference = counts.get(key, 0) - before.get(key, 0)
+            if difference:
+                self.add(task, *key, difference)
+
     @property
     def prior(self) -> SpreadPrior:
         """What all answers together say about the spread of readings."""

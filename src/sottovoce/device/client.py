@@ -24,6 +24,10 @@ class Client(HttpClient):
         """The manifest's bytes as the server sends them."""
         return self.send("GET", f"/api/campaigns/{campaign}/manifest")
 
+    def cuts(self, campaign: str) -> bytes:
+        """The published cuts, as everybody gets them; nothing says who asks."""
+        return self.send("GET", f"/api/campaigns/{campaign}/cuts")
+
     def enrol(self, invitation: str, enrolment_key: str) -> tuple[str, str]:
         """Spend an invitation; the same key again gives the same campaign and participant token."""
         answer = self._ask("POST", "/api/enrolments", {"invitation": invitation, "enrolment_key": enrolment_key})

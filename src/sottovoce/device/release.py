@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from sottovoce.device.cuts import Alternatives, alternatives_of, compared_tasks
 from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile, Release
 from sottovoce.errors import BadParameter, NoClaims, UnreadableFile
 from sottovoce.privacy import sampler
+from sottovoce.privacy.comparing import compare
 from sottovoce.privacy.laws import parse_answer_law, parse_noise_law
 from sottovoce.privacy.sampler import ByteStream, exact_number
 from sottovoce.protocol import ChoiceTask, Manifest, NumberTask, Problem, Report
@@ -34,12 +36,16 @@ def release(
 
     def draw(membership: Membership, released: Mapping[str, str]) -> tuple[str, list[str], bytes]:
         _check(file, membership, readings, released)
-        chosen = _asked_for(membership, readings, released)
+        cuts = _cuts(membership, readings)
+        possible = {task: reading for task, reading in readings.items() if cuts.get(task, True)}
+        if not possible:
+            raise Problem("quota_reached", f"task {next(iter(readings))!r}: it has as many readings as it needs")
+        chosen = _asked_for(membership, possible, released)
         report = Report.of(
             {
                 "report_id": str(uuid4()),
                 "manifest_sha256": membership.manifest.sha256,
-                "readings": noisy_readings(membership.manifest, chosen, stream or ByteStream()),
+                "readings": noisy_readings(membership.manifest, chosen, stream or ByteStream(), cuts),
             }
         )
         return report.report_id, [reading.task for reading in report.readings], report.bytes()
@@ -69,14 +75,44 @@ def _asked_for(membership: Membership, readings: Mapping[str, str], released: Ma
     return {task: readings[task] for task in [task for task in in_order if task in readings][:left]}
 
 
-def noisy_readings(manifest: Manifest, readings: Mapping[str, str], stream: ByteStream) -> list[dict[str, Any]]:
+def _cuts(membership: Membership, readings: Mapping[str, str]) -> Alternatives:
+    """The alternatives for tasks that are compared; none for those that have enough readings, and are not listed."""
+    manifest = membership.manifest
+    compared = [task for task in readings if task in compared_tasks(manifest)]
+    if not compared:
+        return {}
+    if membership.cuts is None:
+        raise Problem("no_cuts", f"campaign {membership.campaign!r}: its cuts were never fetched")
+    listed = alternatives_of(manifest, membership.cuts)
+    return {task: listed.get(task, []) for task in compared}
+
+
+def noisy_readings(
+    manifest: Manifest, readings: Mapping[str, str], stream: ByteStream, cuts: Alternatives | None = None
+) -> list[dict[str, Any]]:
     """What is reported of these readings, with exact noise.
 
-    Numbers that share a grid are noised together, grid by grid; then come the answers to questions, all together.
+    Numbers that share a grid are noised together, grid by grid; then come comparisons, each with one of its
+    alternative ``cuts``; then the answers to questions, all together.
     """
     asked = [manifest.task_of[task] for task in readings]
     numbers = sorted((task for task in asked if isinstance(task, NumberTask)), key=lambda task: (task.grid, task.id))
+    compared = sorted((task for task in numbers if task.id in (cuts or {})), key=lambda task: task.id)
+    numbers = [task for task in numbers if task not in compared]
     noisy: list[dict[str, Any]] = []
+    if compared and cuts:
+        # Which alternative is drawn must not depend on a reading.
+        drawn = [cuts[task.id][sampler.uniform(stream, len(cuts[task.id]))] for task in compared]
+        steps = [
+            sampler.steps_of(readings[task.id], Fraction(task.grid), Fraction(task.low), Fraction(task.high))
+            for task in compared
+        ]
+        law_of_levels = parse_answer_law(manifest.part_of(compared[0]).noise)
+        levels = compare(law_of_levels, list(zip(steps, drawn, strict=True)), stream)
+        noisy += [
+            {"task": task.id, "cuts": list(cut), "value": level}
+            for task, cut, level in zip(compared, drawn, levels, strict=True)
+        ]
     for grid, together in groupby(numbers, key=lambda task: task.grid):
         tasks = list(together)
         ranged = [(readings[task.id], Fraction(task.low), Fraction(task.high)) for task in tasks]

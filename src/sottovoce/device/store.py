@@ -22,7 +22,7 @@ from sottovoce.protocol import Manifest, Problem, Promise
 from sottovoce.protocol.canonical import sha256_of
 from sottovoce.protocol.promise import distance_words
 
-VERSION = 2
+VERSION = 3
 _BUSY_SECONDS = 30.0
 _SCHEMA = """
 CREATE TABLE limits (                      -- the participant's own limits; one row, or none for the usual ones
@@ -43,7 +43,8 @@ CREATE TABLE memberships (                 -- campaigns that the participant joi
     joined_at TEXT NOT NULL,
     withdrawn_at TEXT,                     -- from then on nothing is sent
     withdrawal_told INTEGER NOT NULL DEFAULT 0,  -- whether the server has confirmed it
-    task_order TEXT                        -- places of the tasks in an order drawn on joining; null: all are answered
+    task_order TEXT,                       -- places of the tasks in an order drawn on joining; null: all are answered
+    cuts BLOB                              -- the published cuts as they were fetched last; null: never
 ) STRICT;
 CREATE TABLE consents (                    -- never changed, never erased
     id INTEGER PRIMARY KEY,
@@ -77,7 +78,10 @@ CREATE TABLE released_tasks (              -- one release per campaign and task,
 
 
 # What files of an earlier version lack.
-_ADDED = {1: "ALTER TABLE memberships ADD COLUMN task_order TEXT"}
+_ADDED = {
+    1: "ALTER TABLE memberships ADD COLUMN task_order TEXT",
+    2: "ALTER TABLE memberships ADD COLUMN cuts BLOB",
+}
 _TABLES = {"limits", "memberships", "consents", "releases", "released_tasks"}
 # SQLite's messages about an inconsistent file: bad pages or schema, or invalid text.
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT}
@@ -127,6 +131,7 @@ class Membership:
     joined_at: str
     withdrawn_at: str | None
     withdrawal_confirmed: int  # 0 or 1
+    cuts: bytes | None  # the published cuts as they were fetched last
     task_order: tuple[int, ...] | None  # in which the device answers tasks, where it draws which ones
 
 
@@ -338,6 +343,10 @@ class ParticipantFile:
             (participant_token, campaign),
         )
 
+    def keep_cuts(self, campaign: str, cuts: bytes) -> None:
+        """Keep the published cuts, for a release without a network."""
+        self._connection.execute("UPDATE memberships SET cuts = ? WHERE campaign = ?", (cuts, campaign))
+
     def withdraw(self, campaign: str) -> None:
         """From now on nothing is sent to this campaign; what was released stays in the ledger."""
         with self._transaction():
@@ -413,7 +422,7 @@ Draw = Callable[[Membership, Mapping[str, str]], tuple[str, Iterable[str], bytes
 
 _MEMBERSHIPS = (
     "SELECT epsilon, delta, manifest, manifest_sha256, campaign, server, invitation, enrolment_key, participant_token, "
-    "joined_at, withdrawn_at, withdrawal_told = 1, task_order FROM memberships"
+    "joined_at, withdrawn_at, withdrawal_told = 1, cuts, task_order FROM memberships"
 )
 
 

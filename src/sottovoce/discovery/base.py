@@ -249,9 +249,9 @@ class TruthDiscovery(ABC):
     def _check_kind(self, kind: Kind) -> None:
         if kind in self.kinds:
             return
-        from sottovoce.discovery.registry import METHODS
+        from sottovoce.discovery.registry import methods_for
 
-        others = [method.__name__ for method in METHODS.values() if kind in method.kinds]
+        others = [method.__name__ for method in methods_for(kind).values()]
         raise BadParameter(
             f"{type(self).__name__}: it takes {' and '.join(f'{one}s' for one in self.kinds)}, and these claims are "
             f"{kind}s; use one of {', '.join(others)}"
@@ -333,6 +333,20 @@ class TruthDiscovery(ABC):
     def to_frame(self, level: float = 0.95) -> nw.DataFrame[pa.Table]:
         """The table of `to_arrow` as a narwhals frame, with ``to_pandas()``, ``to_polars()`` and ``to_arrow()``."""
         return nw.from_native(self.to_arrow(level), eager_only=True)
+
+    def plot(self, level: float = 0.95) -> Any:
+        """A matplotlib figure of the truths with their intervals or chances, and of the users' weights."""
+        from sottovoce.discovery.pictures import picture
+
+        return picture(Estimates(self, level))
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the truths, once there are any."""
+        if "truths_" not in self.__dict__:
+            return None
+        from sottovoce.discovery.pictures import notebook_html
+
+        return notebook_html(self)
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):

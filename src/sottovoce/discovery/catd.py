@@ -5,12 +5,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from sottovoce.discovery.base import TruthDiscovery
+from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration, VoteIteration
 from sottovoce.discovery.iteration import Floats, UserLosses, Weigh
 from sottovoce.engines import Engine
 from sottovoce.errors import BadParameter
 
 # Residuals of a user whom the truths follow shrink for ever; below this share of the mean they are rounding errors.
 _LEAST_SHARE = 1e-28
+_LEAST_ERRORS = 1e-9  # of choices: whoever never errs decides
 
 
 class CATD(TruthDiscovery):
@@ -46,6 +48,10 @@ class CATD(TruthDiscovery):
     def weigher(self, engine: Engine) -> Weigh:
         quantiles = self._quantiles(engine.claims_per_user)  # the same in all iterations
         return lambda losses: self._weights(losses, quantiles)
+
+    def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
+        quantiles = self._quantiles(given.counts)
+        return VoteIteration(given, lambda losses: quantiles / np.maximum(losses.sum, _LEAST_ERRORS), self.tol)
 
     def _weights(self, losses: UserLosses, quantiles: Floats) -> Floats:
         least = losses.sum.mean() * _LEAST_SHARE

@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from sottovoce.discovery.acceleration import Acceleration
+from sottovoce.discovery.aware_choices import AwareChoices
 from sottovoce.discovery.base import TruthDiscovery, check_level
+from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
 from sottovoce.discovery.common_bias import CommonBias
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.discovery.object_scales import ObjectScales, typical_variance
@@ -17,7 +19,7 @@ from sottovoce.discovery.state import State
 from sottovoce.discovery.tails import FIRST_TAIL, learn_tail, learn_whole_tail
 from sottovoce.discovery.target import Target, check_target, likely_target
 from sottovoce.engines import Engine, Step, Sweep
-from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_noise_law
+from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_law, parse_noise_law
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
@@ -66,6 +68,7 @@ class NoiseAware(TruthDiscovery):
     name = "noise-aware"
     title = "noise-aware"
     words = "people who agree with the crowd count more, given how much noise was added."
+    kinds = ("number", "choice")
     takes_known = True
 
     target_: Target
@@ -95,6 +98,9 @@ class NoiseAware(TruthDiscovery):
         coincide = law is None and self.target is None and _claims_coincide(given.engine)
         self.target_ = self.target or ("value" if law or coincide else likely_target(given.engine))
         return _AwareIteration(given, law, self.target_, self.tol)
+
+    def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
+        return AwareChoices(given, parse_law(self.noise) if isinstance(self.noise, str) else self.noise, self.tol)
 
     def _law(self) -> NoiseLaw | None:
         return parse_noise_law(self.noise) if isinstance(self.noise, str) else self.noise

@@ -7,14 +7,19 @@ Each method is one file, imported and listed here. Other code registers methods 
 import re
 from typing import Any
 
+from sottovoce.claims.kinds import Kind
+from sottovoce.discovery.accu import AccuSim
 from sottovoce.discovery.averages import Mean, Median
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.catd import CATD
 from sottovoce.discovery.crh import CRH
+from sottovoce.discovery.dawid_skene import DawidSkene
 from sottovoce.discovery.gtm import GTM
 from sottovoce.discovery.lfcn import LFCN
+from sottovoce.discovery.ltm import LTM
 from sottovoce.discovery.majority import Majority
 from sottovoce.discovery.noise_aware import NoiseAware
+from sottovoce.discovery.truthfinder import TruthFinder
 from sottovoce.errors import BadParameter
 
 METHODS: dict[str, type[TruthDiscovery]] = {}  # by name, in the order in which people see them
@@ -45,6 +50,11 @@ def method_named(name: str) -> type[TruthDiscovery]:
     if name not in METHODS:
         raise BadParameter(f"method {name[:60]!r}: it must be one of {', '.join(METHODS)}; choose one of them")
     return METHODS[name]
+
+
+def methods_for(kind: Kind) -> dict[str, type[TruthDiscovery]]:
+    """The methods that take claims of a kind, by name."""
+    return {name: method for name, method in METHODS.items() if kind in method.kinds}
 
 
 def make_method(name: str, *, noise: Any = None, **options: Any) -> TruthDiscovery:
@@ -83,5 +93,9 @@ for _method in (
     Mean,
     Median,
     Majority,
+    TruthFinder,
+    AccuSim,
+    LTM,
+    DawidSkene,
 ):
     register(_method)

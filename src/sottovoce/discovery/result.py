@@ -68,11 +68,23 @@ class Outcome(Estimates):
 
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """How far the truths are from those in a file, over the objects that have a truth and a claim."""
+        return self._scores(*self.known(path, object=object, value=value))
+
+    def scores_against(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for truths by the text of their object's label."""
+        return self._scores(*self._matched(known, "the truths"))
+
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _known(self, path: str | Path, object: str, value: str) -> tuple[NDArray[np.intp], list[Any]]:
+    def known(
+        self, path: str | Path, *, object: str = "object", value: str = "value"
+    ) -> tuple[NDArray[np.intp], list[Any]]:
         """The objects whose truth is in a file, and these truths."""
-        places, truths = zip(*_matched(path, self.fit.kind_, self.fit.objects_, object, value), strict=True)
+        return self._matched(known_truths(path, self.fit.kind_, object=object, value=value), str(path))
+
+    def _matched(self, known: Mapping[str, Any], path: str) -> tuple[NDArray[np.intp], list[Any]]:
+        places, truths = zip(*_matched(known, self.fit.objects_, path), strict=True)
         return np.array(places), list(truths)
 
     def summary(self) -> dict[str, Any]:
@@ -209,9 +221,8 @@ class Result(Outcome):
             f"{int(outside.sum()):,} of {len(outside):,} out of their intervals."
         )
 
-    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
-        """Errors against the truths in a file, over the objects that have a truth and a claim."""
-        places, known = self._known(path, object, value)
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
+        """Errors, and the share of truths within their intervals."""
         truths = np.array(known)
         low, high = (end[places] for end in self.interval)
         return {
@@ -260,9 +271,8 @@ class ChoiceResult(Outcome):
             "agree with the crowd elsewhere count more."
         )
 
-    def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
-        """The share of right truths, over objects with a truth and a claim; each of n tied answers is 1/n right."""
-        places, known = self._known(path, object, value)
+    def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
+        """The share of right truths; each of n tied answers is 1/n right."""
         chances, offsets = self.fit.chances_.entries, self.options.offsets
         return {
             "accuracy": self._accuracy(winners(chances, offsets)[0], places, known),
@@ -293,12 +303,12 @@ def known_truths(path: str | Path, kind: Kind, *, object: str = "object", value:
 def known_among(path: str | Path, engine: Engine, *, object: str = "object", value: str = "value") -> dict[Any, Any]:
     """Truths from a file by the label of their object, as a fit takes them; those without a claim are left out."""
     labels = engine.object_labels
-    return {labels[place]: truth for place, truth in _matched(path, engine.kind, labels, object, value)}
+    known = known_truths(path, engine.kind, object=object, value=value)
+    return {labels[place]: truth for place, truth in _matched(known, labels, str(path))}
 
 
-def _matched(path: str | Path, kind: Kind, labels: NDArray[Any], object: str, value: str) -> list[tuple[int, Any]]:
-    """Places of the objects whose truth is in a file, and these truths."""
-    known = known_truths(path, kind, object=object, value=value)
+def _matched(known: Mapping[str, Any], labels: NDArray[Any], path: str) -> list[tuple[int, Any]]:
+    """Places of the objects whose truth is known, and these truths."""
     matched = [(n, known[label]) for n, label in enumerate(map(str, labels.tolist())) if label in known]
     if not matched:
         raise BadRow(

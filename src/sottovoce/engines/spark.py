@@ -85,6 +85,11 @@ class SparkEngine(PackEngine):
     def _outcomes(self, context: "SparkContext", work: Work) -> list[Outcome]:
         """Of blocks, or of groups of consecutive blocks."""
         manifest = self.pack.manifest
+        if 8 * work.sums * self.n_users >= _PIECE_BYTES:
+            raise BadParameter(
+                f"{work.sums} sums for each of {self.n_users:,} users: the Spark engine moves them in one piece of at "
+                "most 2 GiB; use the disk engine"
+            )
         source = str(self.pack.folder.resolve()), manifest.pack, manifest.round
         tasks = [(run[0], work.arrays(*self.objects_of(run))) for run in self.runs]
         shared = context.broadcast((source, replace(work, by_object=(), by_cell=(), cells=None)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.discovery import METHODS, TruthDiscovery
+from sottovoce.discovery import METHODS, TruthDiscovery, methods_for
 from sottovoce.engines import MemoryEngine
 
 
@@ -117,12 +117,12 @@ def iteration_ratios(crowd: Crowd, progress: Callable[[str], None]) -> list[Iter
     """Every method against NumPy's bincount and against one plain read."""
     progress(f"drawing {crowd.name}")
     claims = crowd.draw()
-    for method in METHODS.values():  # compile first
+    for method in methods_for("number").values():  # compile first
         method(max_iter=2, tol=0).fit(claims)
     progress(f"NumPy on {crowd.name}")
     reference, mean_reference, read = numpy_iteration_seconds(claims), numpy_mean_seconds(claims), read_seconds(claims)
     rows = []
-    for name in (*(name for name, method in METHODS.items() if iterative(method)), "mean"):
+    for name in (*(name for name, method in methods_for("number").items() if iterative(method)), "mean"):
         progress(f"{name} on {crowd.name}")
         ours = iteration_seconds(METHODS[name], claims)
         numpy_seconds = mean_reference if name == "mean" else reference

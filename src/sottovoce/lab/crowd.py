@@ -15,6 +15,7 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.device import Client, ParticipantFile, RetryPolicy, flush, join, release
+from sottovoce.device.cuts import fetch_cuts
 from sottovoce.discovery import CRH, METHODS, Mean, Median, TruthDiscovery, make_method
 from sottovoce.errors import ConvergenceWarning, SottovoceError
 from sottovoce.operators.client import OperatorClient
@@ -238,6 +239,7 @@ def _take_part(
         with ParticipantFile(path) as file:
             with connect(link.server) as client:
                 joined = retries.run(lambda: join(file, link, client, agree=lambda *_: True), retries.deadline())
+            fetch_cuts(file, joined.campaign, connect, retries)
             release(file, joined.campaign, readings)
             (sent,) = flush(file, connect, retries)
     except Problem as problem:

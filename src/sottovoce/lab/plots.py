@@ -1,7 +1,6 @@
 """Pictures. Colours are Okabe and Ito's, which colour-blind readers can tell apart."""
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,33 +10,30 @@ import numpy as np
 from sottovoce.claims import Claims
 from sottovoce.claims.writing import check_place, whole_file
 from sottovoce.discovery import ChoiceResult, Result
-from sottovoce.errors import MissingExtra
+from sottovoce.discovery.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, Known, canvas, picture, require_matplotlib
 from sottovoce.privacy.laws import noise_laws
 
 if TYPE_CHECKING:
     from sottovoce.lab.crowd import MethodErrors
 
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#8A8A8A"
-_NAMED_OBJECTS = 40  # more labels than this cannot be read on an axis
-
 
 def check_picture(path: str | Path) -> None:
     """Whether a picture can be drawn there."""
     check_place(path, (".png", ".svg", ".pdf"))
-    if find_spec("matplotlib") is None:
-        raise MissingExtra(f"{path}: pictures need matplotlib; install it with pip install 'sottovoce[plot]'")
+    require_matplotlib(str(path))
 
 
-def draw_discovery(result: Result | ChoiceResult, path: str | Path) -> None:
-    """Truths with intervals or chances, plain averages as faint marks; and how the weight is spread over users."""
-    figure, (left, right) = _canvas(path, (11, 5.2), columns=2, width_ratios=(2.2, 1))
+def draw_discovery(result: Result | ChoiceResult, path: str | Path, known: Known | None = None) -> None:
+    """Write the picture of a result."""
+    check_picture(path)
+    _save(discovery_figure(result, known), path)
+
+
+def discovery_figure(result: Result | ChoiceResult, known: Known | None = None) -> Any:
+    """A result as `fit.plot()` draws it, with the plain averages or votes, and the truths that are known."""
     if isinstance(result, ChoiceResult):
-        _draw_chances(left, result)
-    else:
-        _draw_truths(left, result)
-    figure.legend(*left.get_legend_handles_labels(), frameon=False, loc="outside lower left", ncols=4)
-    _draw_weights(right, result)
-    _save(figure, path)
+        return picture(result, shares=result.vote_shares)
+    return picture(result, averages={"mean": result.means, "median": result.medians}, known=known)
 
 
 def draw_demo(
@@ -105,93 +101,11 @@ def draw_trade_off(
     _save(figure, path)
 
 
-def _draw_truths(axes: Any, result: Result) -> None:
-    fit, level = result.fit, result.level
-    low, high = result.interval
-    named = len(fit.truths_) <= _NAMED_OBJECTS
-    order = np.arange(len(fit.truths_)) if named else np.argsort(fit.truths_)
-    places = np.arange(len(order))
-    truths = fit.truths_[order]
-    below, above = np.nan_to_num(truths - low[order], posinf=0), np.nan_to_num(high[order] - truths, posinf=0)
-    title = f"{type(fit).__name__}: {len(order):,} truths"
-    if named:
-        axes.errorbar(truths, places, xerr=(below, above), fmt="o", ms=4, color=BLUE, zorder=3,
-                      label=f"truth, {level:.0%} interval")  # fmt: skip
-        axes.plot(result.means[order], places, "|", ms=9, color=ORANGE, label="mean")
-        axes.plot(result.medians[order], places, "x", ms=5, color=GREY, label="median")
-        axes.set_yticks(places, [_shorten(str(label)) for label in fit.objects_[order]])
-        axes.invert_yaxis()
-        axes.set(xlabel="value", title=title)
-        axes.grid(axis="y", alpha=0.15)
-    else:
-        axes.plot(places, result.means[order], ".", ms=2, color=ORANGE, alpha=0.6, label="mean", rasterized=True)
-        axes.plot(
-            places,
-            result.medians[order],
-            ".",
-            ms=2,
-            color=GREY,
-            alpha=0.6,
-            label="median",
-            rasterized=True,
-        )
-        axes.fill_between(places, truths - below, truths + above, color=BLUE, alpha=0.25, lw=0,
-                          label=f"{level:.0%} interval")  # fmt: skip
-        axes.plot(places, truths, color=BLUE, lw=1.4, label="truth")
-        axes.set(xlabel="objects, by their truth", ylabel="value", title=title)
-
-
-def _draw_chances(axes: Any, result: ChoiceResult) -> None:
-    """The chance of each truth, and the share of votes that the same answer has."""
-    fit = result.fit
-    named = len(fit.truths_) <= _NAMED_OBJECTS
-    order = np.arange(len(fit.truths_)) if named else np.argsort(result.chance)
-    places = np.arange(len(order))
-    share = result.vote_shares[order]
-    title = f"{type(fit).__name__}: {len(order):,} truths"
-    if named:
-        axes.barh(places, result.chance[order], 0.7, color=BLUE, alpha=0.85, label="chance of the truth")
-        axes.plot(share, places, "|", ms=11, mew=2, color=ORANGE, label="its share of the votes")
-        labels = [
-            f"{_shorten(str(thing))}: {_shorten(str(truth))}"
-            for thing, truth in zip(fit.objects_, fit.truths_, strict=True)
-        ]
-        axes.set_yticks(places, labels)
-        axes.invert_yaxis()
-        axes.set(xlabel="chance", xlim=(0, 1), title=title)
-    else:
-        axes.plot(places, share, ".", ms=2, color=ORANGE, alpha=0.6, label="its share of the votes", rasterized=True)
-        axes.plot(places, result.chance[order], color=BLUE, lw=1.4, label="chance of the truth")
-        axes.set(xlabel="objects, by the chance of their truth", ylabel="chance", ylim=(0, 1.02), title=title)
-
-
-def _draw_weights(axes: Any, result: Result | ChoiceResult) -> None:
-    share = result.fit.weights_ / (result.fit.weights_.mean() or 1.0)
-    axes.hist(
-        np.clip(share, 0, 6),
-        bins=np.linspace(0, min(6, max(2, share.max() * 1.05)), 31),
-        color=GREEN,
-        alpha=0.85,
-    )
-    axes.axvline(1, color=GREY, lw=1, ls=":")
-    axes.set(xlabel="weight of a user (1 = average)", ylabel="users", title=(
-        f"{result.effective_users:,.0f} effective of {len(share):,} users"))  # fmt: skip
-
-
-def _shorten(label: str) -> str:
-    return label if len(label) <= 24 else label[:23] + "…"
-
-
 def _canvas(
     path: str | Path, size: tuple[float, float], columns: int, width_ratios: tuple[float, ...] | None = None
 ) -> tuple[Any, Any]:
     check_picture(path)
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context({"axes.spines.top": False, "axes.spines.right": False, "font.size": 10}):
-        figure = Figure(figsize=size, layout="constrained")
-        return figure, figure.subplots(1, columns, width_ratios=width_ratios)
+    return canvas(size, columns, width_ratios)
 
 
 def _save(figure: Any, path: str | Path) -> None:

@@ -9,7 +9,7 @@ from sottovoce.protocol.task_table import read_tasks
 
 
 def read_draft(path: Path) -> dict[str, Any]:
-    """A campaign from a file: tasks as CSV (id, title, unit, low, high, grid, quota), or all of it as JSON.
+    """A campaign from a file: tasks as CSV with the columns of `task_table`, or all of it as JSON.
 
     Numbers stay text, so that 0.1 is exactly a tenth.
     """

@@ -170,7 +170,7 @@ class Sampler:
 
     def steps(self, reading: Reading) -> int:
         """The reading, clipped and rounded, in grid steps: ⌊x/g + ½⌋."""
-        return _steps(reading, self.grid, self.low, self.high)
+        return steps_of(reading, self.grid, self.low, self.high)
 
     def perturb(self, readings: Iterable[Reading], stream: ByteStream | None = None) -> list[int]:
         """Noisy grid steps for all readings of one participant; each call draws new noise, so call it once."""
@@ -183,7 +183,7 @@ def noisy_steps(law: "NoiseLaw", grid: Fraction, readings: Iterable[Ranged], str
 
     There is no other way from readings to what is sent: devices, `sottovoce perturb` and the audit all call this.
     """
-    steps = [_steps(reading, grid, low, high) for reading, low, high in readings]
+    steps = [steps_of(reading, grid, low, high) for reading, low, high in readings]
     noise = law.on_grid(grid).draw(len(steps), stream)
     return [step + disturbance for step, disturbance in zip(steps, noise, strict=True)]
 
@@ -210,7 +210,8 @@ def reported_cells(law: "AnswerLaw", answers: Iterable[tuple[int, int]], stream:
     ]
 
 
-def _steps(reading: Reading, grid: Fraction, low: Fraction | None, high: Fraction | None) -> int:
+def steps_of(reading: Reading, grid: Fraction, low: Fraction | None, high: Fraction | None) -> int:
+    """A reading, clipped and rounded, in grid steps: ⌊x/g + ½⌋."""
     exact = exact_number(reading)
     if low is not None:
         exact = max(exact, low)

@@ -198,6 +198,14 @@ class SecondManifest(Manifest):
         return self.language
 
     @property
+    def results_are_public(self) -> bool:
+        return self.public_results
+
+    @property
+    def retention_days(self) -> int | None:
+        return self.retention
+
+    @property
     def most_readings(self) -> int:
         return self.answer
 

@@ -102,6 +102,10 @@ class Manifest(Document):
     def part_of(self, task: Task) -> Part:
         """How a task is protected."""
 
+    def is_compared(self, task: Task) -> bool:
+        """Whether a number is compared with cuts, so that its readings are levels."""
+        return task.kind == "number" and self.part_of(task).cells is not None
+
     def words(self, text: Text, language: str = "") -> str:
         """A text of this campaign, in this language if there is one, otherwise in the campaign's own."""
         return in_language(text, language, self.main_language)
@@ -148,6 +152,16 @@ class Manifest(Document):
     def device_draws(self) -> bool:
         """Whether each device draws which of the tasks it answers."""
         return False
+
+    @property
+    def results_are_public(self) -> bool:
+        """Whether everybody may see the results."""
+        return True
+
+    @property
+    def retention_days(self) -> int | None:
+        """How long after closing readings are erased at the latest; None where nothing is said about it."""
+        return None
 
     @property
     def deadline_moment(self) -> datetime | None:

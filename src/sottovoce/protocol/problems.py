@@ -46,6 +46,8 @@ CATALOGUE = _catalogue(
     Kind("unknown_choice", 422, "The task has no such choice", "use one of the choices of the manifest"),
     Kind("bad_cuts", 422, "The cuts of a comparison are not valid",
          "send odd numbers of half grid steps in rising order, one fewer than there are levels"),
+    Kind("unknown_cuts", 422, "These cuts were never published",
+         "fetch the campaign's cuts, and compare with one of the alternatives of the task"),
     Kind("repeated_task", 422, "A task appears twice", "name each task once"),
     Kind("too_many_readings", 422, "More readings than a participant may give", "leave readings out"),
     # what was sent comes at the wrong time
@@ -93,6 +95,8 @@ CATALOGUE = _catalogue(
          "do not take part, or change your own limits with sottovoce limits"),
     Kind("no_consent", None, "You did not consent", "join again and agree, if you want to take part"),
     Kind("not_joined", None, "You have not joined this campaign", "join it by its invitation link first"),
+    Kind("no_cuts", None, "There is nothing yet to compare readings with",
+         "connect to the network and try again; the published cuts stay valid until the campaign closes"),
     Kind("bad_reading", None, "A reading cannot be used", "correct it, or leave the task out if there is none"),
     Kind("already_released", None, "This task has been released before",
          "leave it out; a second noisy copy would give the reading away"),

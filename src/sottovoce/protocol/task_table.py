@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sottovoce.errors import UnreadableFile
+from sottovoce.protocol.format_1 import FirstTask
 from sottovoce.text_tables import harmless, read_rows
 
-COLUMNS = ("id", "title", "unit", "low", "high", "grid", "quota")
-_NEEDED = ("id", "low", "high", "grid")
+COLUMNS = (*FirstTask.model_fields, "quota")
+_NEEDED = tuple(name for name, field in FirstTask.model_fields.items() if field.is_required())
 _LONGEST_QUOTA = 12
 _LONGEST_SHOWN = 40
 

@@ -10,13 +10,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from sqlalchemy import Connection
 
+from sottovoce.protocol.drafting import drafted
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
+from sottovoce.server.compared import first_offers
 from sottovoce.server.methods import Method
 from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import State
 from sottovoce.server.storage import campaigns as stored
+from sottovoce.server.storage.offers import publish_offers
 from sottovoce.server.storage.results import add_results
 from sottovoce.server.storage.rows import CampaignRow, OperatorRow
 
@@ -26,29 +29,53 @@ Number = Annotated[
 ]
 
 
+Text = (
+    Annotated[str, Field(max_length=2000)]
+    | Annotated[dict[str, Annotated[str, Field(max_length=2000)]], Field(max_length=100)]
+)
+Noise = Annotated[str, Field(max_length=100)] | Annotated[dict[str, str], Field(max_length=2)]
+
+
 class TaskDraft(RequestBody):
-    """A task; numbers may be written as numbers or as text."""
+    """A task; numbers may be written as numbers or as text. One with choices is a question."""
 
     id: Annotated[str, Field(min_length=1, max_length=100)]
-    title: Annotated[str, Field(max_length=200)] = ""
-    unit: Annotated[str, Field(max_length=40)] = ""
-    low: Number
-    high: Number
-    grid: Number
+    kind: Literal["number", "choice"] | None = None
+    title: Text = ""
+    help: Text | None = None
+    unit: Text | None = None
+    low: Number | None = None
+    high: Number | None = None
+    grid: Number | None = None
+    distance: Number | None = None
+    choices: Annotated[list[Text], Field(fail_fast=True, max_length=1000)] | None = None
+    instrument: Annotated[str, Field(max_length=20)] | None = None
+    place: Annotated[list[Any], Field(max_length=1000)] | None = None
     quota: Annotated[int, Field(ge=1, le=10**12)] | None = None
+
+
+_REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 
 
 class CampaignChange(RequestBody):
     """What to change. Everything but the method can be changed in drafts only."""
 
-    title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    asked_by: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    purpose: Annotated[str, Field(max_length=2000)] | None = None
+    title: Text | None = None
+    asked_by: Text | None = None
+    purpose: Text | None = None
+    contact: Text | None = None
+    language: Annotated[str, Field(max_length=20)] | None = None
     tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)] | None = None
-    noise: Annotated[str, Field(max_length=100)] | None = None
+    noise: Noise | None = None
     distance: Number | None = None
+    levels: Literal[2, 4] | None = None
     unit: Literal["reading", "participant"] | None = None
     readings: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    answer: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    public_results: bool | None = None
+    retention: Annotated[int, Field(ge=0)] | None = None
+    plan: dict[str, str] | None = None
+    logo: Annotated[str, Field(max_length=64)] | None = None
     deadline: Annotated[str, Field(max_length=40)] | None = None
     method: Method | None = None
 
@@ -56,10 +83,9 @@ class CampaignChange(RequestBody):
 class CampaignDraft(CampaignChange):
     """A new campaign. By default the operator asks, and a participant may answer all tasks."""
 
-    title: Annotated[str, Field(min_length=1, max_length=200)]
+    title: Text
     tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)]
-    noise: Annotated[str, Field(max_length=100)]
-    distance: Number
+    noise: Noise
 
 
 def create(connection: Connection, operator: OperatorRow, draft: CampaignDraft, now: int) -> CampaignRow:
@@ -79,7 +105,7 @@ def change(connection: Connection, operator_key: int, campaign: str, changes: Ca
         stored.change_draft(
             connection,
             row,
-            _changed(Manifest.parse(row.manifest).model_dump(), changes),
+            _changed(Manifest.parse(row.manifest).content(), changes),
             stored.quotas_of(connection, row.key) if quotas is None else quotas,
         )
     if "method" in changes.model_fields_set and changes.method != row.method:
@@ -96,7 +122,7 @@ def new_version(
     row = stored.campaign_of(connection, operator_key, campaign)
     if row.state == "draft":
         raise Problem("wrong_state", f"campaign {campaign!r}: it is a draft, so change it instead")
-    base = Manifest.parse(row.manifest).model_dump()
+    base = Manifest.parse(row.manifest).content()
     base |= {"campaign": secrets.token_hex(12), "version": base["version"] + 1}
     quotas = _quotas(changes)
     return stored.create_campaign(
@@ -116,12 +142,14 @@ async def opening(server: State, operator_key: int, campaign: str) -> Callable[[
     manifest = Manifest.parse(row.manifest)
     # The exact figures of a guarantee may take a moment, and nothing else should wait for them.
     guarantee = await asyncio.to_thread(guarantee_of, manifest)
+    first_cuts = await asyncio.to_thread(first_offers, manifest)
 
     def open_it(connection: Connection) -> CampaignRow:
         now = server.clock()
         row = stored.campaign_of(connection, operator_key, campaign)
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
         _first_results(connection, row, manifest, guarantee, server, now)
+        publish_offers(connection, row.key, first_cuts, now)
         return stored.campaign_of(connection, operator_key, campaign)
 
     return open_it
@@ -143,19 +171,21 @@ def _first_results(
 ) -> None:
     """Results exist as soon as a campaign opens, and say that nothing is known yet."""
     empty = Computation.empty(manifest, guarantee, row.method, server.settings.least_claims)
-    content = encode(empty.results(None, version=1, as_of=now))
+    content = encode(empty.results({}, version=1, as_of=now))
     add_results(connection, row.key, 1, empty.method_name, 0, now, content)
 
 
 def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     """The manifest with the changed fields replaced."""
     fields = change.model_dump(exclude_unset=True, exclude={"method"})
-    for task in fields.get("tasks") or ():
-        task.pop("quota", None)
-    missing = [name for name, entry in fields.items() if entry is None and name != "deadline"]
+    if fields.get("tasks"):
+        fields["tasks"] = [
+            {name: entry for name, entry in task.items() if entry is not None} for task in fields["tasks"]
+        ]
+    missing = [name for name, entry in fields.items() if entry is None and name not in _REMOVABLE]
     if missing:
-        raise Problem("bad_request", f"{missing[0]} null: only the deadline and the method can be removed")
-    manifest = Manifest.of(base | fields)
+        raise Problem("bad_request", f"{missing[0]} null: it cannot be removed; give it a value, or leave it out")
+    manifest = drafted(base | fields)
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",

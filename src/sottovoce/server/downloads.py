@@ -2,6 +2,7 @@
 
 import json
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,22 +11,22 @@ from fastapi.responses import Response
 from sqlalchemy import Connection
 
 from sottovoce.discovery.schema import Place
+from sottovoce.privacy.laws import Kind
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import moment
 from sottovoce.server.etags import tagged
 from sottovoce.server.exports import MEDIA_TYPES, Format, claims_table, encode_table
-from sottovoce.server.results import row_columns
+from sottovoce.server.results import kind_of, row_columns
 from sottovoce.server.storage.campaigns import campaign_of
-from sottovoce.server.storage.claims import labels_of, load_readings
+from sottovoce.server.storage.claims import labels_of, load_readings, load_sets
 from sottovoce.server.storage.rows import ResultsRow
 from sottovoce.server.storage.steps import Cohorts, cohorts_with_withdrawals, load_included
 
 
 def results_file_of(request: Request, results: ResultsRow, campaign: str, format: Format) -> Response:
     """One version of the results: one row per task."""
-    schema = pa.schema([(column.name, column.type) for column in row_columns(Place.FILE)])
-    table = pa.Table.from_pylist(json.loads(results.content)["results"], schema)
+    table = _results_table(json.loads(results.content)["results"])
     return tagged(
         request,
         encode_table(table, format),
@@ -35,8 +36,22 @@ def results_file_of(request: Request, results: ResultsRow, campaign: str, format
     )
 
 
-def claims_content(connection: Connection, operator_key: int, campaign: str, least: int, format: Format) -> bytes:
+def _results_table(rows: list[dict[str, Any]]) -> pa.Table:
+    """All columns of the kinds of tasks that there are. With both kinds, truths are text."""
+    kinds = list(dict.fromkeys(map(kind_of, rows)))
+    columns = {column.name: column.type for kind in kinds for column in row_columns(Place.FILE, kind)}
+    if len(kinds) > 1:
+        columns["truth"] = pa.string()
+        rows = [{**row, "truth": None if row["truth"] is None else str(row["truth"])} for row in rows]
+    return pa.Table.from_pylist(rows, pa.schema(list(columns.items())))
+
+
+def claims_content(
+    connection: Connection, operator_key: int, campaign: str, least: int, format: Format, kind: Kind | None = None
+) -> bytes:
     """The claims that the newest results of an operator's campaign are based on, under random names.
+
+    Numbers and choices make a file each; by default that of the numbers, or of the choices where there are no numbers.
 
     A name stands for what one participant sent in one cohort, and changes with each step.
 
@@ -57,7 +72,9 @@ def claims_content(connection: Connection, operator_key: int, campaign: str, lea
     }
     hidden = _gone_along(cohorts_with_withdrawals(connection, row.key), labels, least)
     shown = [who not in hidden for who in zip(readings.participants.tolist(), readings.cohorts.tolist(), strict=True)]
-    table = claims_table(Manifest.parse(row.manifest), readings.where(np.array(shown, bool)), names)
+    manifest, sets = Manifest.parse(row.manifest), load_sets(connection, row.key)
+    wanted = kind if kind is not None else next(iter(manifest.laws))
+    table = claims_table(manifest, readings.where(np.array(shown, bool)), names, sets, wanted)
     return encode_table(table, format)
 
 

@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from sottovoce.claims.cells import harmless_table
-from sottovoce.claims.header import NOISE_COLUMN
-from sottovoce.protocol.manifest import Manifest
-from sottovoce.server.storage.claims import Readings
+from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
+from sottovoce.privacy.laws import Kind
+from sottovoce.protocol.manifest import ChoiceTask, Manifest
+from sottovoce.server.storage.claims import Readings, Sets
 
 Format = Literal["csv", "parquet", "jsonl"]
 MEDIA_TYPES: dict[Format, str] = {
@@ -23,22 +25,50 @@ MEDIA_TYPES: dict[Format, str] = {
 Names = dict[tuple[int, int], str]  # by participant and cohort
 
 
-def claims_table(manifest: Manifest, readings: Readings, names: Names) -> pa.Table:
-    """One row per claim, with the law of its noise, which an analysis needs."""
+def claims_table(manifest: Manifest, readings: Readings, names: Names, sets: Sets, kind: Kind) -> pa.Table:
+    """One row per claim of a kind, with the law of its noise and the number of choices, which an analysis needs.
+
+    An answer is the text of its choice; a set of answers is a list of them, as in JSON.
+    """
+    asked = np.array([task.kind == kind and not manifest.is_compared(task) for task in manifest.tasks])
+    readings = readings.where(asked[readings.places])
     both = np.stack([readings.participants, readings.cohorts], axis=1)
     who, ids = np.unique(both, axis=0, return_inverse=True)
     users = pa.array([names[key, cohort] for key, cohort in who.tolist()], pa.string())
     objects = pa.array([task.id for task in manifest.tasks], pa.string())
-    table = pa.table(
-        {
-            "user": users.take(pa.array(ids.reshape(-1))),
-            "object": objects.take(pa.array(readings.places)),
-            "value": readings.values(manifest),
-            NOISE_COLUMN: pa.repeat(manifest.noise, len(readings)),
-        }
-    )
+    law = str(manifest.laws[kind]) if kind in manifest.laws else ""
+    columns = {
+        "user": users.take(pa.array(ids.reshape(-1))),
+        "object": objects.take(pa.array(readings.places)),
+        "value": readings.values(manifest) if kind == "number" else _answers(manifest, readings, sets),
+        NOISE_COLUMN: pa.repeat(law, len(readings)),
+    }
+    if kind == "choice":
+        columns[CHOICES_COLUMN] = _numbers_of_choices(manifest)[readings.places]
     # Sorted by the random names, so that the order of joining stays hidden.
-    return table.sort_by([("user", "ascending"), ("object", "ascending")])
+    return pa.table(columns).sort_by([("user", "ascending"), ("object", "ascending")])
+
+
+def _answers(manifest: Manifest, readings: Readings, sets: Sets) -> pa.Array:
+    words = [
+        [manifest.words(choice) for choice in task.choices] if isinstance(task, ChoiceTask) else []
+        for task in manifest.tasks
+    ]
+    rows = zip(readings.participants.tolist(), readings.places.tolist(), readings.steps.tolist(), strict=True)
+    return pa.array(
+        [
+            json.dumps([words[place][number] for number in sets[who, place]], ensure_ascii=False)
+            if (who, place) in sets
+            else words[place][step]
+            for who, place, step in rows
+        ],
+        pa.string(),
+    )
+
+
+def _numbers_of_choices(manifest: Manifest) -> NDArray[np.int64]:
+    """By the place of the task."""
+    return np.array([len(task.choices) if isinstance(task, ChoiceTask) else 0 for task in manifest.tasks], np.int64)
 
 
 def encode_table(table: pa.Table, format: Format) -> bytes:

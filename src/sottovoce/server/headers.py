@@ -18,7 +18,8 @@ _PAGES = (
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    # Only the participant's page measures, and says so in its own header.
+    (b"permissions-policy", b"accelerometer=(), camera=(), geolocation=(), gyroscope=(), microphone=()"),
 )
 _OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
 

@@ -16,14 +16,22 @@ from sqlalchemy import Connection, Engine, select
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server.clock import Clock, moment
+from sottovoce.server.compared import Boards, compared_tasks, with_figures
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.results import Computation, encode, same_findings, warm_up
 from sottovoce.server.settings import Settings
 from sottovoce.server.steps import Included, next_step
 from sottovoce.server.storage.campaigns import close_overdue
-from sottovoce.server.storage.claims import load_readings
+from sottovoce.server.storage.claims import load_readings, load_sets
 from sottovoce.server.storage.engine import CHORES_LOCK, RESULTS_LOCK
 from sottovoce.server.storage.locks import JobsLock
+from sottovoce.server.storage.offers import (
+    CountedAnswers,
+    Offers,
+    counted_answers,
+    has_offers,
+    publish_offers,
+)
 from sottovoce.server.storage.results import (
     add_results,
     mark_published,
@@ -46,8 +54,8 @@ _QUIET_MILLISECONDS = 2_000
 # Not with fewer: each step may leave the last few claims of a task waiting for more, and in the end out.
 _ENOUGH_CHANGES = 1_000
 _ENOUGH_SHARE = 0.5
+_COMPARED_SHARE = 1 / 30  # the same for campaigns that compare
 _PATIENCE = 10  # and then not before this many times the time that the last computation took
-_DAY = 86_400_000
 # How long readings that are due to be erased wait for results that have not been computed.
 _GRACE_SECONDS = 600.0
 
@@ -68,6 +76,7 @@ class Jobs:
             Thread(target=self._make_results, name="results", daemon=True),
         )
         self._not_before = 0.0
+        self._boards = Boards()
         self._failed: dict[int, int] = {}  # campaigns whose results could not be computed, and at which step
         self._awaited: dict[int, float] = {}  # campaigns to be erased whose results are awaited, and since when
 
@@ -128,34 +137,51 @@ class Jobs:
         enough = new >= max(_ENOUGH_CHANGES, _ENOUGH_SHARE * campaign.computed)
         if enough and time.monotonic() >= self._not_before:
             return True
+        # Those who answer comparisons next should be asked by what the others have answered.
+        few = new >= max(self._settings.least_claims, _COMPARED_SHARE * campaign.computed)
+        if few and time.monotonic() >= self._not_before and self._compares(campaign.key):
+            return True
         quiet = self._clock() - campaign.changed_at
         return bool(quiet >= _QUIET_MILLISECONDS or quiet < 0)  # negative if the clock was set back
+
+    def _compares(self, campaign_key: int) -> bool:
+        with self._engine.connect() as connection:
+            return has_offers(connection, campaign_key)
 
     def _compute(self, campaign_key: int) -> None:
         started = time.perf_counter()
         due = self._load(campaign_key)
         trouble = None
+        new_offers: Offers = {}
         try:
-            result = due.computation.find()
-            if result is not None and not result.fit.converged_:
+            found = due.computation.find()
+            if not all(result.fit.converged_ for result in found.values()):
                 trouble = "not converged"
-            content = due.computation.results(None if trouble else result, version=0, as_of=self._clock())
+            content = due.computation.results({} if trouble else found, version=0, as_of=self._clock())
+            if compared_tasks(due.computation.manifest):
+                compared = self._boards.evaluate(campaign_key, due.computation, due.answers)
+                content = with_figures(content, compared, due.computation.manifest)
+                new_offers = compared.offers
         except Exception as failure:
             log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
             trouble = f"failed: {type(failure).__name__}"[:100]
-            content = due.computation.results(None, version=0, as_of=self._clock())
+            content = due.computation.results({}, version=0, as_of=self._clock())
         if trouble:
             # What was published stays; the method is tried again at the next step.
             self._failed[campaign_key] = due.step
         else:
             self._failed.pop(campaign_key, None)
-        version = self._writer.run_and_wait(partial(self._keep, due=due, content=content, trouble=trouble))
+        version = self._writer.run_and_wait(
+            partial(self._keep, due=due, content=content, trouble=trouble, new_offers=new_offers)
+        )
         seconds = time.perf_counter() - started
         self._not_before = time.monotonic() + _PATIENCE * seconds
         self._metrics.result_seconds.observe(seconds)
         log.info("results", extra={"campaign": campaign_key, "version": version, "trouble": trouble})
 
-    def _keep(self, connection: Connection, *, due: "_Due", content: dict[str, Any], trouble: str | None) -> int | None:
+    def _keep(
+        self, connection: Connection, *, due: "_Due", content: dict[str, Any], trouble: str | None, new_offers: Offers
+    ) -> int | None:
         """Publish results with the step that they are of. If none could be computed yet, they hold only counts."""
         erasing = select(campaigns.c.erasing_at).where(campaigns.c.key == due.key)
         if connection.scalar(erasing) is not None:
@@ -167,6 +193,7 @@ class Jobs:
         else:
             mark_published(connection, due.key, due.step)
         keep_included(connection, due.key, due.included, due.computation.step.included)
+        publish_offers(connection, due.key, new_offers, self._clock())
         if same_findings(newest_results(connection, due.key).content, encode(content)):
             return None
         return self._add_version(connection, due.key, content)
@@ -185,19 +212,22 @@ class Jobs:
             readings = load_readings(connection, campaign_key, campaign.cohort)
             included = load_included(connection, campaign_key)
             before = json.loads(newest_results(connection, campaign_key).content)
-        manifest, least = Manifest.parse(campaign.manifest), self._settings.least_claims
+            manifest, least = Manifest.parse(campaign.manifest), self._settings.least_claims
+            has_sets = any(part.cells_reported > 1 for part in manifest.parts)
+            sets = load_sets(connection, campaign_key) if has_sets else {}
+            compares = bool(compared_tasks(manifest))
+            answers = counted_answers(connection, campaign_key, campaign.cohort) if compares else []
         step = next_step(included, readings, campaign.cohort, least, len(manifest.tasks))
         guarantee = json.loads(campaign.guarantee or "{}")
-        computation = Computation(manifest, guarantee, campaign.method, step, campaign.shown_reports, least, before)
-        return _Due(campaign_key, campaign.step, included, computation)
+        computation = Computation(
+            manifest, guarantee, campaign.method, step, campaign.shown_reports, least, before, sets
+        )
+        return _Due(campaign_key, campaign.step, included, computation, answers)
 
     def erase(self) -> None:
         """Erase the readings that are due. Results that could not be computed by then never will be."""
-        if not self._settings.retention_days:
-            return
-        before = self._clock() - self._settings.retention_days * _DAY
         with self._engine.connect() as connection:
-            due = erasable_campaigns(connection, before)
+            due = erasable_campaigns(connection, self._clock(), self._settings.retention_days)
         for campaign in due:
             if campaign.erasing_at is None:
                 if not campaign.complete and not self._given_up(campaign):
@@ -234,6 +264,7 @@ class _Due:
     step: int
     included: Included  # what the last publication is based on
     computation: Computation
+    answers: list[CountedAnswers]  # to comparisons
 
 
 def _each(*parts: Callable[[], None]) -> None:

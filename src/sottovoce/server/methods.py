@@ -5,19 +5,21 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from sottovoce.discovery import METHODS
+from sottovoce.discovery import methods_for
 
 
 class _Registered:
     """In the API's description, a choice of the methods' names."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return handler(schema) | {"enum": [*METHODS]}
+        return handler(schema) | {"enum": [*methods_for("number")]}
 
 
 def _known(name: str) -> str:
-    if name not in METHODS:
-        raise PydanticCustomError("method", "{message}", {"message": f"it must be one of {', '.join(METHODS)}"})
+    if name not in methods_for("number"):
+        raise PydanticCustomError(
+            "method", "{message}", {"message": f"it must be one of {', '.join(methods_for('number'))}"}
+        )
     return name
 
 

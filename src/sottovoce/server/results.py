@@ -3,7 +3,7 @@
 import json
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -11,17 +11,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.discovery import DEFAULT, NoiseAware, Result, make_method
+from sottovoce.discovery import DEFAULT, METHODS, NoiseAware, make_method
 from sottovoce.discovery.doubts import doubts
-from sottovoce.discovery.schema import Column, Place, columns_in
+from sottovoce.discovery.result import ChoiceResult, Outcome, Result, discovered
+from sottovoce.discovery.schema import SCHEMAS, Column, Place, columns_in
 from sottovoce.errors import ConvergenceWarning
-from sottovoce.protocol.manifest import Manifest, NumberTask, Task
+from sottovoce.privacy.laws import Kind
+from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
 from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
-from sottovoce.server.storage.claims import NO_READINGS, Readings
+from sottovoce.server.storage.claims import NO_READINGS, Readings, Sets
 from sottovoce.server.storage.rows import CampaignRow
 
+Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
 _NEGLIGIBLE = 1e-3  # a move of a truth by this share of its interval
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
@@ -30,15 +33,36 @@ _OVERALL = ("converged", "iterations", "participants", "effective_users", "weigh
 _DERIVED = ("iterations", "effective_users", "weights", "warnings")
 # What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
 _TASK = {
-    "task": Column("task", pa.string(), "id of the task", lambda task: task.id, Place.API | Place.FILE),
-    "title": Column("title", pa.string(), "the question", lambda task: task.title, Place.API | Place.FILE),
-    "unit": Column("unit", pa.string(), "unit of the figures", lambda task: task.unit, Place.API | Place.FILE),
+    "task": Column("task", pa.string(), "id of the task", lambda asked: asked.task.id, Place.API | Place.FILE),
+    "title": Column("title", pa.string(), "the question", lambda asked: asked.title, Place.API | Place.FILE),
+    "unit": Column("unit", pa.string(), "unit of the figures", lambda asked: asked.unit, Place.API | Place.FILE),
 }
 
 
-def row_columns(place: Place) -> list[Column]:
+@dataclass(frozen=True)
+class _Asked:
+    """A task in the words of its campaign's own language."""
+
+    manifest: Manifest
+    task: Task
+
+    @property
+    def title(self) -> str:
+        return self.manifest.words(self.task.title)
+
+    @property
+    def unit(self) -> str:
+        return self.manifest.words(self.task.unit) if isinstance(self.task, NumberTask) else ""
+
+
+def row_columns(place: Place, kind: Kind = "number") -> list[Column]:
     """The columns of a campaign's results: its task first, then the figures about it."""
-    return [*columns_in(place, _TASK), *columns_in(place)]
+    return [*columns_in(place, _TASK), *columns_in(place, SCHEMAS[kind])]
+
+
+def kind_of(row: dict[str, Any]) -> Kind:
+    """The kind of task that a row of results is about."""
+    return "choice" if "chances" in row else "number"
 
 
 def guarantee_of(manifest: Manifest) -> dict[str, Any]:
@@ -87,6 +111,7 @@ class Computation:
     reports: int
     least_claims: int
     before: dict[str, Any] | None  # the results published last
+    sets: Sets = field(default_factory=dict)  # of choices, where sets are reported
 
     @classmethod
     def empty(cls, manifest: Manifest, guarantee: dict[str, Any], method: str | None, least_claims: int) -> Self:
@@ -100,41 +125,63 @@ class Computation:
 
     @property
     def method_name(self) -> str:
-        return self.method or DEFAULT
+        return self.method_for(self.manifest.tasks[0].kind if len(self.manifest.laws) == 1 else "number")
+
+    def method_for(self, kind: Kind) -> str:
+        """The chosen method; where it does not take claims of this kind, or none was chosen, the first that does."""
+        wanted = self.method or DEFAULT
+        if wanted not in METHODS or kind in METHODS[wanted].kinds:
+            return wanted
+        return next(name for name, method in METHODS.items() if kind in method.kinds)
 
     @property
     def first(self) -> bool:
         """Whether no figure was ever published."""
         return self.before is None or all(row["truth"] is None for row in self.before["results"])
 
-    def find(self) -> Result | None:
-        """Truths and weights; None where there is no reading.
+    def find(self) -> Findings:
+        """Truths and weights, by the kind of claims; numbers and answers have users' qualities of their own.
 
         Always from scratch: results depend only on the readings, not on earlier results.
         """
-        if not len(self.readings):
-            return None
+        found: Findings = {}
         with warnings.catch_warnings():
             # Reported in the results instead.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return Result.of(make_method(self.method_name, noise=self.manifest.laws["number"]), self.claims(), LEVEL)
+            for kind, law in self.manifest.laws.items():
+                readings = self.readings.where(self._asked(kind)[self.readings.places])
+                if len(readings):
+                    method = make_method(self.method_for(kind), noise=law)
+                    found[kind] = discovered(method, self._claims(kind, readings), LEVEL)
+        return found
 
-    def results(self, result: Result | None, version: int, as_of: int) -> dict[str, Any]:
+    def _asked(self, kind: Kind) -> NDArray[np.bool_]:
+        """By place: whether a task asks for claims of this kind."""
+        manifest = self.manifest  # comparisons are no claims: they are evaluated in a way of their own
+        return np.array([task.kind == kind and not manifest.is_compared(task) for task in manifest.tasks])
+
+    def results(self, found: Findings, version: int, as_of: int) -> dict[str, Any]:
         """The results as published. A task that takes no step keeps its figures."""
         counts = self.step.included.counts(len(self.manifest.tasks))
-        places = [] if result is None else result.fit.objects_.tolist()
-        figures = {} if result is None else dict(zip(places, figures_of(result), strict=True))
-        unknown = {column.name: column.unknown for column in columns_in(Place.API)}
+        figures: dict[int, dict[str, Any]] = {}
+        for result in found.values():
+            figures |= dict(zip(result.fit.objects_.tolist(), figures_of(result), strict=True))
+        unknown = {
+            kind: {column.name: column.unknown for column in columns_in(Place.API, schema)}
+            for kind, schema in SCHEMAS.items()
+        }
         tasks = []
         for place, (task, claims) in enumerate(zip(self.manifest.tasks, counts.tolist(), strict=True)):
+            nothing = unknown[task.kind]
             if self.step.retracted[place]:
-                row = unknown
+                row = nothing
             elif self._anew(place):
-                row = rounded(figures.get(place, unknown), grid_of(task)) | {"claims": claims}
+                row = self._published(figures.get(place, nothing), task) | {"claims": claims}
             else:
                 assert self.before is not None
-                row = {name: self.before["results"][place].get(name, unknown[name]) for name in unknown}
-            tasks.append({column.name: column.values(task) for column in _TASK.values()} | row)
+                row = {name: self.before["results"][place].get(name, nothing[name]) for name in nothing}
+            asked = _Asked(self.manifest, task)
+            tasks.append({column.name: column.values(asked) for column in _TASK.values()} | row)
         return {
             "campaign": self.manifest.campaign,
             "title": self.manifest.words(self.manifest.title),
@@ -145,22 +192,31 @@ class Computation:
             "reports": self.reports,
             "least_claims": self.least_claims,
             "guarantee": self.guarantee,
-            **self._overall(result, counts),
+            **self._overall(found, counts),
             "results": tasks,
         }
 
-    def _overall(self, result: Result | None, counts: NDArray[np.int64]) -> dict[str, Any]:
+    def _published(self, figures: dict[str, Any], task: Task) -> dict[str, Any]:
+        """Figures without digits that mean nothing; answers in the words of the campaign."""
+        if isinstance(task, ChoiceTask):
+            return in_words(figures, [self.manifest.words(choice) for choice in task.choices])
+        return rounded(figures, float(task.grid)) if isinstance(task, NumberTask) else figures
+
+    def _overall(self, found: Findings, counts: NDArray[np.int64]) -> dict[str, Any]:
         """Figures over all participants together. They must not reveal that a single one has left."""
         if self.before is not None and not (self.step.changed.any() or self.step.whole.all()):
             return {name: self.before.get(name) for name in _OVERALL}
         overall: dict[str, Any] = dict.fromkeys(_OVERALL) | {"warnings": []}
         overall["participants"] = len(np.unique(self.readings.participants))
-        if result is not None:
+        for kind, result in found.items():
             claims = counts[result.fit.objects_.astype(np.int64)]
-            overall["warnings"] = doubts_about(result, len(counts), self.least_claims, claims)
-            overall |= {"converged": bool(result.fit.converged_), "iterations": result.fit.n_iter_}
+            overall["warnings"] += doubts_about(result, int(self._asked(kind).sum()), self.least_claims, claims)
+        if found:
+            first = next(iter(found.values()))  # of numbers, where there are both
+            overall["converged"] = all(bool(result.fit.converged_) for result in found.values())
+            overall["iterations"] = max(result.fit.n_iter_ for result in found.values())
             if overall["participants"] >= self.least_claims:
-                overall |= {"effective_users": round(result.effective_users, 1), "weights": weights_of(result)}
+                overall |= {"effective_users": round(first.effective_users, 1), "weights": weights_of(first)}
         return overall
 
     def _anew(self, place: int) -> bool:
@@ -173,18 +229,47 @@ class Computation:
         known = self.before["results"][place]["truth"] is not None and self.before["method"] == self.method_name
         return not known and bool(self.step.whole[place])
 
-    def claims(self) -> Claims:
-        """The readings as claims of participants (by number) about tasks (by place)."""
-        readings = self.readings
-        return Claims.from_arrays(readings.participants, readings.places, readings.values(self.manifest))
+    def _claims(self, kind: Kind, readings: Readings) -> Claims:
+        """Readings as claims of participants (by number) about tasks (by place); answers are numbers of choices."""
+        who, what = readings.participants, readings.places
+        if kind == "number":
+            return Claims.from_arrays(who, what, readings.values(self.manifest))
+        options = {
+            place: list(range(len(task.choices)))
+            for place, task in enumerate(self.manifest.tasks)
+            if isinstance(task, ChoiceTask)
+        }
+        return Claims.from_arrays(who, what, self._answers(readings), kind="choice", choices=options)
+
+    def _answers(self, readings: Readings) -> Any:
+        """Numbers of choices, or sets of them."""
+        if not self.sets:
+            return readings.steps
+        who = zip(readings.participants.tolist(), readings.places.tolist(), strict=True)
+        return [self.sets[one] for one in who]
 
 
-def figures_of(result: Result) -> list[dict[str, Any]]:
+def in_words(figures: dict[str, Any], choices: list[str]) -> dict[str, Any]:
+    """Figures about numbers of choices, as figures about the choices.
+
+    >>> in_words({"truth": 1, "majority": 0, "chances": {0: 0.25, 1: 0.75}}, ["no", "yes"])
+    {'truth': 'yes', 'majority': 'no', 'chances': {'no': 0.25, 'yes': 0.75}}
+    """
+    said = dict(figures)
+    for name in ("truth", "majority"):
+        if said[name] is not None:
+            said[name] = choices[int(said[name])]
+    if said["chances"] is not None:
+        said["chances"] = {choices[int(number)]: chance for number, chance in said["chances"].items()}
+    return said
+
+
+def figures_of(result: Outcome) -> list[dict[str, Any]]:
     """One row per object, as published but not rounded: a figure that is not finite is null.
 
     A figure that is not measured keeps the decimals that its column says.
     """
-    columns = columns_in(Place.API)
+    columns = columns_in(Place.API, result.schema)
     return [
         {column.name: _published(row[column.name], column.decimals) for column in columns}
         for row in result.rows(Place.API)
@@ -192,12 +277,14 @@ def figures_of(result: Result) -> list[dict[str, Any]]:
 
 
 def _published(entry: Any, decimals: int | None) -> Any:
+    if isinstance(entry, dict):
+        return {answer: _published(chance, 3) for answer, chance in entry.items()}
     if not isinstance(entry, float):
         return entry
     return _finite(entry if decimals is None else round(entry, decimals))
 
 
-def weights_of(result: Result) -> dict[str, list[Any]]:
+def weights_of(result: Outcome) -> dict[str, list[Any]]:
     """How many participants have which weight, relative to the mean of all. Nobody can be identified."""
     relative = result.fit.weights_ / result.fit.weights_.mean()
     counts, _ = np.histogram(np.minimum(relative, _WEIGHT_EDGES[-1] + 0.1), [*_WEIGHT_EDGES, math.inf])
@@ -205,7 +292,7 @@ def weights_of(result: Result) -> dict[str, list[Any]]:
 
 
 def doubts_about(
-    result: Result, tasks: int, least_claims: int, claims: NDArray[np.int64] | None = None
+    result: Outcome, tasks: int, least_claims: int, claims: NDArray[np.int64] | None = None
 ) -> list[dict[str, str]]:
     """``claims`` are the numbers of claims by object, where the published numbers differ from the present ones."""
     fit = result.fit
@@ -214,7 +301,7 @@ def doubts_about(
         least_claims,
         claims=fit.claims_ if claims is None else claims,
         effective_users=fit.effective_users_,
-        skew=(result.means - result.medians, result.spreads),
+        skew=result.skew,
         converged=bool(fit.converged_),
     )
 
@@ -224,11 +311,6 @@ def warm_up() -> None:
     claims = Claims.from_matrix([[1.0, 2.0], [1.5, 2.5], [0.5, 3.0]])
     for law in ("fresh:1", "shared:1"):
         NoiseAware(noise=law, max_iter=2, tol=0).fit(claims)
-
-
-def grid_of(task: Task) -> float:
-    """The step to which figures of a task without an interval are rounded."""
-    return float(task.grid) if isinstance(task, NumberTask) else 1.0
 
 
 def rounded(figures: dict[str, Any], grid: float) -> dict[str, Any]:
@@ -266,6 +348,8 @@ def same_findings(one: bytes, other: bytes) -> bool:
 
 
 def _same_task(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    if kind_of(one) == "choice":
+        return all(one[name] == other[name] for name in ("task", "truth", "claims")) and _near(one, other)
     width = abs(one["high"] - one["low"]) if None not in (one["low"], one["high"]) else 0.0
     for column in row_columns(Place.API):
         before, after = one.get(column.name), other.get(column.name)
@@ -277,6 +361,12 @@ def _same_task(one: dict[str, Any], other: dict[str, Any]) -> bool:
         elif before != after:
             return False
     return True
+
+
+def _near(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether all chances are the same, up to where the iteration began."""
+    before, after = one["chances"] or {}, other["chances"] or {}
+    return before.keys() == after.keys() and all(abs(before[name] - after[name]) <= 2e-3 for name in before)
 
 
 def _finite(number: float) -> float | None:

@@ -3,6 +3,7 @@
 import { answeredIn, changes, enrol, flush, join, joinedBy, judged, offered, release, withdraw } from "./device.js";
 import { button, h } from "./dom.js";
 import { exactNumber, isLess } from "./exact.js";
+import { opener } from "./instruments.js";
 import { decimal, editable, moment, say, typedNumber, withUnit } from "./language.js";
 import { mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { read } from "./store.js";
@@ -50,6 +51,7 @@ function showOffer(offer, promise, limits) {
 
 async function showJoined({ campaign }) {
   const drafts = new Map(); // typed readings are kept only here
+  const panels = new Map(); // instruments in use, by task
   let pairs; // what was measured and what was sent, until the page is left
 
   async function draw() {
@@ -64,7 +66,7 @@ async function showJoined({ campaign }) {
     show(manifest.title, heading(say("campaign"), manifest),
       withdrawn ? h("p.banner", told ? say("withdraw.confirmed") : say("withdraw.unconfirmed")) : !token && h("p.banner", say("notConfirmed")),
       pairs && pairsCard(manifest, pairs),
-      !withdrawn && left > 0 && form(joined, open, left, drafts, send),
+      !withdrawn && left > 0 && form(joined, open, left, { drafts, panels, draw }, send),
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest))),
         h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), h("a", { href: `../c/${campaign}` }, say("crowd"))),
@@ -79,6 +81,7 @@ async function showJoined({ campaign }) {
       const noisy = await release(joined, readings);
       pairs = noisy.map((sent) => ({ ...sent, measured: readings.get(sent.task) }));
       drafts.clear();
+      panels.clear();
     } catch (problem) {
       tell(problemText(problem.code));
       if (problem.code !== "already_released") return showProblem(problem);
@@ -94,7 +97,7 @@ async function showJoined({ campaign }) {
   if (!token && !withdrawn) await enrol(campaign).then(draw, (problem) => problem.later || showProblem(problem));
 }
 
-function form(joined, tasks, left, drafts, send) {
+function form(joined, tasks, left, { drafts, panels, draw }, send) {
   const summary = h("p.error", { role: "alert" });
   const sender = h("button", { id: "send" }, say("form.send"));
   const fields = tasks.map((task, place) => {
@@ -106,7 +109,11 @@ function form(joined, tasks, left, drafts, send) {
     });
     const error = h("p.error", { id: `${id}-error` });
     const element = h("div.field", h("label", { for: id }, nameOf(task)), h("div.reading", input, h("span", task.unit)),
-      h("p.quiet", { id: `${id}-hint` }, say("form.hint", { ...rangeOf(task), grid: decimal(task.grid) })), error);
+      h("p.quiet", { id: `${id}-hint` }, say("form.hint", { ...rangeOf(task), grid: decimal(task.grid) })), error,
+      opener(task, panels, (text) => {
+        drafts.set(task.id, editable(text));
+        draw();
+      }));
     return { task, input, error, element };
   });
 

@@ -1,9 +1,9 @@
 // Which language the page speaks: the one chosen here, else the first of the browser's languages that there is. The
 // server lists the languages in the page itself, so that the switch is there before anything is loaded.
 
+import { keep, kept } from "./kept.js";
 import { say, speak } from "./language.js";
 
-const KEPT = "sottovoce-language";
 export const choice = document.querySelector("#language");
 
 const offered = Array.from(choice.options, ({ value }) => value);
@@ -23,22 +23,6 @@ function preferred() {
   return "en";
 }
 
-function kept() {
-  try {
-    return offered.find((tag) => tag === localStorage.getItem(KEPT));
-  } catch {
-    return undefined; // this browser stores nothing for the page
-  }
-}
-
-function keep(tag) {
-  try {
-    localStorage.setItem(KEPT, tag);
-  } catch {
-    // asked again next time
-  }
-}
-
 async function use(tag) {
   const answer = await fetch(new URL(`texts/${tag}.json`, import.meta.url));
   speak(tag, await answer.json(), own());
@@ -50,12 +34,12 @@ async function use(tag) {
 export const languageChanges = new EventTarget();
 
 choice.addEventListener("change", async () => {
-  keep(choice.value);
+  keep("language", choice.value);
   await use(choice.value);
   languageChanges.dispatchEvent(new Event("change"));
 });
 
-export const spoken = use(kept() ?? preferred());
+export const spoken = use(offered.find((tag) => tag === kept("language")) ?? preferred());
 
 // What was loaded before the service worker took over is not in its cache yet.
 navigator.serviceWorker?.addEventListener("controllerchange", () => spoken.then(() => use(choice.value)));

@@ -8,6 +8,7 @@ from sottovoce import __version__
 from sottovoce.claims.writing import whole_file
 from sottovoce.lab.reproduce.experiment import Experiment, Outcome, Reproduction
 from sottovoce.lab.reproduce.tables import Table
+from sottovoce.lab.standalone import standalone
 
 _BADGES = {True: ("holds", "holds here"), False: ("fails", "does not hold here"), None: ("measured", "measured here")}
 
@@ -27,7 +28,7 @@ def write_page(made: Reproduction) -> None:
     ]
     body = "\n".join(parts)
     with whole_file(made.page) as temporary:
-        temporary.write_text(_FRAME.format(style=_STYLE, body=body), encoding="utf-8")
+        temporary.write_text(standalone("The figures of private truth discovery", body), encoding="utf-8")
 
 
 def _opening(made: Reproduction) -> str:
@@ -92,47 +93,3 @@ def _cell(entry: Any) -> str:
     if entry is None:
         return "–"
     return f"{entry:.4g}" if isinstance(entry, float) else str(entry)
-
-
-_FRAME = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The figures of private truth discovery</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-{body}
-</main>
-</body>
-</html>
-"""
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fcfcfa; --quiet: #595959; --line: #d4d4ce; --link: #005a8f;
-  --holds: #00614a; --fails: #a33b00; --measured: #44484d; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e4; --paper: #17181a; --quiet: #a9aaa6; --line: #3b3d40; --link: #7cc4f0; }
-}
-body { margin: 0; background: var(--paper); color: var(--ink); font: 1.03rem/1.55 system-ui, sans-serif; }
-main { max-width: 56rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; }
-h2 { margin-top: 3rem; border-bottom: 2px solid var(--line); padding-bottom: .3rem; }
-h3 { margin-top: 2.4rem; font-size: 1.2rem; }
-a { color: var(--link); }
-figure { margin: 1rem 0; }
-img { display: block; width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 4px; }
-figcaption { color: var(--quiet); font-size: .88rem; margin-top: .4rem; }
-table { border-collapse: collapse; font-size: .9rem; }
-.contents { width: 100%; }
-caption { text-align: left; color: var(--quiet); padding-bottom: .3rem; }
-th, td { text-align: left; padding: .22rem .7rem .22rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
-.contents td { white-space: normal; }
-.scroll { overflow: auto; max-height: 24rem; }
-summary { cursor: pointer; color: var(--link); }
-.badge { display: inline-block; padding: 0 .55em; border-radius: 1em; font-size: .82rem; color: #fff;
-  white-space: nowrap; }
-.holds { background: var(--holds); } .fails { background: var(--fails); } .measured { background: var(--measured); }
-"""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sottovoce.claims import Claims
 from sottovoce.claims.budget import Budget, TooMuch
-from sottovoce.discovery import METHODS, Result, TruthDiscovery, make_method, takes
+from sottovoce.discovery import Result, TruthDiscovery, make_method, methods_for, takes
 from sottovoce.discovery.schema import Place
 from sottovoce.errors import BadParameter, ConvergenceWarning
 from sottovoce.server.console.uploads import Upload
@@ -31,7 +31,7 @@ _ROWS_SAVED = 20_000
 
 def choices() -> tuple[str, ...]:
     """Methods to choose from; the plain ones are always there."""
-    return tuple(name for name, method in METHODS.items() if not method.plain)
+    return tuple(name for name, method in methods_for("number").items() if not method.plain)
 
 
 @dataclass(frozen=True)

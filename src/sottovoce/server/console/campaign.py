@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse, Response
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
-from sottovoce.discovery import METHODS
+from sottovoce.discovery import methods_for
 from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
@@ -53,7 +53,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
             **_progress(connection, row, server),
             results=results,
             listing=results_page(results["results"], request.query_params, f"/campaigns/{campaign}"),
-            methods=sorted(METHODS),
+            methods=sorted(methods_for("number")),
         )
 
     return await server.read(show)

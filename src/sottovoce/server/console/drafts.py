@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.task_table import read_quota, read_tasks, write_tasks
+from sottovoce.protocol.task_table import COLUMNS, read_quota, read_tasks, write_tasks
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console.pages import PageRoute, render
@@ -28,7 +28,6 @@ router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema
 MOST_TYPED = 20  # tasks in fields of their own; more come as a table
 _EMPTY_ROWS = 3
 Action = Callable[[Connection], CampaignRow]
-_FIELDS = ("id", "title", "unit", "low", "high", "grid", "quota")
 _ABOUT = ("title", "asked_by", "purpose", "deadline")
 
 
@@ -175,11 +174,19 @@ def _question(
     mistake: str | None = None,
     more: bool = False,
 ) -> Response:
-    empty = [dict.fromkeys(_FIELDS, "")] * (_EMPTY_ROWS if more or not tasks else 1)
+    empty = [dict.fromkeys(COLUMNS, "")] * (_EMPTY_ROWS if more or not tasks else 1)
     rows = [*tasks, *empty][:MOST_TYPED]
     status = 200 if mistake is None else 422
     return render(
-        request, "question.html", status=status, row=row, about=about, tasks=rows, table=table, mistake=mistake
+        request,
+        "question.html",
+        status=status,
+        row=row,
+        about=about,
+        tasks=rows,
+        columns=COLUMNS,
+        table=table,
+        mistake=mistake,
     )
 
 
@@ -192,7 +199,7 @@ def _about(form: Mapping[str, str]) -> dict[str, str]:
 
 def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
     """The rows that are not empty."""
-    rows = [{name: form.get(f"{name}-{place}", "") for name in _FIELDS} for place in range(MOST_TYPED)]
+    rows = [{name: form.get(f"{name}-{place}", "") for name in COLUMNS} for place in range(MOST_TYPED)]
     return [row for row in rows if any(entry for name, entry in row.items() if name != "id")]
 
 

@@ -40,6 +40,8 @@ async def earlier(campaign: CampaignId, version: VersionNumber, request: Request
 async def _page(id: str, version: int | None, request: Request, server: State) -> Response:
     def load(connection: Connection) -> tuple[CampaignRow, list[VersionRow], bytes]:
         campaign = published_campaign(connection, id)
+        if not campaign.public_results:
+            raise Problem("not_found", "the results: they are for the operator of the campaign only")
         versions = list_versions(connection, campaign.key)
         return campaign, versions, results_version(connection, campaign.key, version or versions[0].version).content
 

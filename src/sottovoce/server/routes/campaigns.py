@@ -8,6 +8,8 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
+from sottovoce.privacy.laws import Kind
+from sottovoce.protocol.fields import Text
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
 from sottovoce.server.bodies import body_of, described
@@ -35,13 +37,24 @@ UNREADABLE = (
 )
 
 
+_SHOWN = ("asked_by", "purpose", "noise", "unit", "readings", "language", "contact", "levels", "plan", "logo")
+
+
 class TaskEntry(BaseModel):
+    """A number to measure, or a question with choices; what does not apply is null."""
+
     id: str
-    title: str
-    unit: str
-    low: str
-    high: str
-    grid: str
+    title: Text
+    kind: Kind = "number"
+    unit: Text = ""
+    low: str | None = None
+    high: str | None = None
+    grid: str | None = None
+    distance: str | None = None
+    choices: list[Text] | None = None
+    help: Text = ""
+    instrument: str | None = None
+    place: list[list[int]] | None = None
     quota: int | None
 
 
@@ -77,13 +90,21 @@ class Trouble(BaseModel):
 
 
 class Campaign(CampaignEntry):
-    asked_by: str
-    purpose: str
+    asked_by: Text
+    purpose: Text
     tasks: list[TaskEntry]
-    noise: str
-    distance: str
+    noise: str | dict[str, str]
+    distance: str | None
     unit: str
     readings: int
+    language: str | None = None
+    contact: Text = ""
+    levels: int | None = None
+    answer: Annotated[int, Field(description="how many tasks a participant answers at most")]
+    public_results: bool
+    retention: int | None
+    plan: dict[str, str] | None = None
+    logo: str | None = None
     method: StoredMethod | None
     previous: str | None
     manifest_sha256: str | None
@@ -105,7 +126,7 @@ def _moment(milliseconds: int | None) -> str | None:
 def _entry(row: CampaignRow, manifest: Manifest) -> dict[str, Any]:
     return {
         "id": row.id,
-        "title": manifest.title,
+        "title": manifest.words(manifest.title),
         "state": row.state,
         "version": manifest.version,
         "reports": row.shown_reports,
@@ -118,11 +139,15 @@ def _entry(row: CampaignRow, manifest: Manifest) -> dict[str, Any]:
 
 def _whole(connection: Connection, row: CampaignRow) -> Campaign:
     manifest = Manifest.parse(row.manifest)
-    quotas = stored.quotas_of(connection, row.key)
+    content, quotas = manifest.content(), stored.quotas_of(connection, row.key)
     return Campaign(
         **_entry(row, manifest),
-        **manifest.model_dump(include={"asked_by", "purpose", "noise", "distance", "unit", "readings"}),
-        tasks=[TaskEntry(**task.model_dump(), quota=quotas.get(task.id)) for task in manifest.tasks],
+        **{name: content[name] for name in _SHOWN if name in content},
+        distance=content.get("distance"),
+        answer=manifest.most_readings,
+        public_results=manifest.results_are_public,
+        retention=manifest.retention_days,
+        tasks=[TaskEntry(**{**task, "quota": quotas.get(task["id"])}) for task in content["tasks"]],
         method=row.method,
         previous=stored.previous_id(connection, row),
         manifest_sha256=row.manifest_sha256,

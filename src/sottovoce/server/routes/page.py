@@ -39,6 +39,7 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "object-src 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "accelerometer=(self), camera=(), geolocation=(), gyroscope=(self), microphone=(self)",
     "Referrer-Policy": "no-referrer",
     "Vary": "Accept-Encoding",
 }

@@ -30,6 +30,7 @@ _MOST_IN_BATCH = 1000
 _CAMPAIGN = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNREADABLE = ("bad_json", "too_deep", "number_too_large", "unsupported_media_type", "too_large", "request_timeout")
 _REFUSALS = (
+    "bad_cuts", "unknown_cuts", "wrong_kind", "unknown_choice",
     "bad_report", "float_in_report", "unknown_task", "repeated_task", "too_many_readings", "report_conflict",
     "task_already_reported", "stale_manifest", "campaign_not_open", "deadline_passed", "quota_reached", "withdrawn",
     "erased", "unauthorised", "forbidden", "not_found",

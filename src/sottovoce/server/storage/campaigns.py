@@ -109,7 +109,7 @@ def create_campaign(
             manifest=manifest.bytes(),
             method=method,
             created_at=now,
-            deadline=milliseconds(manifest.deadline) if manifest.deadline else None,
+            **_columns(manifest),
             reports=0,
             changes=0,
             changed_at=now,
@@ -122,15 +122,22 @@ def create_campaign(
     return made
 
 
+def _columns(manifest: Manifest) -> dict[str, Any]:
+    """What the database must know of a manifest without reading it."""
+    return {
+        "deadline": milliseconds(manifest.deadline) if manifest.deadline else None,
+        "public_results": manifest.results_are_public,
+        "retention_days": manifest.retention_days,
+    }
+
+
 def change_draft(connection: Connection, campaign: CampaignRow, manifest: Manifest, quotas: Quotas) -> None:
     """Replace the content of a draft."""
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
         raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}")
     connection.execute(
-        update(campaigns)
-        .where(campaigns.c.key == campaign.key)
-        .values(manifest=manifest.bytes(), deadline=milliseconds(manifest.deadline) if manifest.deadline else None)
+        update(campaigns).where(campaigns.c.key == campaign.key).values(manifest=manifest.bytes(), **_columns(manifest))
     )
     connection.execute(delete(tasks).where(tasks.c.campaign_key == campaign.key))
     _write_tasks(connection, campaign.key, manifest, quotas)

@@ -1,5 +1,6 @@
 """From the readings table straight into arrays."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,10 +13,11 @@ from sqlalchemy import ColumnElement, Connection, Engine, select
 
 from sottovoce.claims.streaming import Chunk
 from sottovoce.protocol.manifest import Manifest, NumberTask
+from sottovoce.protocol.problems import Problem
 from sottovoce.server.fast.arrays import gathered
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.engine import readable
-from sottovoce.server.storage.tables import participants, readings
+from sottovoce.server.storage.tables import details, participants, readings
 
 _ROWS_AT_ONCE = 20_000
 
@@ -43,6 +45,7 @@ class Readings:
         return np.asarray(self.steps.astype(np.float64) * above[self.places] / below[self.places])
 
 
+Sets = dict[tuple[int, int], list[int]]  # of choices, by participant and place
 _NONE = np.empty(0, np.int64)
 NO_READINGS = Readings(_NONE, _NONE, _NONE, _NONE)
 
@@ -55,10 +58,22 @@ def load_readings(connection: Connection, campaign_key: int, cohort: int) -> Rea
     return Readings(*np.concatenate([np.empty((4, 0), np.int64), *parts], axis=1))
 
 
+def load_sets(connection: Connection, campaign_key: int) -> Sets:
+    """The sets of choices that participants reported, where there are such sets."""
+    query = select(details.c.participant_key, details.c.place, details.c.content).where(
+        details.c.campaign_key == campaign_key
+    )
+    return {(row[0], row[1]): json.loads(row[2]) for row in connection.execute(query)}
+
+
 def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
     """All claims of a campaign as the database has them, in the order of participants, in batches."""
     with readable(database.url), database.connect() as connection:
         campaign = published_campaign(connection, campaign_id)
+        if set(Manifest.parse(campaign.manifest).laws) != {"number"}:
+            raise Problem(
+                "bad_request", f"campaign {campaign_id!r}: it has choices; export its claims, and read the file"
+            )
         manifest, labels = Manifest.parse(campaign.manifest), labels_of(connection, campaign.key)
         tasks = pa.array([task.id for task in manifest.tasks], pa.string())
         done = 0

@@ -9,12 +9,15 @@ from sqlalchemy import Connection, select, update
 
 from sottovoce.protocol.manifest import Manifest, Task
 from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.report import Report
 from sottovoce.protocol.tokens import same_hash
 from sottovoce.server.fast.bulk import insert_rows
 from sottovoce.server.fast.wire import Submission
+from sottovoce.server.storage.offers import cuts_text, was_offered
 from sottovoce.server.storage.rows import OpenCampaign, ParticipantRow, TaskRow, all_rows
 from sottovoce.server.storage.tables import campaigns, details, participants, readings, reports, tasks
 
+_OFFERS_KEPT = 100_000
 _CAMPAIGNS_KEPT = 64  # manifests kept parsed; an open one never changes
 _REPORT = ("campaign_key", "report_id", "participant_key", "content_hash", "received_at", "readings", "cohort")
 _DETAIL = ("campaign_key", "participant_key", "place", "content")
@@ -57,6 +60,7 @@ class ReportStore:
 
     def __init__(self) -> None:
         self._terms: OrderedDict[int, _Terms] = OrderedDict()
+        self._offered: OrderedDict[tuple[int, int, str], None] = OrderedDict()  # cuts that were published
 
     def store(self, connection: Connection, submissions: Sequence[Submission], now: int) -> list[Receipt | Problem]:
         """A verdict for each. What is accepted is stored when the transaction commits."""
@@ -71,6 +75,21 @@ class ReportStore:
                 verdicts.append(problem)
         batch.write()
         return verdicts
+
+    def check_cuts(self, connection: Connection, campaign_key: int, place_of: dict[str, int], report: Report) -> None:
+        """Refuse cuts that were never published: a cut of one's own could lead the search astray."""
+        for reading in report.readings:
+            if reading.cuts is None:
+                continue
+            offer = (campaign_key, place_of[reading.task], cuts_text(reading.cuts))
+            if offer not in self._offered:
+                if not was_offered(connection, *offer):
+                    raise Problem(
+                        "unknown_cuts", f"cuts {offer[2]} of task {reading.task!r}: they were never published"
+                    )
+                self._offered[offer] = None  # what was published stays valid
+                if len(self._offered) > _OFFERS_KEPT:
+                    self._offered.popitem(last=False)
 
     def terms(self, connection: Connection, campaign: OpenCampaign) -> _Terms:
         terms = self._terms.get(campaign.key)
@@ -188,6 +207,9 @@ class _Batch:
         known_terms = places and report.manifest_sha256 == terms.manifest.sha256
         if not known_terms or len(places) > terms.manifest.most_answers or not terms.takes(places, report):
             report.as_report().check(terms.manifest)  # says what is wrong
+
+        if report.parsed is not None:
+            self._store.check_cuts(self._connection, campaign.key, terms.place_of, report.parsed)
 
         answered = self._answered[participant.key]
         if answered and terms.manifest.readings_come_at_once:

@@ -1,19 +1,25 @@
 """Erasing the readings of campaigns that closed long ago. Results and the ids of reports stay."""
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import BigInteger, Connection, cast, delete, or_, select, update
 
 from sottovoce.server.storage.engine import mark_erased
 from sottovoce.server.storage.results import COMPLETE
 from sottovoce.server.storage.rows import ErasableCampaign, all_rows
 from sottovoce.server.storage.tables import campaigns, participants, readings, reports
 
+_DAY = 86_400_000
 _PARTICIPANTS_AT_ONCE = 500  # small steps: reports of other campaigns are stored in between
 
 
-def erasable_campaigns(connection: Connection, closed_before: int) -> list[ErasableCampaign]:
-    """Closed long enough and not erased yet, with ``step`` and whether the last results are ``complete``."""
+def erasable_campaigns(connection: Connection, now: int, days: int | None) -> list[ErasableCampaign]:
+    """Closed long enough and not erased yet, with ``step`` and whether the last results are ``complete``.
+
+    Long enough is the number of days that the server keeps readings, or that the campaign promised, whichever is less.
+    """
+    promised = campaigns.c.closed_at + cast(campaigns.c.retention_days, BigInteger) * _DAY <= now
+    overdue = or_(promised, campaigns.c.closed_at + days * _DAY <= now) if days else promised
     due = select(campaigns.c.key, campaigns.c.step, campaigns.c.erasing_at, COMPLETE.label("complete")).where(
-        campaigns.c.state == "closed", campaigns.c.closed_at <= closed_before, campaigns.c.erased_at.is_(None)
+        campaigns.c.state == "closed", overdue, campaigns.c.erased_at.is_(None)
     )
     return all_rows(connection, ErasableCampaign, due)
 

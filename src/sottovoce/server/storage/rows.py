@@ -68,6 +68,8 @@ class CampaignRow(NamedTuple):
     shown_withdrawn: int
     trouble: str | None
     trouble_at: int | None
+    public_results: bool
+    retention_days: int | None
 
     @property
     def fixed_sha256(self) -> str:

@@ -21,6 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
     text,
+    true,
 )
 
 # SQLite gives out its own row number only for the type INTEGER.
@@ -96,6 +97,16 @@ campaigns = Table(
     ),
     Column("trouble", String(100), comment="why the newest results could not be published; null if they were"),
     Column("trouble_at", BigInteger, comment="since when"),
+    Column(
+        "public_results",
+        Boolean,
+        nullable=False,
+        server_default=true(),
+        comment="whether everybody may see the results",
+    ),
+    Column(
+        "retention_days", Integer, comment="readings are erased this long after closing, or earlier; null: no promise"
+    ),
     CheckConstraint("state IN ('draft', 'open', 'closed')", name="state"),
     CheckConstraint("state = 'draft' OR manifest_sha256 IS NOT NULL", name="frozen"),
     Index(None, "operator_key"),
@@ -194,6 +205,19 @@ details = Table(
         ondelete="CASCADE",
     ),
     sqlite_with_rowid=False,
+)
+
+# Cuts stay valid until their campaign closes, since a device may be without a network between fetching and sending.
+offers = Table(
+    "offers",
+    metadata,
+    Column("campaign_key", Key, nullable=False, comment="campaign"),
+    Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
+    Column("cuts", String(100), nullable=False, comment="cuts in half grid steps (JSON)"),
+    Column("is_current", Boolean, nullable=False, comment="whether devices are to compare with them now"),
+    Column("published_at", BigInteger, nullable=False, comment="when they were published, last"),
+    PrimaryKeyConstraint("campaign_key", "place", "cuts"),
+    ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
 )
 
 # What a task's figures are based on: cohorts up to the last one listed for it, complete. A withdrawn reading is gone

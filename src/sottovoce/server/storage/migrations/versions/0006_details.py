@@ -1,4 +1,4 @@
-"""Sets of choices and cuts of comparisons, beside the readings that they belong to."""
+"""Sets of choices and cuts of comparisons; what a campaign promises about its results and about erasing."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,6 +10,20 @@ Key = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
+    op.add_column(
+        "campaigns",
+        sa.Column(
+            "public_results", sa.Boolean, nullable=False, server_default=sa.true(),
+            comment="whether everybody may see the results",
+        ),
+    )  # fmt: skip
+    op.add_column(
+        "campaigns",
+        sa.Column(
+            "retention_days", sa.Integer,
+            comment="readings are erased this long after closing, or earlier; null: no promise",
+        ),
+    )  # fmt: skip
     op.create_table(
         "details",
         sa.Column("campaign_key", Key, nullable=False, comment="campaign"),

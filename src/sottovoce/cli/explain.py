@@ -1,0 +1,101 @@
+"""``sottovoce explain``: why an object has the truth that it has."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.cleaning import DecimalOption, EncodingOption, StripUnitsOption
+from sottovoce.cli.discover import Duplicates, KindOption
+from sottovoce.cli.methods import ALL, MethodOption, method_name
+from sottovoce.cli.output import JsonOption, console, counted, number, print_json, printed_warnings
+from sottovoce.digits import decimals_for
+from sottovoce.errors import BadParameter, ConvergenceWarning
+
+if TYPE_CHECKING:
+    from sottovoce.discovery.explanation import Explanation
+
+_SHOWN = 30  # claims
+
+
+def explain(
+    claims: Annotated[str, typer.Argument(help="Claims: CSV, Parquet, Arrow or JSON Lines; - reads standard input.")],
+    thing: Annotated[str, typer.Argument(metavar="OBJECT", help="Label of the object to explain.")],
+    method: MethodOption = None,
+    noise: Annotated[
+        str | None, typer.Option(help="Noise law of the claims; by default the one recorded in the file.")
+    ] = None,
+    user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
+    object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
+    value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value",
+    duplicates: Annotated[
+        Duplicates, typer.Option(help="What to do when a user claims an object twice.")
+    ] = Duplicates.ERROR,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    decimal: DecimalOption = None,
+    strip_units: StripUnitsOption = False,
+    encoding: EncodingOption = None,
+    kind: Annotated[KindOption | None, typer.Option(help="What values are: numbers or choices.")] = None,
+    level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
+    json: JsonOption = False,
+) -> None:
+    """Show who claimed what about an object, with which weight, and why its truth differs from the mean."""
+    from sottovoce.claims import Claims
+    from sottovoce.discovery import discovered, make_method
+    from sottovoce.discovery.base import check_level
+    from sottovoce.discovery.explanation import explain as explained
+
+    check_level(level)
+    chosen = method_name(method)
+    if chosen == ALL:
+        raise BadParameter("--method all: one method is explained at a time; name it")
+    table = Claims.read(
+        sys.stdin.buffer if claims == "-" else claims, user=user, object=object, value=value,
+        duplicates=duplicates.value, skip_bad=skip_bad, decimal=decimal, strip_units=strip_units, encoding=encoding,
+        kind=kind.value if kind else None,
+    )  # fmt: skip
+    with printed_warnings(ConvergenceWarning):
+        result = discovered(make_method(chosen, noise=noise or table.noise), table, level)
+    explanation = explained(result, table, thing)
+    if json:
+        print_json(explanation.summary())
+    else:
+        _print(explanation, level)
+
+
+def _print(explanation: "Explanation", level: float) -> None:
+    numbers = explanation.low is not None and explanation.high is not None
+    decimals = None
+    if explanation.low is not None and explanation.high is not None:
+        decimals = decimals_for((explanation.high - explanation.low) / 2)
+        found = f"{number(explanation.truth, decimals)} ({level:.0%} interval {number(explanation.low, decimals)} to "
+        found += f"{number(explanation.high, decimals)})"
+    else:
+        found = f"{explanation.truth} (chance {explanation.chance:.0%})"
+    beside = ", ".join(
+        f"{name} {number(entry, decimals) if numbers else entry}" for name, entry in explanation.plain.items()
+    )
+    console.print(
+        f"{escape(explanation.object)}: [bold]{escape(found)}[/] from {counted(len(explanation.claims), 'claim')}; "
+        f"{escape(beside)}.",
+        highlight=False,
+    )
+    console.print(escape(explanation.why), highlight=False)
+    console.print()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("user")
+    for heading in ("claim", "weight", *(("from the truth",) if numbers else ())):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for claim in explanation.claims[:_SHOWN]:
+        cells = [number(claim.value, decimals) if numbers else escape(str(claim.value)), f"{claim.weight:.1%}"]
+        if claim.difference is not None:
+            cells.append(
+                f"{claim.difference:+,.{decimals or 0}f}" if decimals is not None else number(claim.difference)
+            )
+        table.add_row(escape(claim.user), *cells, ("far off" if numbers else "other answer") if claim.far_off else "")
+    console.print(table)
+    if len(explanation.claims) > _SHOWN:
+        console.print(f"… and {len(explanation.claims) - _SHOWN:,} with less weight; --json has them all.")

@@ -1,0 +1,65 @@
+"""The public cuts that readings are compared with: fetched whole when a release is due, checked, and kept."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from sottovoce.device.client import Client
+from sottovoce.device.store import ParticipantFile
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.comparing import check_cuts
+from sottovoce.protocol import Manifest, Problem
+from sottovoce.protocol.canonical import parse_json
+from sottovoce.protocol.http import RetryPolicy, TryLater
+
+Cuts = tuple[int, ...]
+Alternatives = dict[str, list[Cuts]]  # by task
+_MOST_BYTES = 1 << 26
+_MOST_ALTERNATIVES = 100
+
+
+def compared_tasks(manifest: Manifest) -> dict[str, int]:
+    """The tasks that are answered by comparison, and with how many levels."""
+    return {
+        task.id: cells
+        for task in manifest.tasks
+        if task.kind == "number" and (cells := manifest.part_of(task).cells) is not None
+    }
+
+
+def fetch_cuts(
+    file: ParticipantFile, campaign: str, connect: Callable[[str], Client], retries: RetryPolicy | None = None
+) -> None:
+    """Bring the kept cuts up to date; without a network they stay as they are.
+
+    A list that a device must not answer is refused, and the one from before is kept.
+    """
+    membership = file.membership(campaign)
+    if membership is None or membership.withdrawn_at or not compared_tasks(membership.manifest):
+        return
+    retries = retries or RetryPolicy(0.0)
+    with suppress(TryLater), connect(membership.server) as client:
+        content = retries.run(lambda: client.cuts(campaign), retries.deadline())
+        alternatives_of(membership.manifest, content)
+        file.keep_cuts(campaign, content)
+
+
+def alternatives_of(manifest: Manifest, content: bytes) -> Alternatives:
+    """The alternatives of each task in a published list, every one of them checked."""
+    document = parse_json(content, most_bytes=_MOST_BYTES)
+    listed = document.get("tasks") if isinstance(document, dict) else None
+    if not isinstance(listed, dict):
+        raise Problem("bad_answer", "the published cuts: they must list alternatives by task")
+    compared = compared_tasks(manifest)
+    alternatives: Alternatives = {}
+    for task, offered in listed.items():
+        if task not in compared:
+            raise Problem("bad_cuts", f"cuts of task {task[:40]!r}: the campaign does not compare it")
+        if not isinstance(offered, list) or not 1 <= len(offered) <= _MOST_ALTERNATIVES:
+            raise Problem("bad_cuts", f"cuts of task {task!r}: there must be 1 to {_MOST_ALTERNATIVES} alternatives")
+        try:
+            alternatives[task] = [
+                check_cuts(cuts if isinstance(cuts, list) else [], compared[task]) for cuts in offered
+            ]
+        except BadParameter as mistake:
+            raise Problem("bad_cuts", f"task {task!r}: {mistake}") from None
+    return alternatives

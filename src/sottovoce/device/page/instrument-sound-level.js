@@ -1,0 +1,80 @@
+// The A-weighted sound level over ten seconds, from the microphone. The offset from the microphone's scale to decibels is
+// calibrated beside a sound level meter and kept in this browser.
+
+import { button, h } from "./dom.js";
+import { exactNumber } from "./exact.js";
+import { display, shown, stayAwake, watch } from "./instruments.js";
+import { keep, kept } from "./kept.js";
+import { say, typedNumber, withUnit } from "./language.js";
+
+const SECONDS = 10;
+const USUAL_OFFSET = 100; // of phones, give or take ten
+
+const asTheyAre = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
+
+export function panel(task, take) {
+  let [end, level] = [null, null]; // the level on the microphone's own scale
+  const shownLevel = display("sound-level");
+  const news = h("p", { role: "status" });
+  const progress = h("progress", { max: SECONDS, value: 0 });
+  const offset = () => (kept("sound-offset") === null ? USUAL_OFFSET : Number(kept("sound-offset")));
+  const show = () => (shownLevel.textContent = level === null ? "–" : withUnit(shown(level + offset(), 1), "dB(A)"));
+  const toggle = button("", () => (end ? end() : begin()), ".large");
+  const name = () => (toggle.textContent = say(end ? "instrument.stop" : "instrument.start"));
+
+  async function begin() {
+    news.textContent = "";
+    const sound = await navigator.mediaDevices?.getUserMedia({ audio: asTheyAre }).catch(({ name }) => name);
+    if (!sound?.getTracks) return (news.textContent = say(sound === "NotAllowedError" ? "instrument.denied" : "instrument.missing"));
+    const context = new AudioContext();
+    let [sum, count] = [0, 0];
+    const sleep = stayAwake();
+    const unwatch = watch(shownLevel, () => end?.("instrument.interrupted"));
+    end = (why = "instrument.stopped") => {
+      end = null;
+      [...sound.getTracks().map((track) => track.stop()), context.close(), unwatch(), sleep()];
+      name();
+      news.textContent = say(why);
+      progress.value = 0;
+    };
+    name();
+    news.textContent = say("sound.measuring");
+    await context.audioWorklet.addModule(new URL("instrument-sound-worklet.js", import.meta.url));
+    const loudness = new AudioWorkletNode(context, "loudness", { numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit" });
+    loudness.port.onmessage = ({ data: [more, samples] }) => {
+      if (!end) return;
+      [sum, count] = [sum + more, count + samples];
+      level = 10 * Math.log10(sum / count || 1e-12);
+      progress.value = count / context.sampleRate;
+      show();
+      if (count < SECONDS * context.sampleRate) return;
+      end("sound.done");
+      finish();
+    };
+    context.createMediaStreamSource(sound).connect(loudness);
+  }
+
+  function finish() {
+    show();
+    take((level + offset()).toFixed(1));
+  }
+
+  const known = h("input", { id: `known-${task.id}`, inputmode: "decimal", autocomplete: "off" });
+  const accuracy = h("p.quiet");
+  const describe = () => (accuracy.textContent = say(kept("sound-offset") === null ? "sound.uncalibrated" : "sound.calibrated"));
+  function calibrate() {
+    const { reading = "" } = typedNumber(known.value);
+    if (level === null || !exactNumber(reading)) return (news.textContent = say("sound.cannotCalibrate"));
+    keep("sound-offset", String(Number(reading) - level));
+    describe();
+    return finish();
+  }
+
+  show();
+  name();
+  describe();
+  return h("div", h("p.quiet", say("sound.why", { seconds: SECONDS })), shownLevel, progress, toggle, news, accuracy,
+    h("details", h("summary", say("sound.calibration")), h("p.quiet", say("sound.howToCalibrate")),
+      h("div.field", h("label", { for: known.id }, say("sound.known")), h("div.reading", known, h("span", "dB(A)"))),
+      button(say("sound.calibrate"), calibrate, ".plain")));
+}

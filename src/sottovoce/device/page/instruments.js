@@ -1,0 +1,66 @@
+// Instruments that measure in the page. Each is a module of its own that is loaded when somebody wants to measure a task
+// that names it, and that asks for its sensor only then. It has one function:
+//
+// panel(task, take)   an element to measure with; take(text) hands over a reading, as decimal text
+//
+// What a sensor delivers stays in the module's memory: nothing is stored or sent but the reading, with noise, as if it
+// had been typed. Calibrations are kept in this browser. Typing stays possible, also without a sensor.
+
+import { button, h } from "./dom.js";
+import { decimal, say } from "./language.js";
+
+const FILES = {
+  steps: ["instrument-steps.js", "instrument-step-counter.js"],
+  "sound-level": ["instrument-sound-level.js", "instrument-sound-worklet.js", "instrument-a-weighting.js"],
+  stopwatch: ["instrument-stopwatch.js"],
+  counter: ["instrument-counter.js"],
+};
+
+/** Have an instrument's files kept for later, when there may be no network. */
+function keepFiles(instrument) {
+  const workers = navigator.serviceWorker;
+  const load = () => FILES[instrument].map((file) => fetch(new URL(file, import.meta.url)).catch(() => null));
+  if (workers?.controller) load();
+  else workers?.addEventListener("controllerchange", load, { once: true });
+}
+
+/** A button that opens the instrument of a task; nothing if it has none. */
+export function opener(task, panels, take) {
+  const { id, instrument } = task;
+  if (!Object.hasOwn(FILES, instrument ?? "")) return null;
+  if (panels.has(id)) return panels.get(id);
+  keepFiles(instrument);
+  const place = h("div.instrument");
+  const open = button(say(`instrument.open.${instrument}`), async () => {
+    open.disabled = true;
+    const { panel } = await import(`./instrument-${instrument}.js`).catch(() => ({}));
+    open.disabled = false;
+    if (!panel) return place.append(h("p.error", { role: "alert" }, say("instrument.notLoaded")));
+    panels.set(id, place);
+    return place.replaceChildren(panel(task, take));
+  }, ".plain");
+  place.append(open);
+  return place;
+}
+
+/** What an instrument shows in large letters. */
+export const display = (id) => h("output.display", { "aria-live": "off", "data-instrument": id });
+
+/** Stop measuring when the page is hidden or the instrument has left it. Returns what ends the watch. */
+export function watch(element, stop) {
+  const look = () => (document.hidden || !element.isConnected) && stop();
+  const timer = setInterval(look, 500);
+  document.addEventListener("visibilitychange", look);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", look);
+  };
+}
+
+/** Keep the screen on while measuring, where the browser can. Returns what lets it sleep again. */
+export function stayAwake() {
+  const asked = navigator.wakeLock?.request("screen").catch(() => null); // measuring does not wait for it
+  return () => asked?.then((lock) => lock?.release());
+}
+
+export const shown = (number, places) => decimal(number.toFixed(places));

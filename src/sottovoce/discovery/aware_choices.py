@@ -1,0 +1,160 @@
+"""The noise-aware estimator for choices: it knows how answers were randomised, and learns how often users are right.
+
+A user is right with a chance q that is theirs, and otherwise picks any other option. A randomised answer is then right
+with chance r = q·hit + (1 - q)·miss. Users' q follow a beta law that is learnt from the crowd. A vote weighs the log of
+the odds of r̄ = E[r | how often the user agreed], over the odds of guessing; what a claim itself has contributed to that
+is taken out of its own vote, to first order, or chances would be overconfident. Where all objects share their options,
+users may also have habits: the probability of each answer to each truth, shrunk towards the above.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.discovery.choices import TOLERANCE, ChoiceEstimate, ChoiceInput, ChoiceIteration
+from sottovoce.discovery.habits import Habits
+from sottovoce.discovery.iteration import Floats, Knowledge
+from sottovoce.discovery.right_chance import Group, RightChance
+from sottovoce.engines import Poll, Polled
+from sottovoce.errors import BadParameter
+
+_LEARNING = (0, 1, 2, 4, 7, 11, 16, 24, 36)  # iterations at which the crowd's law is learnt
+_UNDAMPED, _DAMPING = 8, 0.3  # iterations before chances are mixed with the ones before, and how much of these
+# Tables by user, truth and answer are worth their time only while they fit into a core's own cache.
+_HABIT_BYTES = 1 << 22
+
+
+class AwareChoices(ChoiceIteration):
+    """Chances from what is believed of users, then beliefs from how often they agree with the chances."""
+
+    def __init__(self, given: ChoiceInput, law: Any, tol: float) -> None:
+        self._given, self._engine, self._tol = given, given.engine, tol * TOLERANCE
+        answers = given.answers
+        self._groups, self._group_of = groups_of(given, law)
+        counts = self._counts_by_group()
+        self._users = RightChance(self._groups, counts)
+        self._votes = class_votes(given, self._groups[0]) if answers.shared else None
+        self._prior = None if self._votes is None else np.tile(self._votes, given.engine.n_objects)
+        unseen = answers.counts - np.diff(answers.offsets)
+        self._unseen = unseen.astype(np.float64) if (unseen > 0).any() else None
+        self._habits = self._may_have_habits(counts)
+        self._chances = given.shares(given.earlier_weights())
+        self._agreed = self._agreement(self._chances)
+        self._done = 0
+
+    def _counts_by_group(self) -> Floats:
+        """Users × groups: numbers of claims."""
+        if len(self._groups) == 1:
+            return self._given.counts.astype(np.float64)[:, None]
+        size = self._given.answers.size
+        assert self._group_of is not None
+        columns = [self._engine.user_sums(np.equal(self._group_of, g) / size) for g in range(len(self._groups))]
+        return np.stack(columns, axis=1)
+
+    def _may_have_habits(self, counts: Floats) -> Habits | None:
+        answers = self._given.answers
+        options, alone = len(answers.labels), answers.shared and answers.size == 1 and self._unseen is None
+        if not alone or options < 2 or 24 * len(counts) * options**2 > _HABIT_BYTES:
+            return None
+        return Habits(options, self._groups[0])
+
+    def _agreement(self, chances: Floats) -> Floats:
+        """How often users agree with chances: by group, or with habits by truth and answer."""
+        if self._habits:
+            engine, options = self._engine, len(self._given.answers.labels)
+            table = np.zeros((engine.n_users, options**2))
+            return engine.confuse(table, np.zeros(options), chances, mix=1.0).agreed
+        if len(self._groups) == 1:
+            return self._engine.agree(chances)[:, None]
+        assert self._group_of is not None
+        mine = np.repeat(self._group_of, np.diff(self._given.answers.offsets))
+        return np.stack([self._engine.agree(chances * (mine == g)) for g in range(len(self._groups))], axis=1)
+
+    def advance(self) -> float:
+        users, agreed = self._users, self._agreed
+        right = self._habits.right(agreed)[:, None] if self._habits else agreed
+        users.take(right)
+        if self._done in _LEARNING:
+            users.learn()
+        mix = _DAMPING if self._done >= _UNDAMPED else 0.0
+        known, before = self._given.known, self._chances
+        polled: Polled
+        if self._habits:
+            rows, corrected = self._habits.rows(agreed, users.mean(), learn=self._done in _LEARNING)
+            assert self._votes is not None
+            polled = self._engine.confuse(rows, self._votes, before, known, mix, corrected)
+        else:
+            weights, slopes = users.votes()
+            poll = Poll(weights, slopes, self._group_of, True, self._prior, self._unseen, known, mix)
+            polled = self._engine.poll(poll, before)
+        self._chances, self._agreed = polled.chances, polled.agreed
+        self._done += 1
+        move = float(np.abs(self._chances - before).max())
+        self.settled = self._tol > 0 and move <= self._tol
+        return move
+
+    def knowledge(self) -> Knowledge:
+        return Knowledge({}, {"weight": self._users.weights()}, {"prior": self._users.prior})
+
+    def estimate(self) -> ChoiceEstimate:
+        return ChoiceEstimate(self._chances, self._users.weights(), self._shown())
+
+    def _shown(self) -> Floats:
+        """Chances as people see them: real crowds share what they find hard, which no vote shows (see docs/why)."""
+        answers = self._given.answers
+        cells = np.diff(answers.offsets)
+        powers = np.array([1 / (1 + 2 * (group.hit - group.miss) ** 2) for group in self._groups])
+        power = powers[np.zeros(len(cells), np.int64) if self._group_of is None else self._group_of]
+        rest = 1 - np.add.reduceat(self._chances, answers.offsets[:-1])  # of options that nobody named
+        unseen = np.maximum(answers.counts - cells, 0)
+        flat = self._chances ** np.repeat(power, cells)
+        other = unseen * (np.maximum(rest, 0) / np.maximum(unseen, 1)) ** power
+        total = np.add.reduceat(flat, answers.offsets[:-1]) + other
+        return np.asarray(flat / np.repeat(np.where(total > 0, total, 1.0), cells))
+
+
+def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int64] | None]:
+    """Objects with the same number of options belong together; and the group of each object, if there are several."""
+    answers = given.answers
+    if law is None:
+        kinds = np.unique(answers.counts) if not answers.shared else answers.counts[:1]
+    else:
+        if "choice" not in law.kinds:
+            raise BadParameter(f"noise law {law}: it is for numbers, and these claims are choices; leave it out")
+        if not answers.declared:
+            raise BadParameter(
+                f"noise law {law}: it needs the number of choices, which these claims do not declare; give choices= "
+                "(--choices), as many as devices could choose from"
+            )
+        if answers.size != law.cells_reported:
+            raise BadParameter(
+                f"noise law {law}: devices report {law.cells_reported} options, and these claims name {answers.size}; "
+                "give the law that devices used"
+            )
+        kinds = np.unique(answers.counts)
+    groups = [Group.of(int(options), law) for options in kinds]
+    if len(groups) == 1:
+        return groups, None
+    return groups, np.searchsorted(kinds, answers.counts)
+
+
+def class_votes(given: ChoiceInput, group: Group) -> Floats:
+    """What each option of a shared list weighs beforehand: the log of its share of all answers, before randomising.
+
+    Shares are shrunk towards equal ones as far as sampling alone could have made them differ. They are not learnt along
+    with the chances: options that are rarely true would then be true ever more rarely.
+    """
+    answers = given.answers
+    options = group.options
+    table = given.engine.tally(np.ones(given.engine.n_users)).reshape(given.engine.n_objects, -1)
+    claims = float(table.sum()) / group.size
+    shares = table.sum(axis=0) / claims
+    gain = group.hit - group.miss
+    found = (shares - group.miss) / gain
+    # The truth of an object decides all its claims: chance is in the objects as well as in the claims.
+    noise = float((shares * (1 - shares)).sum()) / claims / gain**2
+    apart = float(((found - 1 / options) ** 2).sum()) + (options - len(answers.labels)) * (1 / options) ** 2
+    kept = max(0.0, 1 - noise / apart) if apart > 0 else 0.0
+    classes = np.maximum(1 / options + kept * (found - 1 / options), 1e-3 / options)
+    return np.asarray(np.log(classes * options))

@@ -1,0 +1,116 @@
+"""Why an object has the truth that it has: who claimed what, with which weight, and what that changed."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce.claims import Claims
+from sottovoce.claims.labels import to_numpy
+from sottovoce.discovery.result import ChoiceResult, Result
+from sottovoce.errors import BadParameter
+
+_FAR = 3.5  # robust standard deviations from the median: a reading further away counts as far off
+_LEAST = 5  # claims, to say what is far off
+_NAMED = 3  # users, in the sentence that says why
+
+
+@dataclass(frozen=True)
+class ClaimShown:
+    """One claim about the object."""
+
+    user: str
+    value: Any
+    weight: float  # of the user, as a share of all who claim this object
+    difference: float | None  # from the truth; None for choices
+    far_off: bool  # or, for choices, another answer than the truth
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One object, its claims by falling weight, and why its truth differs from the plain average."""
+
+    object: str
+    truth: Any
+    low: float | None
+    high: float | None
+    chance: float | None
+    plain: dict[str, Any]  # mean and median, or the majority
+    claims: tuple[ClaimShown, ...]
+    why: str
+
+    def summary(self) -> dict[str, Any]:
+        """For programs."""
+        return asdict(self)
+
+
+def explain(result: Result | ChoiceResult, claims: Claims, label: str) -> Explanation:
+    """Explain the truth of one object; ``result`` must come from these claims."""
+    names = [str(one) for one in claims.object_labels.tolist()]
+    if label not in names:
+        close = [name for name in names if label.casefold() in name.casefold()][:5] or names[:5]
+        raise BadParameter(f"object {label!r}: it has no claims; there are {', '.join(map(repr, close))}, …")
+    place = names.index(label)
+    size = claims.size
+    mine = slice(int(claims.offsets[place]) * size, int(claims.offsets[place + 1]) * size)
+    users = claims.users[mine]
+    weights = result.fit.weights_[users]
+    shares = weights / (weights.sum() or 1.0)
+    order = np.argsort(-shares, kind="stable")
+    if isinstance(result, ChoiceResult):
+        return _of_choices(result, claims, place, mine, shares, order)
+    values, truth = claims.values[mine], float(result.fit.truths_[place])
+    away = np.abs(values - np.median(values))
+    spread = 1.4826 * float(np.median(away))
+    far = away > _FAR * spread if len(values) >= _LEAST and spread > 0 else np.zeros(len(values), bool)
+    shown = tuple(
+        ClaimShown(str(claims.user_labels[users[n]]), float(values[n]), float(shares[n]), float(values[n] - truth),
+                   bool(far[n]))
+        for n in order
+    )  # fmt: skip
+    low, high = (float(end[place]) for end in result.interval)
+    mean, median = float(result.means[place]), float(result.medians[place])
+    why = _why(truth, mean, high - low, values, shares, [str(one) for one in claims.user_labels[users].tolist()])
+    return Explanation(label, truth, low, high, None, {"mean": mean, "median": median}, shown, why)
+
+
+def _why(truth: float, mean: float, width: float, values: Any, shares: Any, users: list[str]) -> str:
+    moved = truth - mean
+    if len(values) == 1:
+        return "There is one claim, and it is the truth."
+    if abs(moved) <= 1e-9 * max(1.0, abs(mean)) or abs(moved) < 0.02 * width:
+        return "The truth is practically the plain mean: all who claim this object count about the same, or agree."
+    # What each user's weight adds to the difference from the mean; over all users this is the weighted mean's part.
+    parts = (shares - 1 / len(values)) * (values - mean)
+    by_users = float(parts.sum())
+    side = f"The truth is {abs(moved):.3g} {'above' if moved > 0 else 'below'} the mean"
+    if np.sign(by_users) != np.sign(moved) or abs(by_users) < 0.5 * abs(moved):
+        return f"{side}: single readings far from the others count less than the rest of what the same user claims."
+    most = [n for n in np.argsort(-parts * np.sign(moved))[:_NAMED] if parts[n] * np.sign(moved) > 0.1 * abs(moved)]
+    named = "; ".join(
+        f"{users[n]} ({values[n]:.4g}) counts {shares[n]:.0%} instead of {1 / len(values):.0%}" for n in most
+    )
+    return f"{side}, because users differ in weight: {named or 'many small differences add up'}."
+
+
+def _of_choices(result: ChoiceResult, claims: Claims, place: int, mine: slice, shares: Any, order: Any) -> Explanation:
+    assert claims.answers is not None
+    offsets = claims.answers.offsets
+    labels = to_numpy(claims.answers.labels)[claims.answers.cell_labels[offsets[place] : offsets[place + 1]]]
+    answers = [str(labels[number]) for number in claims.values[mine].tolist()]
+    truth, majority = str(result.fit.truths_[place]), str(result.majority[place])
+    users = claims.users[mine]
+    shown = tuple(
+        ClaimShown(str(claims.user_labels[users[n]]), answers[n], float(shares[n]), None, answers[n] != truth)
+        for n in order
+    )
+    held = sum(share for share, answer in zip(shares, answers, strict=True) if answer == truth)
+    votes = sum(answer == truth for answer in answers)
+    why = (
+        f"{votes} of {len(answers)} answers are {truth}; with the weights of their users they hold {held:.0%}."
+        if truth == majority
+        else f"Most chose {majority}, but those who chose {truth} ({votes} of {len(answers)}) agree with the crowd "
+        f"elsewhere and hold {held:.0%} of the weight."
+    )
+    chance = float(result.chance[place])
+    return Explanation(str(result.fit.objects_[place]), truth, None, None, chance, {"majority": majority}, shown, why)

@@ -1,0 +1,59 @@
+"""Habits of users: how probable each of their answers is for each truth, where all objects share their options."""
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
+
+from sottovoce.discovery.right_chance import Floats, Group
+
+_USUAL = 2.0  # logarithm of the strength that habits are pulled to
+
+
+class Habits:
+    """Rows of a table for each user: counts, and ``strength`` counts more of a user without habits."""
+
+    def __init__(self, options: int, group: Group) -> None:
+        self._options, self._group = options, group
+        self._log_strength = _USUAL
+
+    def right(self, counts: Floats) -> Floats:
+        """How often users agreed with the truths."""
+        return np.asarray(self._table(counts).trace(axis1=1, axis2=2))
+
+    def rows(self, counts: Floats, right: Floats, learn: bool) -> tuple[Floats, Floats]:
+        """Logarithms of the rows, and what a claim itself has added to its entry, to first order."""
+        table, plain = self._table(counts), self._plain(right)
+        totals = table.sum(axis=2, keepdims=True)
+        if learn:
+            self._learn(table, totals, plain)
+        strength = math.exp(self._log_strength)
+        mass, whole = table + strength * plain, totals + strength
+        rows = np.clip(mass / whole, self._group.miss, self._group.hit) if self._group.miss > 0 else mass / whole
+        corrected = 1 / mass - 1 / whole
+        flat = len(counts), self._options**2
+        return np.log(np.maximum(rows, 1e-12)).reshape(flat), corrected.reshape(flat)
+
+    def _learn(self, table: Floats, totals: Floats, plain: Floats) -> None:
+        """The strength by the likelihood of the counts (Dirichlet-multinomial), with a pull towards a usual one."""
+
+        def cost(log_strength: float) -> float:
+            prior = math.exp(log_strength) * plain
+            likely = (gammaln(table + prior) - gammaln(prior)).sum() + (
+                gammaln(math.exp(log_strength)) - gammaln(totals + math.exp(log_strength))
+            ).sum()
+            return (log_strength - _USUAL) ** 2 / 2 - float(likely)
+
+        self._log_strength = float(minimize_scalar(cost, bounds=(-2.0, 8.0), method="bounded").x)
+
+    def _plain(self, right: Floats) -> Floats:
+        """Rows of users without habits: all errors are equally probable."""
+        off = (1 - right) / (self._options - 1)
+        table = np.repeat(off, self._options**2).reshape(-1, self._options, self._options)
+        diagonal = np.arange(self._options)
+        table[:, diagonal, diagonal] = right[:, None]
+        return np.clip(table, 1e-6, 1.0)
+
+    def _table(self, counts: Floats) -> Floats:
+        return counts.reshape(-1, self._options, self._options)

@@ -1,0 +1,155 @@
+"""Methods × worlds × noise laws, repeated, to one table with standard errors; and the same on folders of real sets."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sottovoce.claims import Claims
+from sottovoce.claims.kinds import Kind
+from sottovoce.discovery import METHODS, discovered, known_truths, make_method
+from sottovoce.discovery.registry import method_named
+from sottovoce.errors import BadParameter, ConvergenceWarning, UnreadableFile
+from sottovoce.privacy.laws import NoiseLaw, parse_noise_law
+from sottovoce.progress import Progress
+from sottovoce.worlds import World, careful_floorplan, floorplan, synthetic
+
+NONE = "none"  # no noise
+# Claims and truths of a set: as this package writes them, and as the public sets of answers have them.
+_FORMATS = (
+    (("claims.csv", {"user": "user", "object": "object", "value": "value"}), ("truth.csv", ("object", "value"))),
+    (("answer.csv", {"user": "worker", "object": "question", "value": "answer"}), ("truth.csv", ("question", "truth"))),
+)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Claims whose truths are known, of any kind; those of simulated crowds differ from run to run."""
+
+    name: str
+    draw: Callable[[np.random.Generator], tuple[Claims, dict[str, Any]]]
+    real: bool
+
+    def once(self, law: NoiseLaw | None) -> bool:
+        """Whether every run would be the same."""
+        return self.real and law is None
+
+
+def simulated(name: str, participants: int, objects: int, error_rate: float) -> Crowd:
+    """A world by its name."""
+    worlds: dict[str, Callable[[np.random.Generator], World]] = {
+        "synthetic": lambda rng: synthetic(participants, objects, error_rate=error_rate, seed=rng),
+        "floorplan": floorplan,
+        "careful-floorplan": careful_floorplan,
+    }
+    if name not in worlds:
+        raise BadParameter(f"world {name!r}: it must be one of {', '.join(worlds)}; choose among them")
+
+    def draw(rng: np.random.Generator) -> tuple[Claims, dict[str, Any]]:
+        world = worlds[name](rng)
+        return world.claims, dict(
+            zip(map(str, world.claims.object_labels.tolist()), world.truths.tolist(), strict=True)
+        )
+
+    return Crowd(name, draw, real=False)
+
+
+def sets_in(folder: str | Path, kind: Kind | None = None) -> list[Crowd]:
+    """The real sets in a folder: itself, or its subfolders, with claims.csv or answer.csv beside truth.csv."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise UnreadableFile(f"{folder}: there is no such folder; name one that holds sets of claims and truths")
+    found = [crowd for place in (folder, *sorted(folder.iterdir())) if place.is_dir() for crowd in _set_in(place, kind)]
+    if not found:
+        raise UnreadableFile(
+            f"{folder}: no set is there; a set is a folder with claims.csv (user, object, value) and truth.csv "
+            "(object, value), or answer.csv (question, worker, answer) and truth.csv (question, truth)"
+        )
+    return found
+
+
+def _set_in(place: Path, kind: Kind | None) -> Iterator[Crowd]:
+    for (claims_file, columns), (truth_file, (label, truth)) in _FORMATS:
+        if (place / claims_file).is_file() and (place / truth_file).is_file():
+            # Codes of options look like numbers; by their name, the public sets of answers say that they are options.
+            chosen = kind or ("choice" if claims_file == "answer.csv" else None)
+            claims = Claims.read(
+                place / claims_file, user=columns["user"], object=columns["object"], value=columns["value"],
+                duplicates="last", skip_bad=True, kind=chosen,
+            )  # fmt: skip
+            known = known_truths(place / truth_file, claims.kind, object=label, value=truth)
+            yield Crowd(place.name, partial(_as_it_is, claims, known), real=True)
+            return
+
+
+def _as_it_is(claims: Claims, known: dict[str, Any], rng: np.random.Generator) -> tuple[Claims, dict[str, Any]]:
+    return claims, known
+
+
+def compare(
+    crowds: Sequence[Crowd],
+    methods: Sequence[str] | None = None,
+    laws: Sequence[str] = (NONE,),
+    runs: int = 10,
+    seed: int = 0,
+    level: float = 0.95,
+    progress: Progress[str, int, int] | None = None,
+) -> list[dict[str, Any]]:
+    """One row per crowd, law and method: mean error and its standard error over the runs, and how often intervals hold.
+
+    All methods see the same claims. Noise goes on numbers only; a set of choices is compared without it.
+    """
+    if runs < 1:
+        raise BadParameter(f"runs={runs}: at least one is needed; 10 give standard errors")
+    for name in methods or ():
+        method_named(name)
+    parsed = {text: None if text == NONE else parse_noise_law(text) for text in laws}
+    rows: list[dict[str, Any]] = []
+    total = len(crowds) * len(parsed)
+    for crowd in crowds:
+        for text, law in parsed.items():
+            if progress is not None:
+                progress(f"{crowd.name}, {text}", len(rows), total)
+            rows += _rows(crowd, text, law, methods, 1 if crowd.once(law) else runs, seed, level)
+    return rows
+
+
+def _rows(
+    crowd: Crowd, text: str, law: NoiseLaw | None, methods: Sequence[str] | None, runs: int, seed: int, level: float
+) -> list[dict[str, Any]]:
+    measured: dict[str, list[dict[str, float]]] = {}
+    for number in range(runs):
+        rng = np.random.default_rng((seed, number))
+        claims, known = crowd.draw(rng)
+        if law is not None:
+            if claims.kind != "number":
+                return []
+            claims = claims.with_values(law.simulate(claims.values, claims.users, rng), noise=str(law))
+        for name in methods or METHODS:
+            if claims.kind in METHODS[name].kinds:
+                measured.setdefault(name, []).append(_measures(name, claims, known, str(law) if law else None, level))
+    return [
+        {"world": crowd.name, "noise": text, "method": name, "runs": len(results), **_summary(results)}
+        for name, results in measured.items()
+    ]
+
+
+def _measures(name: str, claims: Claims, known: dict[str, Any], law: str | None, level: float) -> dict[str, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = discovered(make_method(name, noise=law), claims, level)
+    return {measure: value for measure, value in result.scores_against(known).items() if isinstance(value, float)}
+
+
+def _summary(results: list[dict[str, float]]) -> dict[str, float | None]:
+    """Means over the runs, each with its standard error; None where one run says nothing about it."""
+    summary: dict[str, float | None] = {}
+    for measure in results[0]:
+        values = np.array([one[measure] for one in results])
+        summary[measure] = float(values.mean())
+        summary[f"{measure}_se"] = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    return summary

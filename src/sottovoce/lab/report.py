@@ -1,0 +1,175 @@
+"""``discover --report``: one page that stands alone, with all that a reader of the result should know."""
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sottovoce import __version__
+from sottovoce.claims.labels import natural_order
+from sottovoce.claims.writing import whole_file
+from sottovoce.digits import decimals_for
+from sottovoce.discovery import ChoiceResult, Result, describe_method
+from sottovoce.discovery.comparison import Comparison
+from sottovoce.discovery.pictures import Known
+from sottovoce.discovery.schema import Column, Place, columns_in, for_people
+from sottovoce.lab.plots import discovery_figure
+from sottovoce.lab.standalone import standalone
+
+_MOST_ROWS = 2000  # of truths; a page with more of them is for no reader
+_MOST_USERS = 20
+_MOST_LEFT_OUT = 100
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the page is made of."""
+
+    result: Result | ChoiceResult
+    source: str  # the name of the file
+    command: str  # that makes the same page
+    noise: str | None = None
+    comparison: Comparison | None = None
+    scores: dict[str, Any] | None = None
+    known: Known | None = None
+    left_out: Sequence[dict[str, Any]] = field(default_factory=tuple)
+
+    def write(self, path: str | Path) -> None:
+        """Write the page; it appears whole or not at all."""
+        parts = [
+            self._opening(), self._warnings(), self._picture(), self._truths(), self._comparison(), self._weights(),
+            self._left_out(), self._made(),
+        ]  # fmt: skip
+        with whole_file(path) as temporary:
+            temporary.write_text(standalone(f"Truths in {self.source}", "\n".join(parts)), encoding="utf-8")
+
+    def _opening(self) -> str:
+        fit = self.result.fit
+        state = "converged" if fit.converged_ else "did not converge"
+        reason = f"<p>{escape(self.result.reason)}</p>" if self.result.reason else ""
+        return f"""<h1>Truths in {escape(self.source)}</h1>
+<p>{int(fit.claims_.sum()):,} claims by {len(fit.users_):,} users about {len(fit.objects_):,} objects.
+{escape(describe_method(fit.name))} It {state} after {fit.n_iter_} iterations; {self.result.effective_users:,.1f}
+effective users: as if this many had equal weights.</p>{reason}"""
+
+    def _warnings(self) -> str:
+        if not self.result.doubts:
+            return "<h2>Warnings</h2><p>None.</p>"
+        items = "".join(f"<li>{escape(doubt['text'])}</li>" for doubt in self.result.doubts)
+        return f"<h2>Warnings</h2><ul>{items}</ul>"
+
+    def _picture(self) -> str:
+        if find_spec("matplotlib") is None:
+            return ""
+        drawn = io.BytesIO()
+        discovery_figure(self.result, self.known).savefig(drawn, format="png", dpi=130)
+        content = base64.b64encode(drawn.getvalue()).decode()
+        text = "Truths with their intervals, and the weights of the users; the numbers are in the tables below."
+        return f'<figure><img src="data:image/png;base64,{content}" alt="{text}"></figure>'
+
+    def _truths(self) -> str:
+        result = self.result
+        columns = [one for one in for_people(columns_in(Place.COMMAND, result.schema)) if not one.is_nested]
+        entries = {one.name: one.values(result) for one in columns}
+        titles = [f"{result.level:.0%} low" if one.name == "low" else one.title for one in columns]
+        decimals = None
+        if result.fit.kind_ == "number":
+            low, high = result.interval
+            decimals = decimals_for(float(np.median(high - low)) / 2)
+        order = natural_order(result.fit.objects_)
+        known = dict(zip(self.known[0].tolist(), self.known[1], strict=True)) if self.known else {}
+        rows = [
+            [
+                result.fit.objects_[n],
+                *(_figure(entries[one.name][n], one, decimals) for one in columns),
+                *([known.get(n)] if known else []),
+            ]
+            for n in order[:_MOST_ROWS].tolist()
+        ]
+        more = len(order) - len(rows)
+        below = f"<p>… and {more:,} more; <code>--out FILE</code> writes them all.</p>" if more else ""
+        heading = ["object", *titles, *(["known truth"] if known else [])]
+        return f"<h2>Truths</h2>{_table(heading, rows)}{below}{self._scores()}"
+
+    def _scores(self) -> str:
+        scores = self.scores
+        if not scores:
+            return ""
+        if "accuracy" in scores:
+            rows = [
+                [self.result.fit.name, f"{scores['accuracy']:.1%}"],
+                ["majority", f"{scores['majority']['accuracy']:.1%}"],
+            ]
+            heading = [f"right of {scores['objects']:,} known truths", "accuracy"]
+        else:
+            heading = [
+                f"error over {scores['objects']:,} known truths",
+                "MAE",
+                "RMSE",
+                f"within {self.result.level:.0%}",
+            ]
+            rows = [[self.result.fit.name, scores["mae"], scores["rmse"], f"{scores['coverage']:.0%}"]]
+            rows += [[name, scores[name]["mae"], scores[name]["rmse"], ""] for name in ("mean", "median")]
+        return f"<h3>Compared with known truths</h3>{_table(heading, rows)}"
+
+    def _comparison(self) -> str:
+        if self.comparison is None:
+            return ""
+        rows = self.comparison.rows()
+        names = [name for name in rows[0] if name != "method"]
+        titles = {"n_iter": "iterations", "effective_users": "effective users", "furthest": "most at", "mae": "MAE",
+                  "rmse": "RMSE", "coverage": f"within {self.result.level:.0%}",
+                  "apart": f"away from {rows[0]['method']}"}  # fmt: skip
+        percent = ("coverage", "accuracy")
+        cells = [[row["method"], *(f"{row[n]:.0%}" if n in percent else row[n] for n in names)] for row in rows]
+        return f"<h2>All methods</h2>{_table(['method', *(titles.get(name, name) for name in names)], cells)}"
+
+    def _weights(self) -> str:
+        fit = self.result.fit
+        order = np.argsort(-fit.weights_, kind="stable")
+        share = fit.weights_ / (fit.weights_.sum() or 1.0)
+        chosen = order if len(order) <= 2 * _MOST_USERS else np.concatenate([order[:_MOST_USERS], order[-_MOST_USERS:]])
+        rows = [[fit.users_[n], f"{share[n]:.2%}", int(self.result.claims_per_user[n])] for n in chosen.tolist()]
+        which = "" if len(chosen) == len(order) else f"<p>The {_MOST_USERS} with most and with least weight.</p>"
+        return f"<h2>Whose claims counted</h2>{which}{_table(['user', 'share of the weight', 'claims'], rows)}"
+
+    def _left_out(self) -> str:
+        if not self.left_out:
+            return ""
+        rows = [[row["line"] or row["row"], row["reason"]] for row in self.left_out[:_MOST_LEFT_OUT]]
+        more = len(self.left_out) - len(rows)
+        below = f"<p>… and {more:,} more.</p>" if more else ""
+        return f"<h2>Rows left out</h2>{_table(['line', 'reason'], rows)}{below}"
+
+    def _made(self) -> str:
+        law = f"The claims carry noise of the law {escape(self.noise)}." if self.noise else "No noise law was given."
+        return f"""<h2>How this was made</h2>
+<p>By Sottovoce {__version__}, with <code>{escape(repr(self.result.fit))}</code>. {law}</p>
+<p><code>{escape(self.command)}</code></p>"""
+
+
+def _figure(entry: Any, column: Column, decimals: int | None) -> Any:
+    """What is measured has the digits that the width of the intervals allows."""
+    if column.measured and decimals is not None and np.isfinite(entry):
+        return f"{entry:,.{decimals}f}"
+    return entry if column.decimals is None or entry is None else f"{entry:.{column.decimals}f}"
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in heading)
+    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(entry))}</td>" for entry in row) + "</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(entry: Any) -> str:
+    if entry is None:
+        return "–"
+    if isinstance(entry, bool | np.bool_):
+        return "yes" if entry else "no"
+    return f"{entry:,.5g}" if isinstance(entry, float | np.floating) else str(entry)

@@ -1,0 +1,63 @@
+"""From what an operator writes to a manifest, in the oldest format that can say it, so that older devices can join."""
+
+from typing import Any
+
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.laws import parse_law
+from sottovoce.protocol.format_1 import FirstManifest, FirstTask
+from sottovoce.protocol.format_2 import FORMAT as SECOND
+from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.problems import Problem
+
+_FIRST_TASK = {*FirstTask.model_fields, "quota"}  # a quota was never part of the first format
+_FIRST = {*FirstManifest.model_fields}
+
+
+def drafted(parts: dict[str, Any]) -> Manifest:
+    """A manifest of loose parts. The campaign's distance is that of all number tasks that have none of their own."""
+    needs_second = parts.get("format") == SECOND or _says_more(parts)
+    return Manifest.of(_second(parts) if needs_second else _first(parts))
+
+
+def _says_more(parts: dict[str, Any]) -> bool:
+    """Whether there is something that the first format cannot say."""
+    texts = [parts.get(name) for name in ("title", "asked_by", "purpose")]
+    return (
+        bool(parts.keys() - _FIRST)
+        or any(isinstance(text, dict) for text in texts)
+        or isinstance(parts.get("noise"), dict)
+        or _is_for_answers(parts.get("noise"))
+        or any(
+            task.keys() - _FIRST_TASK - {"kind"}
+            or task.get("kind", "number") != "number"
+            or any(isinstance(entry, dict) for entry in task.values())
+            for task in parts["tasks"]
+        )
+    )
+
+
+def _is_for_answers(noise: Any) -> bool:
+    try:
+        return isinstance(noise, str) and "choice" in parse_law(noise).kinds
+    except BadParameter:
+        return False  # refused later, with its field
+
+
+def _first(parts: dict[str, Any]) -> dict[str, Any]:
+    if parts.get("distance") is None:
+        raise Problem("bad_request", "distance: it must be given for numbers with noise")
+    tasks = [{name: entry for name, entry in task.items() if name not in ("quota", "kind")} for task in parts["tasks"]]
+    return parts | {"tasks": tasks}
+
+
+def _second(parts: dict[str, Any]) -> dict[str, Any]:
+    distance, tasks = parts.get("distance"), []
+    for task in parts["tasks"]:
+        kind = task.get("kind") or ("choice" if "choices" in task else "number")
+        own = {"distance": distance} if kind == "number" and distance is not None and "levels" not in parts else {}
+        tasks.append({**own, **task, "kind": kind})
+    whole = {name: entry for name, entry in parts.items() if name != "distance" and entry is not None}
+    if "answer" in whole and isinstance(whole["answer"], int):
+        # Fewer tasks or readings than before leave fewer to answer.
+        whole["answer"] = min(whole["answer"], len(tasks), whole["readings"])
+    return whole | {"format": SECOND, "tasks": tasks}

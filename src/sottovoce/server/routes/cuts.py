@@ -1,0 +1,51 @@
+"""The cuts of a campaign of comparisons: the same list for everybody, whole, without saying who asks."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+from sqlalchemy import Connection
+
+from sottovoce.protocol.canonical import sha256_of
+from sottovoce.server.clock import moment
+from sottovoce.server.etags import tagged
+from sottovoce.server.problems import problems
+from sottovoce.server.routes.campaigns import CampaignId
+from sottovoce.server.state import Server
+from sottovoce.server.storage.campaigns import published_campaign
+from sottovoce.server.storage.offers import current_offers
+
+router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
+
+
+class PublishedCuts(BaseModel):
+    """What devices compare readings with. A task that is compared and not listed has enough readings."""
+
+    as_of: str | None = Field(description="when the cuts last changed; null if nothing is compared")
+    tasks: dict[str, list[list[int]]] = Field(
+        description="by task: alternatives, of which a device draws one: rising lists of cuts in half grid steps"
+    )
+
+
+@router.get(
+    "/{campaign}/cuts",
+    response_class=Response,
+    responses={
+        200: {"model": PublishedCuts},
+        304: {"description": "Not changed"},
+        **problems("not_found", "bad_request"),
+    },
+)
+async def cuts(campaign: CampaignId, request: Request, server: Server) -> Response:
+    """The cuts to compare with, for everybody. They change in the steps in which results do."""
+    content = await server.read(lambda connection: _content(connection, campaign))
+    return tagged(request, content, sha256_of(content), "application/json")
+
+
+def _content(connection: Connection, campaign: str) -> bytes:
+    by_task, as_of = current_offers(connection, published_campaign(connection, campaign).key)
+    tasks = {task: [_numbers(cuts) for cuts in alternatives] for task, alternatives in by_task.items()}
+    return PublishedCuts(as_of=moment(as_of) if by_task else None, tasks=tasks).model_dump_json().encode()
+
+
+def _numbers(cuts: str) -> list[int]:
+    return [int(cut) for cut in cuts.strip("[]").split(",")]

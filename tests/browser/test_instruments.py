@@ -1,0 +1,288 @@
+"""Instruments in the page: what they read is right, and nothing but the reading leaves them."""
+
+import math
+import random
+import struct
+import wave
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.conftest import FLAGS, Participant, chromium
+
+# Acceptance limits of class 2, IEC 61672-1:2013, table 3: hertz, A-weighting in dB, limits above and below
+CLASS_2 = [
+    (63, -26.2, 2.0), (125, -16.1, 1.5), (250, -8.6, 1.5), (500, -3.2, 1.5), (1000, 0.0, 1.0), (2000, 1.2, 2.0),
+    (4000, 1.0, 3.0), (8000, -1.1, 5.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rate", [44100, 48000, 96000])
+def test_a_weighting_is_within_class_2(ask, rate):
+    answers = ask("weighting", [{"hertz": hertz, "rate": rate} for hertz, _, _ in CLASS_2])
+    for (hertz, nominal, limit), found in zip(CLASS_2, answers, strict=True):
+        assert abs(found - nominal) <= limit - 0.1, (hertz, found)  # the table is rounded to a tenth
+
+
+def walk(draw, steps, per_second, strength, *, hand=0.0, pauses=(), rate=60):
+    """Acceleration of a walk: a swing per step with a harmonic and the sway of two steps, noise of the sensor."""
+    moments, time, done = [], 0.0, 0
+
+    def stand(seconds):
+        nonlocal time
+        for _ in range(int(seconds * rate)):
+            moments.append([time, draw.gauss(0, 0.06), draw.gauss(0, 0.06), 9.81 + draw.gauss(0, 0.06)])
+            time += 1 / rate
+
+    stand(1.5)
+    for stop in [*pauses, steps]:
+        phase = 0.0
+        while done < stop:
+            pace = per_second * (1 + 0.04 * math.sin(time))
+            phase += pace / rate
+            swing = -strength * math.cos(2 * math.pi * phase) + 0.3 * strength * math.sin(4 * math.pi * phase + 0.7)
+            sway = 0.35 * strength * math.sin(math.pi * phase)
+            shake = hand * math.sin(2 * math.pi * 7.3 * time)
+            moments.append([time, sway + draw.gauss(0, 0.15), shake, 9.81 + swing + draw.gauss(0, 0.15)])
+            time += 1 / rate
+            if phase >= 1:
+                phase, done = phase - 1, done + 1
+        stand(2.5)
+    return moments
+
+
+WALKS = {
+    "slow": {"per_second": 1.3, "strength": 1.1},
+    "usual": {"per_second": 1.8, "strength": 2.2},
+    "fast": {"per_second": 2.4, "strength": 4.0},
+    "in the hand": {"per_second": 1.7, "strength": 1.0, "hand": 0.6},
+    "with pauses": {"per_second": 1.8, "strength": 2.0, "pauses": (20, 45)},
+    "a slow sensor": {"per_second": 1.8, "strength": 2.0, "rate": 25},
+}
+
+
+@pytest.mark.parametrize("kind", WALKS)
+def test_walks_are_counted_within_five_percent(ask, kind):
+    draw = random.Random(kind)
+    steps = [60, 80, 100, 137]
+    found = ask("steps", [walk(draw, count, **WALKS[kind]) for count in steps])
+    assert all(abs(one - count) <= 0.05 * count for one, count in zip(found, steps, strict=True)), found
+
+
+def test_a_phone_on_a_table_makes_no_step_even_if_it_is_knocked(ask):
+    draw = random.Random(1)
+    still = [
+        [place / 60, *(draw.gauss(0, 0.05) for _ in range(2)), 9.81 + draw.gauss(0, 0.05)] for place in range(3600)
+    ]
+    knocked = [[t, x, y, z + (6 if abs(t % 20 - 10) < 0.1 else 0)] for t, x, y, z in still]
+    assert all(later[0] > earlier[0] for earlier, later in pairwise(still))
+    assert ask("steps", [still, knocked]) == [0, 0]
+
+
+def mounted(page, server, instrument, unit="m"):
+    """The instrument alone in the page, and what it hands over."""
+    page.goto(f"{server.url}/j/")
+    expect(page.locator("h1")).to_be_visible()
+    page.evaluate(
+        """async ([instrument, unit]) => {
+            const { panel } = await import(`./instrument-${instrument}.js`);
+            globalThis.taken = [];
+            const take = (text) => globalThis.taken.push(text);
+            document.querySelector("main").replaceChildren(panel({ id: "x", unit }, take));
+        }""",
+        [instrument, unit],
+    )
+    return lambda: page.evaluate("globalThis.taken")
+
+
+def test_a_counter_counts_taps(participant, server):
+    page = participant().page
+    taken = mounted(page, server, "counter")
+    for _ in range(12):
+        page.get_by_role("button", name="+1").click()
+    page.get_by_role("button", name="Undo one").click()
+    expect(page.locator(".display")).to_have_text("11")
+    assert taken()[-1] == "11"
+    page.get_by_role("button", name="Start again from 0").click()
+    page.get_by_role("button", name="Undo one").click()
+    assert taken()[-1] == "0"
+
+
+def test_a_stopwatch_runs_by_the_clock(participant, server):
+    page = participant().page
+    taken = mounted(page, server, "stopwatch", "min")
+    page.get_by_role("button", name="Start", exact=True).click()
+    # As if the screen was locked meanwhile: the clock goes on, and no timer has run.
+    page.evaluate("() => { const now = performance.now.bind(performance); performance.now = () => now() + 90_000; }")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    assert float(taken()[-1]) == pytest.approx(1.5, abs=0.3)
+
+
+WALK = """(moments) => {
+    for (const [time, x, y, z] of moments) {
+        const event = new DeviceMotionEvent("devicemotion", { accelerationIncludingGravity: { x, y, z } });
+        Object.defineProperty(event, "timeStamp", { value: 1000 * time });
+        dispatchEvent(event);
+    }
+}"""
+
+
+def test_a_hallway_is_as_long_as_steps_times_stride(participant, server):
+    phone = participant()
+    page = phone.page
+    taken = mounted(page, server, "steps")
+    draw = random.Random(3)
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    page.evaluate(WALK, walk(draw, 50, **WALKS["usual"]))
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("main p[role=status]")).to_contain_text("The length of your stride is not known yet")
+    assert taken() == []
+    page.get_by_label("Length that you have just walked").fill("40")
+    page.get_by_role("button", name="Calibrate").click()
+    assert float(taken()[-1]) == pytest.approx(40)
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.evaluate(WALK, walk(draw, 100, **WALKS["usual"]))
+    page.get_by_role("button", name="Stop", exact=True).click()
+    assert float(taken()[-1]) == pytest.approx(80, rel=0.06)
+    before = float(taken()[-1])
+    page.get_by_role("button", name="−1").click()
+    assert float(taken()[-1]) == pytest.approx(before - 0.8, rel=0.02)
+    assert {request.method for request in phone.requests} == {"GET"}  # nothing was sent
+
+
+@pytest.mark.parametrize(
+    ("stub", "words"),
+    [
+        ("DeviceMotionEvent.requestPermission = async () => 'denied'", "may not use the sensor"),
+        (
+            "DeviceMotionEvent.requestPermission = async () => { throw new Error('no gesture') }",
+            "may not use the sensor",
+        ),
+        ("delete globalThis.DeviceMotionEvent", "may not use the sensor"),
+        ("DeviceMotionEvent.requestPermission = async () => 'granted'", "no such sensor"),
+    ],
+    ids=["denied", "refused", "no motion", "granted, but silent"],
+)
+def test_without_a_motion_sensor_typing_is_left(participant, server, stub, words):
+    page = participant().page
+    mounted(page, server, "steps")
+    page.evaluate(f"() => {{ {stub} }}")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator("main p[role=status]")).to_contain_text(words)
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
+
+
+HIDE = """() => {
+    Object.defineProperty(document, "hidden", { value: true, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_steps_stop_when_the_page_is_hidden(participant, server):
+    page = participant().page
+    taken = mounted(page, server, "steps")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    page.evaluate(WALK, walk(random.Random(4), 20, **WALKS["usual"]))
+    page.evaluate(HIDE)
+    expect(page.locator("main p[role=status]")).to_contain_text("Measuring stopped because the page was hidden")
+    assert taken() == []
+
+
+def tone(path, hertz, amplitude, rate=48000, seconds=4):
+    """A whole number of periods, so that it can be repeated."""
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        samples = (round(32767 * amplitude * math.sin(2 * math.pi * hertz * n / rate)) for n in range(rate * seconds))
+        file.writeframes(b"".join(struct.pack("<h", sample) for sample in samples))
+    return path
+
+
+@pytest.fixture
+def hearing(server, tmp_path):
+    """Participants whose microphone hears a tone."""
+    made = []
+
+    def make(browser_type, hertz, amplitude, *, allowed=True):
+        path = tone(tmp_path / f"{hertz}-{amplitude}.wav", hertz, amplitude)
+        flags = ["--use-fake-device-for-media-stream", f"--use-file-for-fake-audio-capture={path}"]
+        flags += ["--use-fake-ui-for-media-stream"] if allowed else []
+        browser = browser_type.launch(executable_path=chromium(), args=[*FLAGS, *flags])
+        made.append(browser)
+        return Participant(browser, server)
+
+    yield make
+    for browser in made:
+        browser.close()
+
+
+def measure(page):
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_text("The microphone is on")).to_be_visible()
+    expect(page.get_by_text("The microphone is off.", exact=False).last).to_be_visible(timeout=60_000)
+    expect(page.locator("main p[role=status]")).to_contain_text("Done")
+
+
+@pytest.mark.slow
+def test_a_tone_has_its_level_after_calibration(browser, hearing, server):
+    """Calibrated with one tone; then another, four times weaker and lower, which the ear finds less loud."""
+    phone = hearing(browser.browser_type, 1000, 0.4)
+    taken = mounted(phone.page, server, "sound-level", "dB(A)")
+    measure(phone.page)
+    phone.page.get_by_text("Calibration", exact=True).click()
+    phone.page.get_by_label("Level on the meter").fill("80")
+    phone.page.get_by_role("button", name="Calibrate").click()
+    assert float(taken()[-1]) == pytest.approx(80)
+    offset = phone.page.evaluate("localStorage.getItem('sottovoce-sound-offset')")
+    other = hearing(browser.browser_type, 250, 0.1)
+    other.page.goto(f"{server.url}/j/")
+    other.page.evaluate("(offset) => localStorage.setItem('sottovoce-sound-offset', offset)", offset)
+    taken = mounted(other.page, server, "sound-level", "dB(A)")
+    measure(other.page)
+    assert float(taken()[-1]) == pytest.approx(80 - 20 * math.log10(4) - 8.6, abs=1)
+    for one in (phone, other):
+        assert all(request.method == "GET" and not request.post_data for request in one.requests)
+        assert not one.faults
+
+
+def test_a_refused_microphone_leaves_typing(participant, server):
+    page = participant(permissions=[]).page
+    mounted(page, server, "sound-level", "dB(A)")
+    refuse = "(name) => { navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', name) } }"
+    page.evaluate(refuse, "NotAllowedError")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator("main p[role=status]")).to_contain_text("may not use the sensor")
+    page.evaluate(refuse, "NotFoundError")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator("main p[role=status]")).to_contain_text("no such sensor")
+
+
+@pytest.mark.slow
+def test_the_microphone_stops_when_the_page_is_hidden(browser, hearing, server):
+    phone = hearing(browser.browser_type, 1000, 0.4)
+    taken = mounted(phone.page, server, "sound-level", "dB(A)")
+    phone.page.evaluate(
+        """() => {
+            const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+            navigator.mediaDevices.getUserMedia = async (wanted) => (globalThis.heard = await ask(wanted));
+        }"""
+    )
+    phone.page.get_by_role("button", name="Start", exact=True).click()
+    expect(phone.page.locator(".display")).to_contain_text("dB")
+    phone.page.evaluate(HIDE)
+    expect(phone.page.locator("main p[role=status]")).to_contain_text("Measuring stopped")
+    assert phone.page.evaluate("heard.getTracks().map((track) => track.readyState)") == ["ended"]
+    assert taken() == []
+
+
+def test_sensors_are_open_on_the_participants_page_alone(server):
+    policy = server.client.get(f"{server.url}/j/").headers["permissions-policy"]
+    assert "microphone=(self)" in policy
+    assert "camera=()" in policy
+    other = server.client.get(f"{server.url}/", follow_redirects=True).headers["permissions-policy"]
+    assert "microphone=()" in other
+    assert "accelerometer=()" in other

@@ -1,0 +1,201 @@
+"""Campaigns of comparisons: public cuts that follow the answers in steps, and truths over the whole range."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from sottovoce.privacy.comparing import check_cuts
+from sottovoce.server.compared import Boards
+from sottovoce.server.storage.tables import offers
+
+TRUTH, SPREAD = 9.0, 0.5
+HALL = {"id": "hall", "title": "How long is the hallway?", "unit": "m", "low": 0, "high": 30, "grid": 0.1}
+STAIRS = {**HALL, "id": "stairs", "title": "How long are the stairs?"}
+BITS = {"tasks": [HALL, STAIRS], "noise": "response:2", "levels": 2, "readings": 2, "distance": None}
+
+
+def comparing(server, **changes):
+    asked = {name: entry for name, entry in {**BITS, **changes}.items() if entry is not None}
+    body = {"title": "Lengths", **asked}
+    made = server.client.post("/api/campaigns", json=body, headers=server.operator)
+    assert made.status_code == 201, made.text
+    server.open(made.json()["id"])
+    return made.json()["id"]
+
+
+def cuts_of(server, campaign):
+    answer = server.client.get(f"/api/campaigns/{campaign}/cuts")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def body(server, campaign, answers):
+    """A report of (cuts, level) by task."""
+    report = server.body(campaign, {task: level for task, (_, level) in answers.items()})
+    for reading in report["readings"]:
+        reading["cuts"] = list(answers[reading["task"]][0])
+    return report
+
+
+def people_answer(server, campaign, people, rng, tasks=("hall", "stairs"), epsilon=2.0):
+    """New participants compare with what is published now; their answers are flipped by the law."""
+    flip, tokens = 1 / (1 + math.exp(epsilon)), server.participants(campaign, people)
+    published = cuts_of(server, campaign)["tasks"]
+    for token in tokens:
+        answers = {}
+        for task in tasks:
+            offered = published[task]
+            cuts = offered[rng.integers(len(offered))]
+            level = sum(cut * 0.05 < round(rng.normal(TRUTH, SPREAD), 1) for cut in cuts)
+            if rng.random() < flip and len(cuts) == 1:
+                level = 1 - level
+            answers[task] = (cuts, level)
+        reply = server.report(campaign, token, body(server, campaign, answers))
+        assert reply.status_code == 201, reply.text
+    return tokens
+
+
+def test_the_answer_closes_in_as_people_answer(server):
+    campaign, rng = comparing(server), np.random.default_rng(1)
+    first = cuts_of(server, campaign)["tasks"]["hall"]
+    assert sorted(cut * 0.05 for (cut,) in first) == pytest.approx([7.5, 11.25, 15, 18.75, 22.5], abs=0.06)
+    widths = []
+    for _ in range(8):
+        people_answer(server, campaign, 10, rng)
+        server.recompute()
+        row = server.results(campaign)["results"][0]
+        widths.append(row["high"] - row["low"])
+    assert row["claims"] == 80
+    # 80 answers at ε = 2 over a range of 60 spreads: the search takes about 15, then .25 spreads are expected.
+    assert abs(row["truth"] - TRUTH) < 4 * 0.25 * SPREAD
+    assert row["low"] < TRUTH + 0.2
+    assert row["high"] > TRUTH - 0.2
+    assert widths[-1] < widths[0] / 5
+    last = cuts_of(server, campaign)["tasks"]["hall"]
+    assert all(abs(cut * 0.05 - TRUTH) < 1.5 for (cut,) in last)
+
+
+@pytest.mark.parametrize("levels", [2, 4])
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_devices_accept_all_that_is_published(server, levels):
+    campaign, rng = comparing(server, levels=levels), np.random.default_rng(2)
+    for _ in range(3):
+        for offered in cuts_of(server, campaign)["tasks"].values():
+            for cuts in offered:
+                assert check_cuts(cuts, levels) == tuple(cuts)
+        people_answer(server, campaign, 6, rng)
+        server.recompute()
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_cuts_change_in_steps_and_are_the_same_for_everybody(server):
+    campaign, rng = comparing(server), np.random.default_rng(3)
+    before = cuts_of(server, campaign)
+    people_answer(server, campaign, 4, rng)  # least_claims is 5
+    server.recompute()
+    assert cuts_of(server, campaign) == before
+    people_answer(server, campaign, 1, rng)
+    server.recompute()
+    after = server.client.get(f"/api/campaigns/{campaign}/cuts", headers={"Authorization": "Bearer somebody"})
+    assert after.json() == cuts_of(server, campaign) != before
+    tag = after.headers["etag"]
+    assert server.client.get(f"/api/campaigns/{campaign}/cuts", headers={"If-None-Match": tag}).status_code == 304
+    people_answer(server, campaign, 5, rng, tasks=("hall",))
+    server.recompute()
+    newest = cuts_of(server, campaign)["tasks"]
+    assert newest["stairs"] == after.json()["tasks"]["stairs"]  # nobody answered this one
+    assert newest["hall"] != after.json()["tasks"]["hall"]
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_old_cuts_stay_valid_and_unknown_ones_are_refused(server):
+    campaign, rng = comparing(server), np.random.default_rng(4)
+    old = cuts_of(server, campaign)["tasks"]["hall"][0]
+    people_answer(server, campaign, 12, rng)
+    server.recompute()
+    assert old not in cuts_of(server, campaign)["tasks"]["hall"]
+    late, liar = server.participants(campaign, 2)
+    assert server.report(campaign, late, body(server, campaign, {"hall": (old, 1)})).status_code == 201
+    for cuts, code in (
+        ([old[0] + 2000], "unknown_cuts"), ([4], "bad_cuts"), ([1, 3], "bad_cuts"), ([], "bad_report"),
+    ):  # fmt: skip
+        answer = server.report(campaign, liar, body(server, campaign, {"hall": (cuts, 1)}))
+        assert (answer.status_code, answer.json()["code"]) == (422, code)
+    without = server.report(campaign, liar, server.body(campaign, {"hall": 1}))
+    assert (without.status_code, without.json()["code"]) == (422, "bad_cuts")
+    too_high = server.report(campaign, liar, body(server, campaign, {"hall": (old, 2)}))
+    assert too_high.status_code == 422
+    refused = 'sottovoce_reports_total{verdict="unknown_cuts"} 1.0'
+    assert refused in server.client.get("/metrics").text
+
+
+def test_what_is_in_memory_only_saves_time(server):
+    """Once as always, once with nothing in memory before every step: all that is published is the same, to the bit."""
+
+    def play(restarts):
+        rng, published, campaign = np.random.default_rng(5), [], comparing(server)
+        for _ in range(4):
+            people_answer(server, campaign, 7, rng)
+            if restarts:
+                server.state.jobs._boards = Boards()  # as after a restart
+            server.recompute()
+            published.append(cuts_of(server, campaign)["tasks"])
+        return published, server.results(campaign)["results"]
+
+    assert play(restarts=True) == play(restarts=False)
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_withdrawals_recompute_and_erasure_freezes(start_local, clock):
+    server = start_local(retention_days=1)
+    campaign, rng = comparing(server), np.random.default_rng(6)
+    tokens = people_answer(server, campaign, 20, rng)
+    server.recompute()
+    before = server.results(campaign)["results"][0]
+    for token in tokens[:8]:
+        gone = server.client.delete(
+            f"/api/campaigns/{campaign}/participation", headers={"Authorization": f"Bearer {token}"}
+        )
+        assert gone.status_code in (200, 204), gone.text
+    server.recompute()
+    after = server.results(campaign)["results"][0]
+    assert (before["claims"], after["claims"]) == (20, 12)
+    assert after["truth"] != before["truth"]
+    server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator)
+    server.recompute()
+    last = server.results(campaign)["results"]
+    clock.pass_time(days=2)
+    server.tick()
+    server.tick()
+    assert server.rows("readings") == server.rows("details") == 0
+    assert server.results(campaign)["results"] == last
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_a_full_task_is_left_out(server):
+    campaign, rng = comparing(server, tasks=[{**HALL, "quota": 3}, STAIRS]), np.random.default_rng(7)
+    people_answer(server, campaign, 3, rng)
+    assert cuts_of(server, campaign)["tasks"].keys() == {"stairs"}
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_numbers_with_noise_have_no_cuts(server):
+    campaign = server.opened()
+    assert cuts_of(server, campaign) == {"as_of": None, "tasks": {}}
+    assert server.client.get("/api/campaigns/nothing/cuts").status_code == 404
+    draft = server.create()
+    assert server.client.get(f"/api/campaigns/{draft}/cuts").status_code == 404
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_nothing_of_a_single_answer_is_published(server):
+    """What is stored as offers is only what was published, step by step."""
+    campaign, rng = comparing(server), np.random.default_rng(8)
+    people_answer(server, campaign, 9, rng)
+    with server.state.engine.connect() as connection:
+        stored = connection.execute(select(offers.c.cuts).where(offers.c.is_current)).scalars().all()
+    published = [cuts for offered in cuts_of(server, campaign)["tasks"].values() for cuts in offered]
+    assert sorted(map(json.loads, stored)) == sorted(published)
