@@ -13,14 +13,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench import choices, fast_path, fuzz, noise_aware, page, processes, promises, scale, server, strangers
 from bench import console as console_pages
-from bench import fast_path, fuzz, noise_aware, page, processes, promises, scale, server, strangers
 from bench.loading import compare_loading
+from bench.peers import peers_python
 from sottovoce.discovery import CRH
 from sottovoce.lab.bench import Crowd, fastest
 
 HERE = Path(__file__).parent
-PEERS = HERE.parent / ".venv-peers"
 console = Console()
 
 
@@ -30,15 +30,8 @@ def compare_crowd_kit() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "claims.parquet"
         claims.write(path)
-        if not (PEERS / ".ready").exists():
-            console.print("\nmaking an environment for crowd-kit …")
-            subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
-            pip = (PEERS / "bin" / "python", "-m", "pip", "install", "--quiet")
-            subprocess.run([*pip, "--upgrade", "pip>=25.1"], check=True)
-            subprocess.run([*pip, "--group", f"{HERE.parent / 'pyproject.toml'}:bench"], check=True)
-            (PEERS / ".ready").touch()
         ran = subprocess.run(
-            [PEERS / "bin" / "python", HERE / "crowd_kit_peer.py", path], check=True, capture_output=True, text=True
+            [peers_python(console), HERE / "crowd_kit_peer.py", path], check=True, capture_output=True, text=True
         )
     theirs = json.loads(ran.stdout.splitlines()[-1])["seconds"]
     CRH().fit(claims)
@@ -53,6 +46,7 @@ def main() -> None:
     subprocess.run([Path(sys.executable).parent / "sottovoce", "bench", *sys.argv[1:]], check=True)
     compare_loading(console, 10**6 if quick else 10**7)
     compare_crowd_kit()
+    choices.run(console, quick)
     noise_aware.run(console, quick)
     promises.run(console, quick)
     server.run(console, quick)

@@ -218,7 +218,7 @@ class TruthDiscovery(ABC):
         _, first = winners(estimate.chances, answers.offsets)
         truths = labels_at(answers, first)
         for n, label in given.known_labels.items():
-            if truths[n] != label:  # an option that nobody named
+            if str(truths[n]) != str(label):  # an option that nobody named
                 truths = truths.astype(object)
                 truths[n] = label
         self.truths_ = truths

@@ -75,13 +75,13 @@ class ChoiceInput:
                 raise BadParameter(
                     f"known truth {truth!r} of {label!r}: there are no claims about this object; leave it out"
                 )
-            options = answers.of_object(n)
-            if truth not in options and len(options) >= answers.counts[n] and answers.declared:
+            options = [str(option) for option in answers.of_object(n)]  # as text: files know no other labels
+            if str(truth) not in options and len(options) >= answers.counts[n] and answers.declared:
                 raise BadParameter(
                     f"known truth {truth!r} of {label!r}: it is not among its options ({shown_options(options)}); "
                     "correct it, or leave it out"
                 )
-            places[n] = options.index(truth) if truth in options else KNOWN_ELSEWHERE
+            places[n] = options.index(str(truth)) if str(truth) in options else KNOWN_ELSEWHERE
             labels[n] = truth
         return cls(engine, earlier, places, labels)
 

@@ -9,6 +9,7 @@ from scipy.special import gammaln
 from sottovoce.discovery.right_chance import Floats, Group
 
 _USUAL = 2.0  # logarithm of the strength that habits are pulled to
+_MOST_USERS = 1024  # from whom it is learnt
 
 
 class Habits:
@@ -27,7 +28,8 @@ class Habits:
         table, plain = self._table(counts), self._plain(right)
         totals = table.sum(axis=2, keepdims=True)
         if learn:
-            self._learn(table, totals, plain)
+            some = slice(None, None, max(1, len(table) // _MOST_USERS))
+            self._learn(table[some], totals[some], plain[some])
         strength = math.exp(self._log_strength)
         mass, whole = table + strength * plain, totals + strength
         rows = np.clip(mass / whole, self._group.miss, self._group.hit) if self._group.miss > 0 else mass / whole

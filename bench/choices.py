@@ -1,0 +1,102 @@
+"""Choices: an iteration compared with NumPy's bincount and with one over numbers; whole fits compared with peers.
+
+On its own: ``python -m bench.choices [--quick]``; ``--peers`` adds crowd-kit and truthdiscovery, in their environment.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from bench.peers import peers_python
+from sottovoce.claims import Claims
+from sottovoce.claims.answers import Answers
+from sottovoce.discovery import CRH, NoiseAware, TruthDiscovery
+from sottovoce.lab.bench import Crowd, fastest, iteration_seconds
+
+OPTIONS = (2, 4, 10)
+PEER_CLAIMS = Crowd(10**6, 1000, 1000)
+
+
+def draw(crowd: Crowd, options: int) -> Claims:
+    """Choices where a random crowd has numbers: users are right with a chance of their own."""
+    numbers = crowd.draw()
+    rng = np.random.default_rng(options)
+    right = 1 / options + (1 - 1 / options) * rng.beta(2, 2, numbers.n_users)
+    hit = rng.random(len(numbers)) < right[numbers.users]
+    truths = rng.integers(0, options, numbers.n_objects)[numbers.objects]
+    codes = np.where(hit, truths, (truths + rng.integers(1, options, len(numbers))) % options).astype(np.uint8)
+    cells = np.arange(numbers.n_objects + 1, dtype=np.int64) * options
+    answers = Answers(np.arange(options).astype(object), cells, None, np.full(numbers.n_objects, options), True)
+    labels = numbers.user_labels, numbers.object_labels
+    return Claims(numbers.offsets, numbers.users, codes, *labels, answers=answers)
+
+
+def numpy_iteration_seconds(claims: Claims, softmax: bool) -> float:
+    """The same iteration with NumPy's bincount: votes by option, chances, and their sums by user."""
+    assert claims.answers is not None
+    users, options = claims.users, len(claims.answers.labels)
+    cells = claims.objects.astype(np.int64) * options + claims.values
+    weights = np.linspace(0.5, 1.5, claims.n_users)
+
+    def iterate() -> None:
+        votes = np.bincount(cells, weights[users], minlength=claims.n_objects * options).reshape(-1, options)
+        top = votes.max(axis=1, keepdims=True)
+        chances = np.exp(votes - top) if softmax else (votes >= top).astype(np.float64)
+        chances /= chances.sum(axis=1, keepdims=True)
+        np.bincount(users, chances.reshape(-1)[cells], minlength=claims.n_users)
+
+    return fastest(iterate, 5)
+
+
+def seconds_of_an_iteration(method: type[TruthDiscovery], claims: Claims) -> float:
+    ends: list[float] = []
+    method(max_iter=12, tol=0).fit(claims, progress=lambda *_: ends.append(time.perf_counter()))
+    return float(np.diff(ends).min())
+
+
+def run(console: Console, quick: bool, peers: bool = True) -> None:
+    crowd = Crowd(10**6, 10**4, 10**4) if quick else Crowd(10**7, 10**5, 10**5)
+    numeric = iteration_seconds(CRH, crowd.draw())
+    table = Table(title=f"Choices, {crowd.name}: one iteration", box=None, header_style="bold")
+    for heading in ("method", "options", "NumPy / ours", "ours / numeric CRH", "ns per claim"):
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    for options in OPTIONS:
+        claims = draw(crowd, options)
+        for method in (CRH, NoiseAware):
+            ours = seconds_of_an_iteration(method, claims)
+            theirs = numpy_iteration_seconds(claims, softmax=method is NoiseAware)
+            table.add_row(
+                method.__name__, str(options), f"{theirs / ours:.1f}", f"{ours / numeric:.2f}",
+                f"{ours / len(claims) * 1e9:.1f}",
+            )  # fmt: skip
+    console.print()
+    console.print(table)
+    if peers:
+        compare_peers(console)
+
+
+def compare_peers(console: Console) -> None:
+    """Whole fits of other people's code on 10⁶ choices, data in memory, over that of NoiseAware."""
+    claims = draw(PEER_CLAIMS, 4)
+    NoiseAware().fit(claims)
+    ours = fastest(lambda: NoiseAware().fit(claims), 3)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "claims.parquet"
+        claims.write(path)
+        ran = subprocess.run(
+            [peers_python(console), Path(__file__).with_name("choices_peer.py"), path],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+    for name, seconds in json.loads(ran.stdout.splitlines()[-1]).items():
+        console.print(f"{name} / our NoiseAware, on 10⁶ choices, to the end: {seconds / ours:,.1f}")
+
+
+if __name__ == "__main__":
+    run(Console(), "--quick" in sys.argv, "--peers" in sys.argv)
