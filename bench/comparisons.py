@@ -48,7 +48,8 @@ def print_errors(runs: int) -> None:
         errors = played(epsilon, 500, runs, liars=0.1, seed=4).errors
         error = errors.std(ddof=1) / math.sqrt(len(errors))
         print(
-            f"ε {epsilon}, a tenth lies: shift {errors.mean():.3f} ± {error:.3f}, formula {shift_by_liars(epsilon, 0.1):.3f}"
+            f"ε {epsilon}, a tenth lies: shift {errors.mean():.3f} ± {error:.3f}, "
+            f"formula {shift_by_liars(epsilon, 0.1):.3f}"
         )
 
 
@@ -76,7 +77,8 @@ def print_cost() -> None:
         posterior.quantile(0.5)
     print(
         f"{TASKS * ANSWERS:,} answers to {TASKS:,} tasks: {seconds / (TASKS * ANSWERS) * 1e3:.3f} ms each (at most 1), "
-        f"new cuts of all tasks {time.perf_counter() - start:.1f} s (at most 2), after 20 new answers each {refresh:.1f} s"
+        f"new cuts of all tasks {time.perf_counter() - start:.1f} s (at most 2), "
+        f"after 20 new answers each {refresh:.1f} s"
     )
 
 
