@@ -7,6 +7,7 @@ const { folder, questions } = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
 const { isLaw, lawOf } = await load("laws");
+const { answerWords } = await load("answer");
 const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
 const { areCuts, compare } = await load("comparing");
 const exact = await load("exact");
@@ -95,6 +96,10 @@ const ANSWERS = {
     const law = lawOf(text);
     const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
     return [...Object.values(law.channel(cells)), ...figures].map(String);
+  },
+  answer_words({ law, cells, tag }) {
+    speak(tag);
+    return answerWords(lawOf(law), cells);
   },
   is_law: (text) => isLaw(text),
   order: ({ count, seed }) => drawnOrder(count, seeded(seed)),

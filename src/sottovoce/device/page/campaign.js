@@ -1,13 +1,16 @@
 // The view of a campaign: what is asked and promised; after joining, the readings, the state of their reports, and withdrawing.
 
-import { answeredIn, changes, enrol, flush, join, joinedBy, judged, offered, release, withdraw } from "./device.js";
+import { choiceField, choiceText } from "./answer.js";
+import { answeredIn, changes, enrol, flush, join, joinedBy, judged, offered, release, tasksInOrder, withdraw } from "./device.js";
 import { button, h } from "./dom.js";
 import { exactNumber, isLess } from "./exact.js";
 import { opener } from "./instruments.js";
 import { decimal, editable, moment, say, typedNumber, withUnit } from "./language.js";
-import { mostReadings, readingsComeAtOnce } from "./manifest.js";
+import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { read } from "./store.js";
-import { nameOf, privacyCard, problemText, redrawnBy, releaseCard, sentText, show, showProblem, tell } from "./views.js";
+import { nameOf, privacyCard, problemText, redrawnBy, releaseCard, sentText, show, shown, showProblem, tell } from "./views.js";
+
+const MOST_AT_ONCE = 5; // with more tasks than this, questions come one after the other
 
 export async function showCampaign(link) {
   show(say("invitation"), h("p.loading", { role: "status" }, say("loading")));
@@ -24,15 +27,18 @@ export async function showCampaign(link) {
   }
 }
 
-const heading = (eyebrow, { title, asked_by: who, deadline, purpose }) => [
-  h("p.eyebrow", eyebrow), h("h1", title),
-  h("p.quiet", deadline ? say("askedUntil", { who, when: moment(deadline) }) : say("askedBy", { who })), purpose && h("p.purpose", purpose),
-];
+function heading(eyebrow, manifest) {
+  const { title, asked_by: who, deadline, purpose } = shown(manifest);
+  return [
+    h("p.eyebrow", eyebrow), h("h1", title),
+    h("p.quiet", deadline ? say("askedUntil", { who, when: moment(deadline) }) : say("askedBy", { who })), purpose && h("p.purpose", purpose),
+  ];
+}
 
 function showOffer(offer, promise, limits) {
   redrawnBy(() => showOffer(offer, promise, limits));
   const { manifest } = offer;
-  const [{ tasks }, most] = [manifest, mostReadings(manifest)];
+  const [{ title, tasks }, most] = [shown(manifest), mostReadings(manifest)];
   async function agree({ target }) {
     target.disabled = true;
     try {
@@ -42,9 +48,9 @@ function showOffer(offer, promise, limits) {
     }
     return showJoined(offer);
   }
-  const line = (task) => h("li", nameOf(task), h("span.quiet", say("offer.range", rangeOf(task))));
-  show(manifest.title, heading(say("invitation"), manifest),
-    h("section.card", h("h2", say("offer.asked", { count: tasks.length })), most < tasks.length && h("p", say("offer.atMost", { count: most })), h("ul.tasks", tasks.map(line))),
+  const line = (task) => h("li", nameOf(task), h("span.quiet", task.choices ? task.choices.join(" · ") : say("offer.range", rangeOf(task))));
+  show(title, heading(say("invitation"), manifest),
+    h("section.card", h("h2", say("offer.asked", { count: tasks.length })), most < tasks.length && h("p", deviceDraws(manifest) ? say("offer.drawn", { count: most }) : say("offer.atMost", { count: most })), h("ul.tasks", tasks.map(line))),
     privacyCard(offer, promise, limits),
     h("p.actions", button(say("offer.join"), agree)), h("p.quiet", say("offer.joinNote")));
 }
@@ -61,12 +67,15 @@ async function showJoined({ campaign }) {
     const released = record.releases.filter((one) => one.campaign === campaign);
     const answered = answeredIn(record, campaign);
     const left = readingsComeAtOnce(manifest) && answered.length ? 0 : mostReadings(manifest) - answered.length;
-    const open = manifest.tasks.filter(({ id }) => !answered.includes(id));
+    const isOpen = ({ id }) => !answered.includes(id);
+    // Where the device draws which tasks it answers, only these are asked: what is left out must not depend on readings.
+    const asked = deviceDraws(manifest) ? tasksInOrder(joined).slice(0, mostReadings(manifest)) : manifest.tasks;
+    const open = shown({ ...manifest, tasks: asked.filter(isOpen) });
     const focused = document.activeElement.id;
-    show(manifest.title, heading(say("campaign"), manifest),
+    show(open.title, heading(say("campaign"), manifest),
       withdrawn ? h("p.banner", told ? say("withdraw.confirmed") : say("withdraw.unconfirmed")) : !token && h("p.banner", say("notConfirmed")),
       pairs && pairsCard(manifest, pairs),
-      !withdrawn && left > 0 && form(joined, open, left, { drafts, panels, draw }, send),
+      !withdrawn && left > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, send),
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest))),
         h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), h("a", { href: `../c/${campaign}` }, say("crowd"))),
@@ -81,6 +90,7 @@ async function showJoined({ campaign }) {
       const noisy = await release(joined, readings);
       pairs = noisy.map((sent) => ({ ...sent, measured: readings.get(sent.task) }));
       drafts.clear();
+      drafts.place = 0;
       panels.clear();
     } catch (problem) {
       tell(problemText(problem.code));
@@ -99,9 +109,11 @@ async function showJoined({ campaign }) {
 
 function form(joined, tasks, left, { drafts, panels, draw }, send) {
   const summary = h("p.error", { role: "alert" });
-  const sender = h("button", { id: "send" }, say("form.send"));
+  const areQuestions = tasks.every(({ kind }) => kind === "choice");
+  const sender = h("button", { id: "send" }, areQuestions ? say("form.sendAnswers") : say("form.send"));
   const fields = tasks.map((task, place) => {
     const id = `reading-${place}`;
+    if (task.kind === "choice") return choiceField(task, id, drafts);
     const input = h("input", {
       id, maxlength: 40, autocomplete: "off", "aria-describedby": `${id}-hint ${id}-error`, value: drafts.get(task.id) ?? "",
       inputmode: task.low.startsWith("-") ? "text" : "decimal", // the decimal keypad has no minus key
@@ -114,29 +126,52 @@ function form(joined, tasks, left, { drafts, panels, draw }, send) {
         drafts.set(task.id, editable(text));
         draw();
       }));
-    return { task, input, error, element };
+    return { task, input, error, element, read: () => readInput(input.value, task) };
   });
+  const steps = fields.length > MOST_AT_ONCE && tasks.some(({ kind }) => kind === "choice") ? stepper(fields, sender, drafts) : null;
 
   function submit(event) {
     event.preventDefault();
     const readings = new Map();
-    const wrong = fields.filter(({ task, input, error }) => {
-      const { reading, mistake = "" } = readInput(input.value, task);
+    const wrong = fields.filter(({ task, input, error, read: readField }) => {
+      const { reading, mistake = "" } = readField();
       error.textContent = mistake;
       input.ariaInvalid = mistake ? "true" : null;
-      if (reading) readings.set(task.id, reading);
+      if (reading !== undefined) readings.set(task.id, reading);
       return mistake;
     });
     const tooMany = readings.size > left ? problemText("too_many_readings") : "";
     summary.textContent = wrong.length ? say("form.errors", { count: wrong.length }) : readings.size ? tooMany : say("form.none");
-    if (summary.textContent) return (wrong[0] ?? fields[0]).input.focus();
+    const first = wrong[0] ?? fields[0];
+    if (summary.textContent) steps?.goTo(fields.indexOf(first));
+    if (summary.textContent) return first.input.focus();
     sender.disabled = true;
     return send(joined, readings);
   }
 
-  return h("form.card", { onsubmit: submit, autocomplete: "off" }, h("h2", say("form.title")),
+  return h("form.card", { onsubmit: submit, autocomplete: "off" }, h("h2", areQuestions ? say("form.answers") : say("form.title")),
     h("p.quiet", readingsComeAtOnce(joined.manifest) ? say("form.once") : say("form.optional"), left < tasks.length && [" ", say("form.left", { count: left })]),
-    fields.map(({ element }) => element), summary, h("p.actions", sender));
+    steps?.place, fields.map(({ element }) => element), summary, h("p.actions", steps?.buttons, sender));
+}
+
+/** One field after the other: where it is, and buttons to go on and back. The last one is sent with all the others. */
+function stepper(fields, sender, drafts) {
+  const place = h("p.eyebrow", { role: "status" });
+  let current = 0;
+  const goTo = (number) => {
+    current = number;
+    drafts.place = number; // survives drawing the page again
+    fields.forEach(({ element }, other) => (element.hidden = other !== number));
+    place.textContent = say("form.step", { place: number + 1, count: fields.length });
+    [back.hidden, next.hidden, sender.hidden] = [!number, number === fields.length - 1, number < fields.length - 1];
+  };
+  const move = (by) => () => {
+    goTo(current + by);
+    fields[current].input.focus();
+  };
+  const [back, next] = [button(say("form.back"), move(-1), ".plain"), button(say("form.next"), move(1))];
+  goTo(Math.min(drafts.place ?? 0, fields.length - 1));
+  return { place, goTo, buttons: [back, next] };
 }
 
 /** A reading as exact decimal text, or what is wrong with it. */
@@ -154,11 +189,13 @@ function readInput(text, task) {
 
 const rangeOf = ({ low, high, unit }) => ({ low: decimal(low), high: withUnit(decimal(high), unit) });
 
-function pairsCard({ tasks }, pairs) {
+function pairsCard(manifest, pairs) {
+  const { tasks } = shown(manifest);
   const line = ({ task: id, value, measured }) => {
     const task = tasks.find((one) => one.id === id);
     return h("li", h("h3", nameOf(task)),
-      h("p.stays", h("span", say("pairs.measured")), h("b", withUnit(decimal(measured), task.unit)), h("small", say("pairs.stays"))),
+      h("p.stays", h("span", task.choices ? say("pairs.answered") : say("pairs.measured")),
+        h("b", task.choices ? choiceText(measured, task) : withUnit(decimal(measured), task.unit)), h("small", say("pairs.stays"))),
       h("p.sent", h("span", say("pairs.sent")), h("b", sentText(value, task))));
   };
   return h("section.card", { id: "pairs", tabindex: -1 }, h("h2", say("pairs.title")), h("ul.pairs", pairs.map(line)));

@@ -1,17 +1,20 @@
 // Everything that depends on the language: the texts, and how numbers and dates are written and read. One file of texts
 // per language, of which only the chosen one is loaded; the rest is the browser's own knowledge (Intl).
 
-let [locale, texts] = ["en", {}];
+let [spoken, locale, texts] = ["en", "en", {}];
 let plurals, signs;
 
 /** Speak a language from now on. `own` are the browser's languages: de-CH writes numbers its own way. */
 export function speak(tag, content, own = []) {
-  texts = content;
+  [spoken, texts] = [tag, content];
   locale = own.find((one) => one.split("-")[0] === tag.split("-")[0]) ?? tag;
   plurals = new Intl.PluralRules(locale);
   const parts = new Intl.NumberFormat(locale, { numberingSystem: "latn" }).formatToParts(12345678.5);
   signs = Object.fromEntries(parts.map(({ type, value }) => [type, value]));
 }
+
+/** The language that the page speaks. */
+export const spokenTag = () => spoken;
 
 export const knows = (key) => Object.hasOwn(texts, key);
 

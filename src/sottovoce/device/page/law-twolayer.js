@@ -20,6 +20,10 @@ export class TwoLayer {
     return this.isUniform ? 0.25 : this.a / (this.a + this.b);
   }
 
+  takesCells(cells) {
+    return cells === 2;
+  }
+
   channel() {
     return { hit: 1 - this.#flip, miss: this.#flip };
   }

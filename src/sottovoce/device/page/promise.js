@@ -20,7 +20,8 @@ const SMALLEST_DELTA = 1e-290; // far above what a double loses
 export function promiseOf(manifest, delta) {
   const [work, parts, moved] = [workload(), partsOf(manifest), movedReadings(manifest)];
   const isPure = parts.every(({ law }) => law.isPure);
-  const of = (part, count, least = 0) => epsilonOf(part, count, delta, work, least);
+  const readings = mostReadings(manifest);
+  const of = (part, count, least = 0) => epsilonOf(part, count, delta, work, least, Math.min(part.tasks, readings));
   let epsilon = 0;
   if (manifest.unit === "reading") for (const part of parts) epsilon = Math.max(epsilon, of(part, 1, epsilon));
   else {
@@ -30,9 +31,9 @@ export function promiseOf(manifest, delta) {
   return { epsilon, delta: isPure ? 0 : delta };
 }
 
-/** The ε of a part of which this many readings change; at least `least`. */
-function epsilonOf({ law, grid: text, distance, cells }, moved, delta, work, least) {
-  if (cells) return law.pureEpsilon(moved);
+/** The ε of a part of which this many readings change, out of all of them; at least `least`. */
+function epsilonOf({ law, grid: text, distance, cells }, moved, delta, work, least, readings = moved) {
+  if (cells) return law.pureEpsilon(moved, readings);
   const grid = exactNumber(text);
   const steps = ceil(over(exactNumber(distance), grid));
   if (law.isPure) return law.onGrid(grid).pureEpsilon(steps, moved);

@@ -1,9 +1,11 @@
 // What several views share.
 
+import { answersPicture, choiceText } from "./answer.js";
 import { button, h } from "./dom.js";
 import { stepsAsText } from "./exact.js";
-import { decimal, figure, knows, moment, say, withUnit } from "./language.js";
+import { decimal, figure, knows, moment, say, spokenTag, withUnit } from "./language.js";
 import { lawOf } from "./laws.js";
+import { noiseOf, protectedDistance, textOf } from "./manifest.js";
 import { noisePicture } from "./picture.js";
 import { distanceText, sentence } from "./promise.js";
 
@@ -49,22 +51,34 @@ export function showProblem(problem, retry) {
 
 const table = (rows) => h("dl", rows.map(([name, row]) => h("div", h("dt", name), h("dd", row))));
 export const nameOf = ({ title, id }) => title || id;
-export const sentText = (value, { grid, unit }) => withUnit(decimal(stepsAsText(value, grid)), unit);
+export const sentText = (value, task) =>
+  task.kind === "choice" ? choiceText(value, task) : withUnit(decimal(stepsAsText(value, task.grid)), task.unit);
+
+/** A manifest with its texts in the language of the page, for showing. What counts is the manifest itself. */
+export function shown(manifest) {
+  const said = (text) => textOf(manifest, text, spokenTag());
+  const { title, asked_by, purpose, tasks } = manifest;
+  const spokenTask = (task) => ({ ...task, title: said(task.title), unit: task.unit && said(task.unit), help: task.help && said(task.help), choices: task.choices?.map(said) });
+  return { ...manifest, title: said(title), asked_by: said(asked_by), purpose: said(purpose), tasks: tasks.map(spokenTask) };
+}
 
 /** What is promised: in words, in a picture and in figures. */
 export function privacyCard({ manifest, manifest_sha256: hash }, { epsilon, delta }, limits) {
-  const noise = say("card.noise", { law: manifest.noise, words: say(`law.${lawOf(manifest.noise).constructor.name}`) });
+  const laws = new Set(manifest.tasks.map((task) => noiseOf(manifest, task)));
+  const noise = [...laws].map((law) => h("div", say("card.noise", { law, words: say(`law.${lawOf(law).constructor.name}`) })));
+  const numbers = manifest.tasks.filter((task) => protectedDistance(manifest, task));
   const limit = say("card.limits", { epsilon: figure(limits.epsilon), delta: figure(limits.delta) });
-  const [distance, unit] = [distanceText(manifest), say(`card.unit.${manifest.unit}`)];
+  const [distance, unit] = [distanceText(manifest) ?? say("card.anyValue"), say(`card.unit.${manifest.unit}`)];
   const rows = { epsilon: figure(epsilon), delta: figure(delta), distance, unit, noise, limit, hash };
-  return h("section.card", h("h2", say("card.title")), noisePicture(manifest),
+  return h("section.card", h("h2", say("card.title")), numbers.length && noisePicture({ ...manifest, noise: noiseOf(manifest, numbers[0]), tasks: numbers }), answersPicture(manifest),
     h("p", sentence(manifest, { epsilon, delta })),
     h("p.quiet", say("promise.seen")), h("p.chip.delivered", say("card.ok")),
     h("details", h("summary", say("card.details")), table(Object.entries(rows).map(([name, row]) => [say(`card.row.${name}`), row]))));
 }
 
 /** One release: when, what, and its state. */
-export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, { title, tasks }) {
+export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, manifest) {
+  const { title, tasks } = shown(manifest);
   const row = ({ task: id, value }) => tasks.filter((task) => task.id === id).map((task) => [nameOf(task), sentText(value, task)]);
   return h("li.card", h("p.quiet", h(`span.chip.${state}`, say(`state.${state}`)), " ", moment(when)), h("p", h("b", title)),
     problem && h("p", problemText(problem)), state === "queued" && h("p", say("queued")),
