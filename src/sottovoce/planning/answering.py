@@ -6,7 +6,7 @@ is the Fisher information of one answer whose noise keeps the promise for m of t
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sottovoce.errors import BadParameter
@@ -22,14 +22,16 @@ class Answering:
     gain: float
 
 
-def best_answering(information: Callable[[int], float], tasks: int) -> Answering:
+def best_answering(information: Callable[[int], float], tasks: int, tried: Iterable[int] | None = None) -> Answering:
     """The number of tasks to answer, given the information of one answer if this many are given.
+
+    ``tried`` are the numbers to compare with all tasks, where each takes long.
 
     >>> best_answering(lambda m: math.tanh(1.0 / m / 2) ** 2, 30).answer  # comparisons with two levels, ε = 1
     1
     """
     totals = {}
-    for count in candidates(tasks):
+    for count in candidates(tasks) if tried is None else sorted({*tried, tasks}):
         try:
             totals[count] = count * information(count)
         except BadParameter:  # no such noise keeps the promise

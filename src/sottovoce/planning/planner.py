@@ -210,7 +210,9 @@ def _answering(
     def noise(count: int) -> NoiseLaw:
         return noise_for(kind, epsilon, delta, distance, count, "participant", grids)
 
-    best = best_answering(lambda count: information(noise(count), rate), readings)
+    # Without a pure ε, each number is a search of its own; what such noise can gain, it gains with a single answer.
+    tried = None if kind.is_pure else {1}
+    best = best_answering(lambda count: information(noise(count), rate), readings, tried)
     return {"answer": best.answer, "answer_noise": str(noise(best.answer)), "answer_gain": best.gain}
 
 
