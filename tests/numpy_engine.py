@@ -87,13 +87,18 @@ class NumpyEngine:
         with np.errstate(divide="ignore", invalid="ignore"):
             slip = (4 + (1600 - 4) * np.maximum((40_000 - far) / (40_000 - 1600), 0)) / far
         counted = np.where(far > 1600, slip, 1.0)
+        if not step.rejects:
+            kept = counted = (1 + step.tail) / (1 + step.tail * far)
         each = np.where(self.present, weights[:, None] * kept, 0.0)
         moved = np.where(step.known, truths, np.nansum(each * self.matrix, axis=0) / each.sum(axis=0))
         uncertain = np.where(step.known, 0.0, 1 / each.sum(axis=0))
-        losses = counted * ((self.matrix - moved) * step.unit) ** 2 + uncertain
-        misfit = np.nansum(weights[:, None] * losses, axis=0) / self.claims_per_object
+        losses, doubts = counted * ((self.matrix - moved) * step.unit) ** 2, counted * uncertain
+        misfit = np.nansum(weights[:, None] * (losses + doubts), axis=0) / self.claims_per_object
+        doubts = np.nansum(np.where(self.present, doubts, np.nan), axis=1)
         move = float(np.max(np.abs(moved - truths) / step.spread))
-        return Sweep(moved, np.nansum(losses, axis=1), move, each.sum(axis=0) * step.unit**2, misfit=misfit)
+        return Sweep(
+            moved, np.nansum(losses, axis=1), move, each.sum(axis=0) * step.unit**2, misfit=misfit, doubts=doubts
+        )
 
     def _looked_up(self, step, users, truths):
         """Weights and shares by bilinear interpolation; beyond the table they fall with the square of the size."""

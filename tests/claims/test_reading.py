@@ -118,7 +118,7 @@ def test_skip_bad_drops_and_counts(file):
     assert claims.skipped == 5
     assert "5 bad rows skipped" in repr(claims)
     with pytest.raises(NoClaims):
-        sv.Claims.read(file("user,object,value\na,b,?\n"), skip_bad=True)
+        sv.Claims.read(file("user,object,value\na,b,?\n"), skip_bad=True, kind="number")
 
 
 def test_row_numbers_count_skipped_rows(file):
@@ -145,7 +145,7 @@ def test_repeated_claims_are_merged_on_request(file, how, value):
 )
 def test_bad_json_lines(file, lines, words):
     with pytest.raises(BadRow, match=words):
-        sv.Claims.read(file(lines, "claims.jsonl"))
+        sv.Claims.read(file(lines, "claims.jsonl"), kind="number")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.discovery.noise_aware import _ReadingLookup
+from sottovoce.discovery.reading_lookup import ReadingLookup
 
 LAWS = ["fresh:0.5", "fresh:0.005", "fresh:50", "shared:0.5", "floored:1:0.5", "gaussian:1.5"]
 
@@ -90,7 +90,7 @@ def test_few_people_get_wide_intervals_but_no_absurd_ones(law, participants):
 def test_information_of_those_who_err_much_is_that_of_their_errors(typical):
     """Beyond ten times the noise's deviation a reading's law is nearly normal: information 1/variance, within 10 %."""
     law = sv.FreshVariance(0.5)
-    lookup = _ReadingLookup(law.reading_noise(), typical)
+    lookup = ReadingLookup(law.reading_noise(), typical)
     own = np.geomspace(np.exp(lookup._logs[0]), np.exp(lookup._logs[-1]), 50)
     information = lookup.information(own)
     assert np.all(np.diff(information) < 0)

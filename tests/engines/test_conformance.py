@@ -76,6 +76,7 @@ def test_every_operation_on_made_up_claims(engine, values, seed, known):
         (Step(*units, prior_weight=0.5, prior_mean=0.25), weights),
         (Step(*units, average="median"), weights),
         (Step(*units, known=given_truths, tail=0.2), weights),
+        (Step(*units, known=given_truths, tail=0.2, rejects=False), weights),
         (Step(*units, known=given_truths, tail=0.0, lookup=Lookup(table, table**2, 0.5)), places),
     ):
         assert_close(ours.score(step, truths), plain.score(step, truths), size**2)

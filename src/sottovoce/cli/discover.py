@@ -53,6 +53,11 @@ class Duplicates(StrEnum):
     LAST = "last"
 
 
+class TargetOption(StrEnum):
+    VALUE = "value"
+    MEAN = "mean"
+
+
 class KindOption(StrEnum):
     NUMBER = "number"
     CHOICE = "choice"
@@ -77,6 +82,17 @@ def discover(
     noise: Annotated[
         str | None,
         typer.Option(help="Noise law of the claims, such as shared:0.5; by default the one recorded in the file."),
+    ] = None,
+    target: Annotated[
+        TargetOption | None,
+        typer.Option(
+            help="What the truth is: the value that a careful person would measure, or the mean of all opinions; by "
+            "default the claims decide."
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(help="Truths that are known beforehand (object, value): they show how accurate users are."),
     ] = None,
     user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
     object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
@@ -143,7 +159,7 @@ def discover(
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place, write_table
     from sottovoce.comparisons.table import is_comparisons
-    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, make_method, takes
+    from sottovoce.discovery import DEFAULT, METHODS, Checkpoint, discovered, known_among, make_method, takes
     from sottovoce.discovery.base import check_level
     from sottovoce.discovery.comparison import Comparison
     from sottovoce.lab.plots import check_picture, draw_discovery
@@ -161,7 +177,10 @@ def discover(
     if checkpoint:
         check_file(checkpoint)
     if is_comparisons(claims):
-        for name, option in (("--method", method), ("--plot", plot), ("--checkpoint", checkpoint)):
+        for name, option in (
+            ("--method", method), ("--plot", plot), ("--checkpoint", checkpoint), ("--known", known),
+            ("--target", target),
+        ):  # fmt: skip
             if option not in (None, DEFAULT):
                 raise BadParameter(f"{name} {option}: {claims} holds comparisons, which have no such option; omit it")
         discover_comparisons(
@@ -173,13 +192,28 @@ def discover(
         raise BadParameter(f"--range {range}: only comparisons have a range (columns cuts and level); omit it")
     chosen, packed = method_name(method), is_pack(claims)
     if chosen == ALL:
-        _refuse_with_all(weights=weights, plot=plot, report=report, checkpoint=checkpoint, resume=resume, decay=decay)
+        _refuse_with_all(
+            known=known,
+            target=target,
+            weights=weights,
+            plot=plot,
+            report=report,
+            checkpoint=checkpoint,
+            resume=resume,
+            decay=decay,
+        )
     if decay is not None and not (takes(chosen, "decay") and packed):
         forgetful = " or ".join(name for name in METHODS if takes(name, "decay"))
         raise BadParameter(
             f"--decay {decay}: {chosen} on {claims}: only {forgetful} supports decay, and only packs have rounds; give "
             f"--method {forgetful} and a pack"
         )
+    if chosen != ALL and target is not None and not takes(chosen, "target"):
+        aiming = " or ".join(name for name in METHODS if takes(name, "target"))
+        raise BadParameter(f"--target {target.value}: {chosen} has no such choice; give --method {aiming}")
+    if chosen != ALL and known is not None and not METHODS[chosen].takes_known:
+        learning = " or ".join(name for name in METHODS if METHODS[name].takes_known)
+        raise BadParameter(f"--known {known}: {chosen} cannot use known truths; give --method {learning}")
     if spark_master is not None and engine is not EngineOption.SPARK:
         raise BadParameter(f"--spark-master {spark_master}: only Spark has a master; add --engine spark")
     if checkpoint is None and packed and chosen != ALL and os.access(claims, os.W_OK):
@@ -216,8 +250,11 @@ def discover(
             else:
                 print_comparison(compared)
             return
+        gold = known_among(known, source.engine, object=object, value=value) if known else None
         iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
         options: dict[str, Any] = {} if decay is None else {"decay": decay}
+        if target is not None:
+            options["target"] = target.value
         fit = make_method(chosen, noise=noise or source.noise, max_iter=max_iter, tol=tol, **options)
         try:
             result = discovered(
@@ -231,6 +268,7 @@ def discover(
                 ),
                 start=start,
                 checkpoint=kept,
+                known=gold,
             )
         except KeyboardInterrupt:
             progress.stop()
@@ -242,17 +280,17 @@ def discover(
                 )
             raise typer.Exit(130) from None
     scores = result.scores(truth, object=object, value=value) if truth else None
-    known = result.known(truth, object=object, value=value) if truth else None
+    measured = result.known(truth, object=object, value=value) if truth else None
 
     if out:
         result.write(out)
     if weights:
         result.write_weights(weights)
     if plot:
-        draw_discovery(result, plot, known)
+        draw_discovery(result, plot, measured)
     if report:
         write_report(
-            result, claims, source.engine, noise or source.noise, scores, known, source.rows_left_out.to_pylist(),
+            result, claims, source.engine, noise or source.noise, scores, measured, source.rows_left_out.to_pylist(),
             truth, {"max_iter": max_iter, "tol": tol, "object": object, "value": value}, report,
         )  # fmt: skip
     if left_out:
@@ -353,8 +391,9 @@ def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[st
         f"{result.effective_users:,.1f} effective users.",
         highlight=False,
     )
-    if result.reason:
-        console.print(escape(result.reason), highlight=False, soft_wrap=True)
+    for line in (result.reason, result.aim):
+        if line:
+            console.print(escape(line), highlight=False, soft_wrap=True)
     console.print()
     columns = [column for column in for_people(columns_in(Place.COMMAND, result.schema)) if not column.is_nested]
     entries = {column.name: column.values(result) for column in columns}

@@ -13,7 +13,7 @@ from sottovoce.discovery.ltm import LTM
 from sottovoce.discovery.majority import Majority
 from sottovoce.discovery.noise_aware import NoiseAware
 from sottovoce.discovery.registry import DEFAULT, METHODS, describe_method, make_method, methods_for, register, takes
-from sottovoce.discovery.result import ChoiceResult, Outcome, Result, discovered, known_truths
+from sottovoce.discovery.result import ChoiceResult, Outcome, Result, discovered, known_among, known_truths
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.discovery.truthfinder import TruthFinder
 
@@ -41,6 +41,7 @@ __all__ = [
     "UserLosses",
     "describe_method",
     "discovered",
+    "known_among",
     "known_truths",
     "make_method",
     "methods_for",

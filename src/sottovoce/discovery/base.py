@@ -96,6 +96,7 @@ class TruthDiscovery(ABC):
     _state: State
     _deviations: Floats  # of each object's claims; 0 where they all agree
     _variance: Floats  # of each truth
+    _freedom: Floats | None  # its degrees of freedom
     _options: Answers
     _shown: Floats  # chances as people see them
 
@@ -194,7 +195,8 @@ class TruthDiscovery(ABC):
         else:
             assert numbers is not None
             self.truths_, self.effective_users_ = estimate.truths, estimate.effective_users
-            self._deviations, self._variance = numbers.deviations, estimate.variance
+            self._deviations = numbers.deviations
+            self._variance, self._freedom = estimate.variance, estimate.freedom
         self.weights_ = estimate.weights
         tolerance, unit = (
             (self.tol, "of its object's spread") if choices is None else (self.tol * TOLERANCE, "in chance")

@@ -95,6 +95,7 @@ class Estimate:
     weights: Floats
     effective_users: Floats
     variance: Floats  # of each truth
+    freedom: Floats | None = None  # degrees of freedom of that variance, where the method knows them
 
 
 class Iteration(ABC):

@@ -3,30 +3,35 @@
 import math
 
 import numpy as np
-from scipy.special import ndtri
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.aware_choices import AwareChoices
 from sottovoce.discovery.base import TruthDiscovery, check_level
 from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
+from sottovoce.discovery.common_bias import CommonBias
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
+from sottovoce.discovery.object_scales import ObjectScales, typical_variance
 from sottovoce.discovery.quality import Quality
-from sottovoce.discovery.state import Common, State
-from sottovoce.engines import Engine, Lookup, Step, Sweep
-from sottovoce.engines.aware import BOUND, DOUBT
-from sottovoce.privacy.laws import NoiseLaw, ReadingNoise, parse_law, parse_noise_law
+from sottovoce.discovery.reading_lookup import ReadingLookup
+from sottovoce.discovery.state import State
+from sottovoce.discovery.tails import FIRST_TAIL, learn_tail, learn_whole_tail
+from sottovoce.discovery.target import Target, check_target, likely_target
+from sottovoce.engines import Engine, Step, Sweep
+from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_law, parse_noise_law
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
 _MOSTLY = 0.9
-_TAILS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.8)  # 1/degrees of freedom
-_FIRST_TAIL = 0.25  # before anything is known, far readings count little
 _SAMPLE = 20_000
-_GROSS = 0.01  # share of gross errors allowed for among readings with fresh noise
-_NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
-_LEAST_SCALE = 1e-6  # of objects, against the typical one
+_FIRST_REST = 1e-3  # move of a truth
+_MOST_LESSONS = 60
+_CROWD_SWEEPS = 5  # to find what the crowd alone says about known objects
+_LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
+_RESOLUTION = 1e-4  # of a square, over the typical one: claims that coincide exactly are not infinitely accurate
+_LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
 _LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
-_ROWS, _COLUMNS = 40, 600  # of the lookup for readings that are weighed one by one
 
 
 class NoiseAware(TruthDiscovery):
@@ -43,6 +48,11 @@ class NoiseAware(TruthDiscovery):
     ----------
     noise
         The law of the noise that devices added, or its text form; None if nothing was added.
+    target
+        ``"value"``: what a careful person would measure, so readings that are far off are errors. ``"mean"``: the
+        crowd's average opinion, so users are weighed by quality, and no reading is discounted for being far off. By
+        default the claims decide: those that pile up at an end of their scale, or use a few values about all objects,
+        are opinions. Under noise the default is ``"value"``. `target_` says which it was.
 
     Examples
     --------
@@ -61,9 +71,19 @@ class NoiseAware(TruthDiscovery):
     kinds = ("number", "choice")
     takes_known = True
 
-    def __init__(self, noise: NoiseLaw | str | None = None, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
+    target_: Target
+
+    def __init__(
+        self,
+        noise: NoiseLaw | str | None = None,
+        *,
+        target: Target | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+    ) -> None:
         super().__init__(max_iter=max_iter, tol=tol)
         self.noise = noise
+        self.target = target
 
     def weigh(self, losses: UserLosses) -> Floats:
         """Expected precisions, where each user's loss is the sum of their squared errors."""
@@ -73,7 +93,11 @@ class NoiseAware(TruthDiscovery):
         return quality.belief(squares, counts).weight
 
     def begin(self, given: FitInput) -> Iteration:
-        return _AwareIteration(given, self._law(), self.tol)
+        check_target(self.target)
+        law = self._law()
+        coincide = law is None and self.target is None and _claims_coincide(given.engine)
+        self.target_ = self.target or ("value" if law or coincide else likely_target(given.engine))
+        return _AwareIteration(given, law, self.target_, self.tol)
 
     def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
         return AwareChoices(given, parse_law(self.noise) if isinstance(self.noise, str) else self.noise, self.tol)
@@ -82,9 +106,16 @@ class NoiseAware(TruthDiscovery):
         return parse_noise_law(self.noise) if isinstance(self.noise, str) else self.noise
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Low and high end of an interval for each truth: normal, with the information of the marginal likelihood."""
+        """Low and high end of an interval for each truth.
+
+        The variance is the inverse of the information in the marginal likelihood. Under noise the interval is normal;
+        without, weights are what residuals of few claims tell, and it is Student's t with the degrees of freedom that
+        follow from their uncertainty.
+        """
         check_level(level)
-        half = float(ndtri((1 + level) / 2)) * np.sqrt(self._variance)
+        tail = (1 + level) / 2
+        half = ndtri(tail) if self._freedom is None else stdtrit(self._freedom, tail)
+        half = half * np.sqrt(self._variance)
         return self.truths_ - half, self.truths_ + half
 
 
@@ -93,20 +124,26 @@ class _AwareIteration(Iteration):
 
     _swept: Sweep  # the last pass over the claims
 
-    def __init__(self, given: FitInput, law: NoiseLaw | None, tol: float) -> None:
+    def __init__(self, given: FitInput, law: NoiseLaw | None, target: Target, tol: float) -> None:
         self._given, self._engine, self._tol = given, given.engine, tol
         engine = self._engine
         self._spreads, self._center = given.spreads, engine.medians()
         self._truths = given.first_truths(self._center)
-        typical = _typical_variance(engine, given.deviations)
-        self._objects = _ObjectScales(engine, typical) if law is None else None
-        self._quality = Quality(law, 1.0 if self._objects else typical)
+        self._opinions = target == "mean"
+        typical = typical_variance(engine, given.deviations)
+        self._objects = ObjectScales(engine, typical) if law is None and not self._opinions else None
         noise = law.reading_noise() if law else None
-        self._lookup = _ReadingLookup(noise, typical) if noise else None
-        self._coincide = law is None and _claims_coincide(engine)
-        self._tailed = not self._lookup and not self._coincide
-        self._tail = _FIRST_TAIL if self._tailed else 0.0
-        self._kind = type(law).__name__
+        if noise and self._opinions:  # a mean takes readings as they are: of the noise only the variance counts
+            law, noise = Gaussian(math.sqrt(noise.variance)), None
+        self._quality = Quality(law, 1.0 if self._objects else typical)
+        self._lookup = ReadingLookup(noise, typical) if noise else None
+        self._coincide = law is None and not self._opinions and _claims_coincide(engine)
+        # Without noise, one who agrees with themselves alone must not capture truths; see `_residuals`.
+        self._rejects = not self._opinions and (law is not None or self._coincide)
+        constant = self._lookup or self._coincide or self._opinions
+        self._learn_tail = None if constant else learn_tail if self._rejects else learn_whole_tail
+        self._tail = FIRST_TAIL if self._learn_tail else 0.0
+        self._kind = f"{type(law).__name__} {target}"
         self._warm = _mostly_the_same(given, self._kind)
         schedule = self._begin_with(self._warm) if self._warm else _LEARNING
         self._schedule, self._last_lesson = schedule, max(schedule)
@@ -115,12 +152,17 @@ class _AwareIteration(Iteration):
         if self._warm:
             self._belief = self._belief.updated(self._warm.by_user, self._warm.common_users(engine.user_labels))
         self._unit = self._objects.unit if self._objects else np.ones(engine.n_objects)
+        # Later units of known objects include the crowd's bias; these come from the scatter of claims alone.
+        self._scatter_unit = self._unit
         self._acceleration = Acceleration()
-        self._done, self._learning = 0, True
+        self._last: tuple[Floats, Floats] | None = None  # logarithms of squares and counts, and their last step
+        self._share = 1.0  # of a step
+        self._done = self._lessons = 0
+        self._rest = max(tol, _FIRST_REST)  # at moves below this, learn again
 
     def _begin_with(self, earlier: State) -> tuple[int, ...]:
         """Take over what an earlier fit of mostly the same crowd has learnt; when to learn again."""
-        self._tail = earlier.learnt["tail"] if self._tailed else 0.0
+        self._tail = earlier.learnt["tail"] if self._learn_tail else 0.0
         self._quality.begin_with(earlier.learnt["prior"])
         if self._objects:
             common = earlier.common_objects(self._engine.object_labels)
@@ -129,47 +171,76 @@ class _AwareIteration(Iteration):
 
     def advance(self) -> float:
         lookup, known = self._lookup, self._given.known
-        rows = lookup.rows if lookup else None
-        step = Step(self._center, self._unit, self._spreads, known=known, tail=self._tail, lookup=rows)
         quality = lookup.places(self._belief.learnt) if lookup else self._belief.weight
-        self._swept = swept = self._engine.sweep(step, quality, self._truths)
+        self._swept = swept = self._engine.sweep(self._step(known), quality, self._truths)
         self._truths = swept.truths
-        counts = self._engine.claims_per_user.astype(np.float64) if swept.counts is None else swept.counts
-        squares, counts = np.maximum(swept.losses, 1e-12 * self._quality.scale), np.maximum(counts, 0.5)
-        after_lessons = self._done > self._last_lesson
-        at_rest = self._tol > 0 and after_lessons and swept.move <= self._tol
-        if self._done in self._schedule or at_rest or (self._learning and after_lessons):
-            moved = self._learn(squares, counts)
+        squares, counts = self._residuals(swept)
+        resting = self._done > self._last_lesson and swept.move <= self._rest
+        if self._done in self._schedule or (resting and self._tol > 0):
+            moved = self._learn(squares, counts) and self._lessons < _MOST_LESSONS
             self._belief = self._quality.belief(squares, counts)
-            self.settled = at_rest and not moved
+            self._acceleration, self._last = Acceleration(), None
             if self._done >= self._last_lesson:
-                self._learning = moved
-                if not moved:
-                    self._quality.freeze(squares, counts)
-                    self._acceleration = Acceleration()
+                self._quality.freeze(squares, counts)
+            if resting:
+                self.settled = not moved and swept.move <= self._tol
+                self._rest = max(self._rest / 10, self._tol) if moved else self._tol
         else:
-            if not self._learning:
-                squares = self._extrapolate(squares)
+            if self._done > self._last_lesson:
+                squares, counts = self._extrapolate(squares, counts)
             self._belief = self._quality.belief(squares, counts)
         self._done += 1
         return swept.move
 
+    def _step(self, known: NDArray[np.bool_]) -> Step:
+        rows = self._lookup.rows if self._lookup else None
+        return Step(
+            self._center, self._unit, self._spreads, known=known, tail=self._tail, rejects=self._rejects, lookup=rows
+        )
+
+    def _residuals(self, swept: Sweep) -> tuple[Floats, Floats]:
+        """Each user's sum of squares, and of how many errors it tells.
+
+        Truths lie nearer to their claims than the claims' errors are large. Either the truths' variances are added back
+        to the squares, or a claim counts as one error less its own share in the truth. The second is right even where a
+        single user decides about an object; under noise nobody can.
+        """
+        claims = self._engine.claims_per_user.astype(np.float64)
+        if swept.doubts is None:
+            assert swept.counts is not None
+            return np.maximum(swept.losses, 1e-12 * self._quality.scale), np.maximum(swept.counts, 0.5)
+        if self._rejects:
+            return np.maximum(swept.losses + swept.doubts, 1e-12 * self._quality.scale), claims
+        counts = np.maximum(claims - self._belief.weight * swept.doubts, _LEAST_COUNT)
+        return swept.losses + counts * _RESOLUTION * self._quality.scale, counts
+
     def _learn(self, squares: Floats, counts: Floats) -> bool:
-        """Learn the crowd's prior, tails and units of objects; whether the prior still changes."""
+        """Learn the crowd's prior, tails and units of objects; whether they still change."""
+        self._lessons += 1
         moved = self._quality.learn(squares, counts)
         if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
             sample = _standard_squares(self._engine, self._truths, self._unit, self._belief.weight)
-            self._tail = _learn_tail(sample) if self._tailed else 0.0
+            self._tail = self._learn_tail(sample) if self._learn_tail else self._tail
             if self._objects and self._swept.misfit is not None:
                 self._unit = self._objects.learn(self._swept.misfit, sample)
         return moved
 
-    def _extrapolate(self, squares: Floats) -> Floats:
-        """Go on from a point farther along the way: its truths are kept, its squares returned."""
-        ahead = self._acceleration.ahead(np.concatenate((self._truths / self._spreads, np.log(squares))))
-        size = len(self._truths)
-        self._truths = ahead[:size] * self._spreads
-        return np.asarray(np.exp(ahead[size:]))
+    def _extrapolate(self, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
+        """Go on from a point farther along the way: its truths are kept, its squares and counts returned."""
+        users = np.concatenate((np.log(squares), np.log(counts)))
+        if self._last is not None:
+            (before, step), new = self._last, users - self._last[0]
+            # One who decides about many objects leaves few residuals that tell of their quality: weights may then go
+            # back and forth for ever. Half a step does not overshoot where a whole one does.
+            if float(new @ step) < -0.5 * float(np.linalg.norm(new)) * float(np.linalg.norm(step)):
+                self._share = max(self._share / 2, 1 / 8)
+            users = before + self._share * new
+        ahead = self._acceleration.ahead(np.concatenate((self._truths / self._spreads, users)))
+        objects, many = len(self._truths), len(squares)
+        self._last = (ahead[objects:], users - self._last[0] if self._last is not None else np.zeros(2 * many))
+        self._truths = ahead[:objects] * self._spreads
+        most = self._engine.claims_per_user
+        return np.exp(ahead[objects : objects + many]), np.minimum(np.exp(ahead[objects + many :]), most)
 
     def knowledge(self) -> Knowledge:
         scales = {"log scale": self._objects.logs} if self._objects else {}
@@ -192,10 +263,44 @@ class _AwareIteration(Iteration):
             uncertain = engine.weighted_squares(self._truths, belief.spread) * self._unit**4
             whole = self._swept.precision * (1 + self._tail) / (1 + 3 * self._tail)
             precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
-        effective_users, _ = engine.precision(self._truths, weights)
+        effective_users, scatter = engine.precision(self._truths, weights)
         # Where nobody can be compared with anybody, nothing is known of errors.
         compared = known.any() or bool((engine.comparable() > 0).any())
-        return Estimate(truths, weights, effective_users, np.where(known, 0.0, 1 / precision if compared else np.inf))
+        variance = 1 / precision if compared else np.full(engine.n_objects, np.inf)
+        freedom = None if self._rejects or self._lookup else self._freedom()
+        if freedom is not None and self._opinions and compared:
+            # Nothing is known of how opinions are distributed: where they scatter more than the model says, it counts.
+            several = np.maximum(effective_users, 1 + _LEAST_FREEDOM)
+            seen = scatter * several / (several - 1)
+            freedom = np.where(seen > variance, np.minimum(freedom, several - 1), freedom)
+            variance = np.maximum(variance, seen)
+        bias = self._common_bias() if known.any() and compared else None
+        if bias:
+            truths = np.where(known, truths, truths - bias.shift / self._scatter_unit)
+            variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
+        return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
+
+    def _common_bias(self) -> CommonBias | None:
+        """What the crowd would have said about the known objects shows how it errs."""
+        engine, known = self._engine, self._given.known
+        truths = self._truths.copy()
+        quality = self._lookup.places(self._belief.learnt) if self._lookup else self._belief.weight
+        for _ in range(_CROWD_SWEEPS):
+            truths = engine.sweep(self._step(np.zeros(engine.n_objects, bool)), quality, truths).truths
+        errors, unit = truths[known] - self._truths[known], self._scatter_unit[known]
+        # By the scatter of these claims: what is believed of users has taken the bias for an error of their own.
+        users, scatter = (each[known] for each in engine.precision(truths, self._belief.weight))
+        variance = scatter * users / np.maximum(users - 1, 0.5)
+        return CommonBias.learn(errors * unit, variance * unit**2)
+
+    def _freedom(self) -> Floats:
+        """Degrees of freedom of the truths' variances: how well those are known who decide about an object."""
+        belief, engine = self._belief, self._engine
+        # One with a single claim is believed to be like the others, and that is learnt from all of them.
+        most = np.where(engine.claims_per_user > 1, _MOST_DOUBT[1], _MOST_DOUBT[0])
+        spread = np.minimum(belief.spread, most * belief.weight**2)
+        doubt = engine.object_sums(spread) / engine.object_sums(belief.weight) ** 2
+        return np.clip(2 / np.maximum(doubt, 1e-12), _LEAST_FREEDOM, 1e6)
 
 
 def _mostly_the_same(given: FitInput, kind: str) -> State | None:
@@ -208,139 +313,26 @@ def _mostly_the_same(given: FitInput, kind: str) -> State | None:
     return earlier if share >= _MOSTLY else None
 
 
-class _ObjectScales:
-    """Scales of objects, learnt where they differ by more than chance (empirical Bayes on their logarithms).
-
-    Chance is what claims of one scale would show: the logarithm of a mean of m squares with kurtosis κ has a variance
-    of about (κ - 1)/m. Heavy tails alone make objects look different, and must not be taken for scales.
-    """
-
-    def __init__(self, engine: Engine, typical: float) -> None:
-        self._claims = engine.claims_per_object
-        _, _, residuals = engine.sample(engine.medians(), _SAMPLE)
-        robust = (engine.deviations() * _NORMAL_DEVIATION) ** 2
-        self._middle = math.log(typical)
-        # One claim more, of the typical scale: an object whose claims all agree has a small scale, not none.
-        logs = np.log((self._claims * robust + typical) / (self._claims + 1))
-        self._logs = self._shrunk(logs, np.minimum(residuals**2 / typical, BOUND))
-
-    @property
-    def unit(self) -> Floats:
-        return np.asarray(np.exp(-self._logs / 2))
-
-    @property
-    def logs(self) -> Floats:
-        """Logarithms of the scales, over the typical one."""
-        return self._logs - self._middle
-
-    def begin_with(self, earlier: Floats, common: Common) -> None:
-        here, there = common
-        self._logs[here] = earlier[there] + self._middle
-
-    def learn(self, misfit: Floats, squares: Floats) -> Floats:
-        """Units from each object's mean square in its present unit, and a sample of squares of readings."""
-        misfit = (self._claims * misfit + 1) / (self._claims + 1)
-        self._logs = self._shrunk(self._logs + np.log(misfit), np.minimum(squares, BOUND))
-        return self.unit
-
-    def _shrunk(self, logs: Floats, squares: Floats) -> Floats:
-        kurtosis = float(np.mean(squares**2)) / max(float(np.mean(squares)) ** 2, 1e-300)
-        chance = max(kurtosis - 1, 2.0) / self._claims
-        weights = 1 / (1 + chance)
-        middle = float(np.average(logs, weights=weights))
-        beyond = max(0.0, float(np.average((logs - middle) ** 2 - chance, weights=weights)))
-        # The middle stays where it is: what all objects have in common belongs to the users.
-        return np.asarray(self._middle + (logs - middle) * beyond / (beyond + chance))
-
-
-class _ReadingLookup:
-    """Weights and information of readings that are weighed one by one, by users' own variance."""
-
-    def __init__(self, noise: ReadingNoise, typical: float) -> None:
-        # Without any error of the user's own, the peak of Laplace noise is a kink, and iterations would not settle.
-        least = max(1e-5 * typical, (0.05 * noise.scale) ** 2)
-        most = max(1e4 * typical, noise.scale**2)  # the second where claims agree better than such noise lets them
-        self._logs = np.linspace(math.log(least), math.log(most), _ROWS)
-        widest = 25 * noise.scale + 6 * math.sqrt(typical)
-        sizes = np.linspace(0, widest, _COLUMNS)
-        step = sizes[1]
-        sizes[0] = 1e-3 * step
-        weights, inliers, information = [], [], []
-        for variance in np.exp(self._logs):
-            score, density = noise.score_and_density(sizes, variance)
-            # Gross errors: Cauchy, three times as wide as what is expected.
-            gamma = 3 * math.sqrt(variance + noise.variance)
-            gross = _GROSS * gamma / math.pi / (gamma**2 + sizes**2)
-            total = (1 - _GROSS) * density + gross
-            slope = (1 - _GROSS) * density * score - gross * 2 * sizes / (gamma**2 + sizes**2)
-            weights.append(-slope / (sizes * total))
-            inliers.append((1 - _GROSS) * density / total)
-            information.append(_fisher_information(variance, noise))
-        self.rows = Lookup(np.array(weights), np.array(inliers), float(step))
-        self._information = np.array(information)
-
-    def places(self, own: Floats) -> tuple[Floats, Floats]:
-        """Positions among the rows, and information, of users with these variances."""
-        places = np.clip((np.log(own) - self._logs[0]) / (self._logs[1] - self._logs[0]), 0, _ROWS - 1.000001)
-        return places, self.information(own)
-
-    def information(self, own: Floats) -> Floats:
-        return np.asarray(np.exp(np.interp(np.log(own), self._logs, np.log(self._information))))
-
-
-def _fisher_information(variance: float, noise: ReadingNoise) -> float:
-    """Information of one reading about the truth: the mean of the squared score.
-
-    Summed as far as the law reaches, which for a user who errs much is farther than the lookup.
-    """
-    sizes = np.linspace(0, 25 * noise.scale + 8 * math.sqrt(variance), 2000)
-    score, density = noise.score_and_density(sizes, variance)
-    return 2 * float(np.trapezoid(score**2 * density, sizes))
-
-
-def _typical_variance(engine: Engine, spreads: Floats) -> float:
-    """Variance of claims about a typical object, untouched by gross errors where most claims are free of them."""
-    for found in (engine.deviations() * _NORMAL_DEVIATION, spreads):
-        if (found > 0).any():
-            return float(np.median(found[found > 0]) ** 2)
-    return 1.0
-
-
 def _claims_coincide(engine: Engine) -> bool:
     """Whether claims are mostly exact repetitions, as those of web sources: their spike is not to be taken for a tail.
 
-    Of five or more claims that never coincide, at most a fifth lie at the median.
+    Of five or more claims that never coincide, at most a fifth lie at the median. How many claims lie at the median of
+    another object is chance: where 0 is popular everywhere, claims coincide without being copies.
     """
-    objects, _, residuals = engine.sample(engine.medians(), _SAMPLE)
+    medians = engine.medians()
+    objects, _, residuals = engine.sample(medians, _SAMPLE)
     several = engine.claims_per_object[objects] >= 5
-    return bool(several.any() and np.mean(residuals[several] == 0) > 1 / 3)
+    if not several.any():
+        return False
+    objects, residuals = objects[several], residuals[several]
+    values = medians[objects] + residuals
+    others = [np.roll(objects, len(objects) * part // 8) for part in range(1, 8)]
+    elsewhere = np.concatenate([(values == medians[other])[other != objects] for other in others])
+    chance = float(elsewhere.mean()) if len(elsewhere) else 0.0
+    return bool(np.mean(residuals == 0) - chance > (1 - chance) / 3)
 
 
 def _standard_squares(engine: Engine, truths: Floats, unit: Floats, weights: Floats) -> Floats:
     """Squares of a sample of residuals, in their users' deviations."""
     objects, users, residuals = engine.sample(truths, _SAMPLE)
     return np.asarray((residuals * unit[objects]) ** 2 * weights[users])
-
-
-def _learn_tail(squares: Floats) -> float:
-    """The tail under which standardised residuals are most likely, each with its own best scale."""
-    squares = squares[(squares > 0) & (squares < DOUBT)]
-    if len(squares) < 50:
-        return 0.1
-    best, found = -math.inf, 0.0
-    for tail in _TAILS:
-        scale = float(np.median(squares)) / 0.455
-        for _ in range(20):
-            scale = float(np.mean(squares * (1 + tail) / (1 + tail * squares / scale)))
-        if tail == 0:
-            fit = -float(np.mean(squares)) / scale / 2
-        else:
-            freedom = 1 / tail
-            fit = (
-                math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom / 2) / 2
-                - (freedom + 1) / 2 * float(np.mean(np.log1p(tail * squares / scale)))
-            )  # fmt: skip
-        fit = len(squares) * (fit - math.log(scale) / 2)
-        if fit > best + 2:  # a heavier tail has to earn its place
-            best, found = fit, tail
-    return found

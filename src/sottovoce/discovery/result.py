@@ -26,6 +26,7 @@ from sottovoce.engines import Engine, MemoryEngine
 from sottovoce.errors import BadRow
 from sottovoce.progress import Progress
 
+_MANY = 0.1  # share of the truths that another target would change
 _OBJECTS_AT_ONCE = 100_000  # written
 
 
@@ -44,6 +45,11 @@ class Outcome(Estimates):
     @property
     def reason(self) -> str | None:
         """Why the truths differ from the plain averages, where they do."""
+        return None
+
+    @property
+    def aim(self) -> str | None:
+        """What was taken as the truth, where that matters."""
         return None
 
     @cached_property
@@ -78,13 +84,7 @@ class Outcome(Estimates):
         return self._matched(known_truths(path, self.fit.kind_, object=object, value=value), str(path))
 
     def _matched(self, known: Mapping[str, Any], path: str) -> tuple[NDArray[np.intp], list[Any]]:
-        matched = [(n, known[label]) for n, label in enumerate(map(str, self.fit.objects_.tolist())) if label in known]
-        if not matched:
-            raise BadRow(
-                f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
-                f"there they are like {self.fit.objects_[0]!r}, here like {next(iter(known))!r}"
-            )
-        places, truths = zip(*matched, strict=True)
+        places, truths = zip(*_matched(known, self.fit.objects_, path), strict=True)
         return np.array(places), list(truths)
 
     def summary(self) -> dict[str, Any]:
@@ -100,6 +100,7 @@ class Outcome(Estimates):
             "effective_users": self.effective_users,
             "level": self.level,
             "reason": self.reason,
+            **({"target": fit.target_} if hasattr(fit, "target_") else {}),
             "warnings": self.doubts,
             "truths": dict(zip(map(str, fit.objects_.tolist()), self.rows(Place.COMMAND), strict=True)),
         }
@@ -203,6 +204,23 @@ class Result(Outcome):
             f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
         )
 
+    @cached_property
+    def aim(self) -> str | None:
+        """Which target was taken, where the other one would lead outside the intervals of a tenth of the truths."""
+        target = getattr(self.fit, "target_", None)
+        if target is None:
+            return None
+        low, high = self.interval
+        other = self.by_user if target == "value" else self.medians
+        outside = (other < low) | (other > high)
+        if outside.mean() < _MANY:
+            return None
+        taken = "what a careful person would measure" if target == "value" else "the mean of all opinions"
+        return (
+            f"Truths are {taken}; --target {'mean' if target == 'value' else 'value'} would move "
+            f"{int(outside.sum()):,} of {len(outside):,} out of their intervals."
+        )
+
     def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
         """Errors, and the share of truths within their intervals."""
         truths = np.array(known)
@@ -247,10 +265,12 @@ class ChoiceResult(Outcome):
         if not differ.any():
             return None
         where = int(np.argmax(np.where(differ, self.chance, -1.0)))
+        count, are = int(differ.sum()), "is" if differ.sum() == 1 else "are"
+        truth, voted = self.fit.truths_[where], self.majority[where]
         return (
-            f"{int(differ.sum()):,} of {len(differ):,} truths are not what most users chose, such as that of "
-            f"{self.fit.objects_[where]!s} ({self.fit.truths_[where]!s}, not {self.majority[where]!s}): users who "
-            "agree with the crowd elsewhere count more."
+            f"{count:,} of {len(differ):,} truths {are} not what most users chose, such as that of "
+            f"{self.fit.objects_[where]!s} ({truth!s}, not {voted!s}): users who agree with the crowd elsewhere count "
+            "more."
         )
 
     def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
@@ -280,6 +300,24 @@ def known_truths(path: str | Path, kind: Kind, *, object: str = "object", value:
     if len(known) < len(ids):
         raise BadRow(f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other")
     return known
+
+
+def known_among(path: str | Path, engine: Engine, *, object: str = "object", value: str = "value") -> dict[Any, Any]:
+    """Truths from a file by the label of their object, as a fit takes them; those without a claim are left out."""
+    labels = engine.object_labels
+    known = known_truths(path, engine.kind, object=object, value=value)
+    return {labels[place]: truth for place, truth in _matched(known, labels, str(path))}
+
+
+def _matched(known: Mapping[str, Any], labels: NDArray[Any], path: str) -> list[tuple[int, Any]]:
+    """Places of the objects whose truth is known, and these truths."""
+    matched = [(n, known[label]) for n, label in enumerate(map(str, labels.tolist())) if label in known]
+    if not matched:
+        raise BadRow(
+            f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
+            f"there they are like {labels[0]!r}, here like {next(iter(known))!r}"
+        )
+    return matched
 
 
 def _errors(differences: Floats) -> dict[str, float]:

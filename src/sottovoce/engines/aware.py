@@ -3,11 +3,13 @@
 There are three kinds of sweep, and Numba compiles each one by itself, without the others' branches:
 
 - ``tail`` is None: a claim counts with its user's weight, and its squared residual is its user's loss.
-- ``tail`` is a number: a claim counts less if it is far off (Student's t with ``tail`` = 1/degrees of freedom).
+- ``tail`` is a pair: a claim counts less if it is far off (Student's t, first of the pair = 1/degrees of freedom). If
+  the second is true, one that is too far off loses all its weight, but still counts for its user; otherwise its square
+  counts for its user as much as the claim does for the truth.
 - ``lookup`` is a table: a claim's weight is looked up by its size and by its user's own variance.
 
 ``per_user`` holds each user's weight, or with a lookup their position in it and the information in one of their claims;
-``sums`` holds each user's loss, and with a lookup a count.
+``sums`` holds each user's loss, and beside it with a lookup a count, otherwise the variances of their objects' truths.
 """
 
 import numpy as np
@@ -31,7 +33,7 @@ def weighed(per_user, user, value, before, tail, lookup):
     if tail is None:
         return per_user[user, 0], value, 1.0
     weight = per_user[user, 0]
-    kept, share = trusted(weight * (value - before) ** 2, tail)
+    kept, share = trusted(weight * (value - before) ** 2, tail[0], tail[1])
     return weight * kept, value, share
 
 
@@ -59,14 +61,18 @@ def lose(per_user, sums, user, residual, share, variance, tail, lookup):
     if tail is None:
         sums[user, 0] += residual * residual
         return 0.0
-    loss = share * residual * residual + variance
+    loss = share * residual * residual
     sums[user, 0] += loss
-    return per_user[user, 0] * loss
+    sums[user, 1] += share * variance
+    return per_user[user, 0] * (loss + share * variance)
 
 
 @njit(nogil=True, cache=True, inline="always")
-def trusted(far, tail):
+def trusted(far, tail, rejects):
     """The share of a claim's weight that counts for the truth, and the share of its square that counts for its user."""
+    if not rejects:
+        kept = (1 + tail) / (1 + tail * far)
+        return kept, kept
     kept = bounded = 1.0
     if far > DOUBT:
         trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)

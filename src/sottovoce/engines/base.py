@@ -34,8 +34,8 @@ class Step:
     squared, or absolute, distance from it. Moves of a truth are measured in units of ``spread``.
 
     With a ``tail`` or a ``lookup`` each claim has a weight of its own, which depends on its distance from the previous
-    truth, and means have no prior. Losses then include the variance of the truth, and claims that are gross errors
-    count for less. A lookup takes claims in their own units.
+    truth, and means have no prior. Losses of claims that are gross errors then count for less, and with a lookup
+    they include the variance of the truth. A lookup takes claims in their own units.
     """
 
     center: Floats
@@ -46,6 +46,7 @@ class Step:
     prior_mean: float = 0.0
     known: NDArray[np.bool_] | None = None  # objects whose truth is given, where claims have weights of their own
     tail: float | None = None  # 1/degrees of freedom of Student's t, 0 for normal errors
+    rejects: bool = True  # with a tail: whether a claim that is too far off loses all its weight
     lookup: Lookup | None = None
 
 
@@ -59,6 +60,7 @@ class Sweep:
     precision: Floats  # of each truth, in the claims' units: the sum of weights, or the information
     counts: Floats | None = None  # of each user's claims, without gross errors; with a lookup only
     misfit: Floats | None = None  # mean weighted loss of each object, 1 where its unit is right; with a tail only
+    doubts: Floats | None = None  # of each user, the variances of the truths that they claim; with a tail only
 
 
 @dataclass(frozen=True, eq=False)

@@ -158,7 +158,7 @@ class BlockwiseEngine(ABC):
 
     def sweep(self, step: Step, users: Floats | tuple[Floats, Floats], truths: Floats) -> Sweep:
         per_user = users if isinstance(users, tuple) else (users,)
-        counts = misfit = None
+        counts = misfit = doubts = None
         if step.average == "median":
             (moved, precision), (losses,) = self._pass(
                 operations.sweep_medians, (step.center, step.unit), per_user, sums=1
@@ -176,10 +176,12 @@ class BlockwiseEngine(ABC):
                     operations.sweep_looked_up, (step.center, *before), per_user, look, sums=2
                 )
             else:
-                (moved, precision, misfit), (losses,) = self._pass(
-                    operations.sweep_tailed, (step.center, step.unit, *before), per_user, (step.tail,), sums=1
+                tail = float(step.tail or 0.0), step.rejects
+                (moved, precision, misfit), (losses, doubts) = self._pass(
+                    operations.sweep_tailed, (step.center, step.unit, *before), per_user, tail, sums=2
                 )
-        return Sweep(moved, losses, kernels.largest_move(moved, truths, step.spread), precision, counts, misfit)
+        move = kernels.largest_move(moved, truths, step.spread)
+        return Sweep(moved, losses, move, precision, counts, misfit, doubts)
 
     def precision(self, truths: Floats, weights: Floats) -> tuple[Floats, Floats]:
         effective, variance = self._pass(operations.precision, (truths,), (weights,))[0]

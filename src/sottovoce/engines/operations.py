@@ -82,14 +82,16 @@ def sweep_medians(block: Block, inputs: Inputs) -> Arrays:
 
 def sweep_tailed(block: Block, inputs: Inputs) -> Arrays:
     """With weights that decrease with a claim's distance."""
-    (center, unit, old, known), (tail,), (misfit,) = inputs.by_object, inputs.constants, _new(block, 1)
+    (center, unit, old, known), tail, (misfit,) = inputs.by_object, inputs.constants, _new(block, 1)
     return (*_sweep(block, inputs, center, unit, old, known, tail=tail, misfit=misfit), misfit)
 
 
 def sweep_looked_up(block: Block, inputs: Inputs) -> Arrays:
     """With weights from a table, for claims in their own units."""
     center, old, known = inputs.by_object
-    return _sweep(block, inputs, center, np.ones(block.n_objects), old, known, tail=0.0, lookup=inputs.constants)
+    return _sweep(
+        block, inputs, center, np.ones(block.n_objects), old, known, tail=(0.0, True), lookup=inputs.constants
+    )
 
 
 def precision(block: Block, inputs: Inputs) -> Arrays:
@@ -210,7 +212,7 @@ def _sweep(
     old: Floats | None = None,
     known: NDArray[np.bool_] | None = None,
     prior: tuple[Any, ...] = (0.0, 0.0),
-    tail: float | None = None,
+    tail: tuple[Any, ...] | None = None,
     lookup: tuple[Any, ...] | None = None,
     misfit: Floats | None = None,
 ) -> Arrays:

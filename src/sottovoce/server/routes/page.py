@@ -89,7 +89,9 @@ def _filled(contents: dict[str, bytes]) -> bytes:
             f'<option value="{tag}" lang="{tag}">{texts.say("language.name")}' for tag, texts in languages
         ),
         "noscript": "".join(f'<p lang="{tag}">{escape(texts.say("noscript"))}' for tag, texts in languages),
-        "modules": "\n".join(f'<link rel="modulepreload" href="{name}">' for name in _modules_of("app.js", contents)),
+        "modules": "\n".join(
+            f'<link rel="modulepreload" fetchpriority="low" href="{name}">' for name in _modules_of("app.js", contents)
+        ),
     }
     page = contents["index.html"].decode()
     for name, part in parts.items():

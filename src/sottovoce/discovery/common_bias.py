@@ -1,0 +1,47 @@
+"""The error that a crowd has in common, learnt from objects whose truth is known.
+
+No scatter of claims shows an error that all make together; known truths do. On them the crowd's estimate is off by
+e_g = bias + own error of the object + sampling error, with the variances τ² and V_g for the last two. Bias and τ²
+follow by the moments of DerSimonian and Laird, as in the analysis of many trials (doi:10.1016/0197-2456(86)90046-2).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+LEAST_KNOWN = 3  # fewer show no spread
+
+
+@dataclass(frozen=True)
+class CommonBias:
+    """What the crowd's estimates are off by, in the units in which it was learnt."""
+
+    shift: float  # to be taken off
+    variance: float  # what remains uncertain after that: of the shift, and from object to object
+    freedom: float  # of that variance
+
+    @classmethod
+    def learn(cls, errors: Floats, variances: Floats) -> "CommonBias | None":
+        """From the errors on known objects and their sampling variances; None if there are too few."""
+        many = len(errors)
+        if many < LEAST_KNOWN or not np.isfinite(variances).all():
+            return None
+        weights = 1 / np.maximum(variances, 1e-12 * max(float(np.mean(errors**2)), 1e-300))
+        middle = float(np.average(errors, weights=weights))
+        excess = float((weights * (errors - middle) ** 2).sum()) - (many - 1)
+        between = max(0.0, excess / float(weights.sum() - (weights**2).sum() / weights.sum()))
+        weights = 1 / (1 / weights + between)
+        bias, doubt = float(np.average(errors, weights=weights)), float(1 / weights.sum())
+        # A bias no larger than its own uncertainty is not corrected; the clearer it is, the more of it.
+        kept = max(0.0, 1 - doubt / bias**2) if bias else 0.0
+        return cls(kept * bias, between + doubt + (1 - kept) * kept * bias**2, many - 1.0)
+
+    def widened(self, variance: Floats, freedom: Floats | float, unit: Floats) -> tuple[Floats, Floats]:
+        """Variances of truths with what remains uncertain of the bias, and their degrees of freedom (Satterthwaite)."""
+        added = self.variance / unit**2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            joint = (variance + added) ** 2 / (variance**2 / freedom + added**2 / self.freedom)
+        return variance + added, np.where(np.isfinite(joint), joint, self.freedom)

@@ -1,0 +1,68 @@
+"""Scales of objects: a crowd errs by metres about one and by millimetres about another."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.discovery.state import Common
+from sottovoce.engines import Engine
+from sottovoce.engines.aware import BOUND
+
+Floats = NDArray[np.float64]
+
+_NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
+_SAMPLE = 20_000
+
+
+class ObjectScales:
+    """Scales of objects, learnt where they differ by more than chance (empirical Bayes on their logarithms).
+
+    Chance is what claims of one scale would show: the logarithm of a mean of m squares with kurtosis κ has a variance
+    of about (κ - 1)/m. Heavy tails alone make objects look different, and must not be taken for scales.
+    """
+
+    def __init__(self, engine: Engine, typical: float) -> None:
+        self._claims = engine.claims_per_object
+        _, _, residuals = engine.sample(engine.medians(), _SAMPLE)
+        robust = (engine.deviations() * _NORMAL_DEVIATION) ** 2
+        self._middle = math.log(typical)
+        # One claim more, of the typical scale: an object whose claims all agree has a small scale, not none.
+        logs = np.log((self._claims * robust + typical) / (self._claims + 1))
+        self._logs = self._shrunk(logs, np.minimum(residuals**2 / typical, BOUND))
+
+    @property
+    def unit(self) -> Floats:
+        return np.asarray(np.exp(-self._logs / 2))
+
+    @property
+    def logs(self) -> Floats:
+        """Logarithms of the scales, over the typical one."""
+        return self._logs - self._middle
+
+    def begin_with(self, earlier: Floats, common: Common) -> None:
+        here, there = common
+        self._logs[here] = earlier[there] + self._middle
+
+    def learn(self, misfit: Floats, squares: Floats) -> Floats:
+        """Units from each object's mean square in its present unit, and a sample of squares of readings."""
+        misfit = (self._claims * misfit + 1) / (self._claims + 1)
+        self._logs = self._shrunk(self._logs + np.log(misfit), np.minimum(squares, BOUND))
+        return self.unit
+
+    def _shrunk(self, logs: Floats, squares: Floats) -> Floats:
+        kurtosis = float(np.mean(squares**2)) / max(float(np.mean(squares)) ** 2, 1e-300)
+        chance = max(kurtosis - 1, 2.0) / self._claims
+        weights = 1 / (1 + chance)
+        middle = float(np.average(logs, weights=weights))
+        beyond = max(0.0, float(np.average((logs - middle) ** 2 - chance, weights=weights)))
+        # The middle stays where it is: what all objects have in common belongs to the users.
+        return np.asarray(self._middle + (logs - middle) * beyond / (beyond + chance))
+
+
+def typical_variance(engine: Engine, spreads: Floats) -> float:
+    """Variance of claims about a typical object, untouched by gross errors where most claims are free of them."""
+    for found in (engine.deviations() * _NORMAL_DEVIATION, spreads):
+        if (found > 0).any():
+            return float(np.median(found[found > 0]) ** 2)
+    return 1.0

@@ -1,0 +1,161 @@
+"""The default method on data that nobody tuned it to: it converges, aims at the right thing, and knows its limits."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.discovery.acceleration import Acceleration
+from sottovoce.discovery.common_bias import CommonBias
+from sottovoce.discovery.target import likely_target
+from sottovoce.engines import MemoryEngine
+from sottovoce.errors import ConvergenceWarning
+from sottovoce.worlds import IMITATIONS, crowd
+
+
+def coverage(fit, truths):
+    low, high = fit.intervals()
+    return float(((low <= truths) & (truths <= high)).mean())
+
+
+def imitation(name, seed=0):
+    return IMITATIONS[name](np.random.default_rng((seed, 5)))
+
+
+def random_set(seed):
+    """A few users and objects, of any scale, with any errors."""
+    rng = np.random.default_rng((seed, 77))
+    users, objects = rng.integers(2, 13), rng.integers(1, 9)
+    scale = np.exp(rng.normal(0, rng.choice([0, 1, 4]), objects))
+    errors = (
+        rng.standard_normal((users, objects)),
+        rng.standard_cauchy((users, objects)),
+        rng.lognormal(0, 1, (users, objects)),
+        rng.integers(-2, 3, (users, objects)).astype(float),
+    )[seed % 4] * np.exp(rng.normal(0, rng.choice([0.0, 1.0]), users))[:, None]
+    matrix = (rng.uniform(0, 10, objects) + errors) * scale
+    matrix[rng.random(matrix.shape) > 0.7] = np.nan
+    matrix[0, 0] = 1.0
+    return sv.Claims.from_matrix(matrix), (None, None, "fresh:0.5", "shared:0.5")[seed // 4 % 4]
+
+
+@pytest.mark.slow
+def test_small_random_sets_converge():
+    for seed in range(60):
+        claims, law = random_set(seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            sv.NoiseAware(noise=law, max_iter=3000).fit(MemoryEngine(claims, threads=1))
+
+
+def test_a_leap_that_does_not_pay_is_taken_back():
+    """A fixed point beside a cliff: from far away, leaps over it would lead back and forth."""
+
+    def onward(x):
+        return np.where(x < 1, 0.95 * x, 3.0 - 0.9 * x)
+
+    acceleration, state = Acceleration(), np.array([0.9])
+    for _ in range(200):
+        state = acceleration.ahead(onward(state))
+    assert abs(float(onward(state)[0] - state[0])) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["hallways", "ratings"])
+def test_order_labels_shift_and_scale_do_not_matter(name):
+    claims = imitation(name).claims
+    users, objects, values = claims.user_labels[claims.users], claims.object_labels[claims.objects], claims.values
+    fit = sv.NoiseAware().fit(claims)
+    width = fit.intervals()[1] - fit.truths_ + 1e-9
+    order = np.random.default_rng(1).permutation(len(values))
+    mixed = sv.NoiseAware().fit(sv.Claims.from_arrays(users[order], objects[order], values[order]))
+    assert mixed.truths_.tolist() == fit.truths_.tolist()
+    moved = sv.NoiseAware().fit(sv.Claims.from_arrays(users, objects, values * 4.0 + 128))
+    assert np.all(np.abs((moved.truths_ - 128) / 4 - fit.truths_) < 0.01 * width)
+
+
+@pytest.mark.parametrize("errors", ["heavy-tailed", "skewed"])
+@pytest.mark.parametrize(("objects", "claims"), [(30, 3), (30, 10), (100, 2)])
+def test_intervals_hold_where_few_claim_each_object(errors, objects, claims):
+    """Where one user could decide alone, 24 to 50 % were covered. Of 240 truths, the standard error is at most 2 %."""
+    covered = []
+    for seed in range(240 // objects + 1):
+        world = crowd(objects, claims, errors, seed=np.random.default_rng((seed, 31)))
+        covered.append(coverage(sv.NoiseAware(target="value").fit(world.claims), world.truths))
+    assert np.mean(covered) > 0.93 - 2 * 0.02
+
+
+def test_ratings_are_opinions_and_measurements_are_not():
+    assert likely_target(MemoryEngine(imitation("ratings").claims)) == "mean"
+    for name in ("hallways", "dots", "prices", "populations"):
+        assert likely_target(MemoryEngine(imitation(name).claims)) == "value"
+    stars = np.random.default_rng(2).integers(1, 6, (20, 12)).astype(float)
+    assert sv.NoiseAware().fit(sv.Claims.from_matrix(stars)).target_ == "mean"
+
+
+def test_a_rating_is_about_as_good_as_the_mean_and_its_interval_no_worse():
+    for seed in range(3):
+        world = imitation("ratings", seed)
+        fit, mean = sv.NoiseAware().fit(world.claims), sv.Mean().fit(world.claims)
+        errors = [np.abs(each.truths_ - world.truths).mean() for each in (fit, mean)]
+        assert errors[0] < 1.05 * errors[1]
+        assert coverage(fit, world.truths) >= coverage(mean, world.truths)
+
+
+def test_a_mean_discounts_nobody_for_being_far_off():
+    matrix = np.array([[0.0, 1, 2], [0, 1, 2], [1, 0, 2], [30, 31, 29], [1, 2, 0]])
+    fit = sv.NoiseAware(target="mean").fit(sv.Claims.from_matrix(matrix))
+    assert fit.truths_ == pytest.approx(np.average(matrix, axis=0, weights=fit.weights_), rel=1e-5)
+
+
+@pytest.mark.parametrize("law", ["fresh:0.5", "shared:0.5", "gaussian:1"])
+def test_opinions_under_noise_have_a_mean(law):
+    world = sv.worlds.synthetic(100, 10, seed=3).with_simulated_noise(sv.parse_law(law), 4)
+    fit = sv.NoiseAware(noise=law, target="mean").fit(world.claims)
+    assert fit.converged_
+    assert (
+        np.abs(fit.truths_ - world.truths).mean()
+        < 1.5 * np.abs(sv.Mean().fit(world.claims).truths_ - world.truths).mean()
+    )
+
+
+def test_an_unknown_target_is_refused():
+    with pytest.raises(ValueError, match=r"'median'.*'value'.*leave it out"):
+        sv.NoiseAware(target="median").fit(sv.Claims.from_matrix([[1.0, 2.0]]))
+
+
+def test_copies_are_judged_against_chance():
+    """Half of all claims are 0 about everything: they coincide, but nobody copies."""
+    from sottovoce.discovery.noise_aware import _claims_coincide
+
+    rng = np.random.default_rng(4)
+    popular = np.where(rng.random((30, 20)) < 0.6, 0.0, rng.uniform(0, 100, (30, 20)))
+    assert not _claims_coincide(MemoryEngine(sv.Claims.from_matrix(popular)))
+    copied = np.where(rng.random((30, 20)) < 0.6, rng.uniform(0, 100, 20), rng.uniform(0, 100, (30, 20)))
+    assert _claims_coincide(MemoryEngine(sv.Claims.from_matrix(copied)))
+
+
+def test_known_truths_teach_the_common_bias():
+    """A crowd of which everybody reads 2 too much: with ten known truths the others are corrected."""
+    rng = np.random.default_rng(5)
+    covered, errors = [], []
+    for _ in range(8):
+        truths = rng.uniform(0, 50, 40)
+        matrix = truths + 2 + rng.normal(0, 0.5, 40) + rng.normal(0, 1, (30, 40))
+        fit = sv.NoiseAware().fit(sv.Claims.from_matrix(matrix), known=dict(enumerate(truths[:10])))
+        low, high = fit.intervals()
+        covered.append(((low <= truths) & (truths <= high))[10:].mean())
+        errors.append(np.abs(fit.truths_ - truths)[10:].mean())
+    assert np.mean(errors) < 0.6  # 2.0 without; the objects' own deviation alone gives 0.4
+    assert np.mean(covered) > 0.9  # of 240 truths in 8 worlds
+
+
+def test_no_bias_is_found_where_there_is_none():
+    rng = np.random.default_rng(6)
+    found = [CommonBias.learn(rng.normal(0, 1, 10), np.ones(10)) for _ in range(300)]
+    shifts = np.array([bias.shift for bias in found])
+    assert np.mean(np.abs(shifts)) < 0.25  # a mean of ten has a mean size of 0.25
+    assert CommonBias.learn(np.ones(2), np.ones(2)) is None
+    sure = CommonBias.learn(rng.normal(3, 1, 400), np.full(400, 1.0))
+    assert sure.shift == pytest.approx(3, abs=0.2)
+    assert sure.variance < 0.3
