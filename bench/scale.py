@@ -13,7 +13,8 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, Pack, PackManifest, PackWriter, new_pack_id
+from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, Pack, PackWriter, new_pack_id
+from sottovoce.claims.pack_manifest import PackManifest
 from sottovoce.discovery import CRH
 from sottovoce.engines import DiskEngine, Engine, MemoryEngine
 from sottovoce.lab.bench import fastest

@@ -30,3 +30,28 @@ def only(*tasks, **changes):
     noise = {"choice": "response:1.0", "number": "fresh:0.5"}
     one_law = {"noise": noise[kinds.pop()]} if len(kinds) == 1 else {}
     return second(**{"tasks": list(tasks), **one_law, **changes})
+
+
+# As an operator writes them.
+ASKED_PATH = {"id": "path", "title": "Is the path passable?", "choices": ["yes", "no"]}
+ASKED_BIRD = {"id": "bird", "title": "Which bird is it?", "choices": ["finch", "robin", "wren", "tit"]}
+ASKED_WIDTH = {"id": "width", "title": "How wide?", "unit": "m", "low": 0, "high": 10, "grid": 0.1}
+MIXED = {
+    "tasks": [ASKED_PATH, ASKED_WIDTH, ASKED_BIRD],
+    "noise": {"number": "fresh:0.5", "choice": "response:2"},
+    "readings": 3,
+}
+
+
+def answered(server, campaign, people, choose):
+    """Everybody answers; what they answer depends on their number only."""
+    tokens = server.participants(campaign, people)
+    for number, token in enumerate(tokens):
+        reply = server.report(campaign, token, server.body(campaign, choose(number)))
+        assert reply.status_code == 201, reply.text
+    return tokens
+
+
+def mostly(number):
+    """Of ten, seven say yes; six a robin."""
+    return {"path": 0 if number % 10 < 7 else 1, "bird": 1 if number % 10 < 6 else number % 4, "width": 40 + number % 5}

@@ -6,26 +6,8 @@ import json
 import pyarrow.parquet
 import pytest
 
+from questions import ASKED_BIRD, ASKED_PATH, MIXED, answered, mostly
 from sottovoce.claims import Claims
-
-PATH = {"id": "path", "title": "Is the path passable?", "choices": ["yes", "no"]}
-BIRD = {"id": "bird", "title": "Which bird is it?", "choices": ["finch", "robin", "wren", "tit"]}
-WIDTH = {"id": "width", "title": "How wide?", "unit": "m", "low": 0, "high": 10, "grid": 0.1}
-MIXED = {"tasks": [PATH, WIDTH, BIRD], "noise": {"number": "fresh:0.5", "choice": "response:2"}, "readings": 3}
-
-
-def answered(server, campaign, people, choose):
-    """Everybody answers; what they answer depends on their number only."""
-    tokens = server.participants(campaign, people)
-    for number, token in enumerate(tokens):
-        reply = server.report(campaign, token, server.body(campaign, choose(number)))
-        assert reply.status_code == 201, reply.text
-    return tokens
-
-
-def mostly(number):
-    """Of ten, seven say yes; six a robin."""
-    return {"path": 0 if number % 10 < 7 else 1, "bird": 1 if number % 10 < 6 else number % 4, "width": 40 + number % 5}
 
 
 def test_questions_beside_numbers_from_the_draft_to_the_results(server):
@@ -47,7 +29,7 @@ def test_questions_beside_numbers_from_the_draft_to_the_results(server):
 
 
 def test_small_numbers_are_hidden_and_figures_change_in_steps(server):
-    campaign = server.opened(tasks=[PATH, BIRD], noise="response:2", readings=2)
+    campaign = server.opened(tasks=[ASKED_PATH, ASKED_BIRD], noise="response:2", readings=2)
     answered(server, campaign, 4, lambda number: {"path": 0})
     server.recompute()
     path, bird = server.results(campaign)["results"]
@@ -64,7 +46,7 @@ def test_small_numbers_are_hidden_and_figures_change_in_steps(server):
 
 
 def test_sets_of_choices_are_stored_whole_and_evaluated(server):
-    campaign = server.opened(tasks=[BIRD], noise="response:1:2", readings=1)
+    campaign = server.opened(tasks=[ASKED_BIRD], noise="response:1:2", readings=1)
     answered(server, campaign, 12, lambda number: {"bird": [1, 2 + number % 2]})
     assert (server.rows("readings"), server.rows("details")) == (12, 12)
     server.recompute()
@@ -106,7 +88,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_not_stored(server, name):
 )
 def test_choices_that_cannot_be_used_are_refused(server, choices):
     reply = server.client.post("/api/campaigns", json={
-        "title": "Paths", "tasks": [PATH | {"choices": choices}], "noise": "response:1",
+        "title": "Paths", "tasks": [ASKED_PATH | {"choices": choices}], "noise": "response:1",
     }, headers=server.operator)  # fmt: skip
     assert (reply.status_code, reply.json()["code"]) == (422, "bad_manifest")
     assert "choices" in reply.json()["detail"]

@@ -17,9 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sottovoce.claims.answers import MOST_SHARED, Answers, PackedAnswers, check_counts
-from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, MANIFEST, Pack, PackManifest, PackWriter, new_pack_id
+from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, Pack, PackWriter, new_pack_id
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import label_column, to_numpy
+from sottovoce.claims.pack_manifest import MANIFEST, PackManifest
 from sottovoce.claims.sorting import ClaimSource, Rows, Sorter, sorting
 from sottovoce.claims.streaming import read_chunks
 from sottovoce.claims.table import Claims, Duplicates

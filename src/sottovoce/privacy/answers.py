@@ -116,7 +116,7 @@ class ResponseProfile:
         (j+1) h_{j+1} = (n-j) ζ h_j + (2n-j+1) e^-ε h_{j-1},
 
     which has no negative term up to j = n, and P(M = -m) = e^{-mε} P(M = m). Computed in decimal arithmetic, whose
-    exponents neither overflow nor underflow here, with so many digits that only the last rounding counts.
+    exponents neither overflow nor underflow here, with enough digits that only the last rounding counts.
     """
 
     exact_epsilon: Fraction

@@ -57,7 +57,4 @@ def _second(parts: dict[str, Any]) -> dict[str, Any]:
         own = {"distance": distance} if kind == "number" and distance is not None and "levels" not in parts else {}
         tasks.append({**own, **task, "kind": kind})
     whole = {name: entry for name, entry in parts.items() if name != "distance" and entry is not None}
-    if "answer" in whole and isinstance(whole["answer"], int):
-        # Fewer tasks or readings than before leave fewer to answer.
-        whole["answer"] = min(whole["answer"], len(tasks), whole["readings"])
     return whole | {"format": SECOND, "tasks": tasks}

@@ -17,6 +17,7 @@ from sottovoce.protocol.problems import Problem
 
 MOST_LANGUAGES = 20  # of one text
 _FIRST_YEAR = 1000  # earlier years have no four-digit form that every parser accepts
+_VARIANTS = ("str", "constrained-str")  # of a field that takes several types: no part of its name
 _TAG = r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?"
 
 
@@ -123,7 +124,7 @@ def reported_as(code: str) -> Iterator[None]:
 
 def _problem(code: str, mistake: ValidationError) -> Problem:
     first = mistake.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "document"
+    place = ".".join(str(part) for part in first["loc"] if part not in _VARIANTS) or "document"
     # The text of a whole document would take long to produce, and nobody would read it.
     shown = "" if isinstance(first["input"], dict | list) else repr(first["input"])
     value = f" {shown}" if shown and len(shown) <= 60 else ""

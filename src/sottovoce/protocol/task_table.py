@@ -9,8 +9,8 @@ from sottovoce.errors import UnreadableFile
 from sottovoce.protocol.format_1 import FirstTask
 from sottovoce.text_tables import harmless, read_rows
 
-COLUMNS = (*FirstTask.model_fields, "quota")
-_NEEDED = tuple(name for name, field in FirstTask.model_fields.items() if field.is_required())
+COLUMNS = (*FirstTask.model_fields, "choices", "quota")
+_NUMBER = tuple(name for name, field in FirstTask.model_fields.items() if field.is_required() and name != "id")
 _LONGEST_QUOTA = 12
 _LONGEST_SHOWN = 40
 
@@ -18,13 +18,43 @@ _LONGEST_SHOWN = 40
 def read_tasks(name: str, text: str) -> list[dict[str, Any]]:
     """Tasks from a table; ``name`` says where a mistake is.
 
-    Numbers stay text, so that 0.1 is exactly a tenth.
+    Numbers stay text, so that 0.1 is exactly a tenth. A task with choices is a question, and has no range.
     """
     tasks: list[dict[str, Any]] = []
-    for number, cells in read_rows(name, text, _NEEDED, COLUMNS):
-        quota = {"quota": read_quota(cells["quota"], f"{name}, line {number}")} if "quota" in cells else {}
-        tasks.append({**cells, **quota})
+    columns = set(next(csv.reader(io.StringIO(text.partition("\n")[0].replace(";", ",").replace("\t", ","))), []))
+    needed = ("id",) if "choices" in columns else ("id", *_NUMBER)
+    for number, cells in read_rows(name, text, needed, COLUMNS):
+        place = f"{name}, line {number}"
+        task: dict[str, Any] = dict(cells)
+        if "quota" in cells:
+            task["quota"] = read_quota(cells["quota"], place)
+        if "choices" in cells:
+            task["choices"] = read_choices(cells["choices"])
+        check_kind(task, place)
+        tasks.append(task)
     return tasks
+
+
+def read_choices(text: str) -> list[str]:
+    """Choices from one cell: divided by |, or by semicolons.
+
+    >>> read_choices("yes | no"), read_choices("finch; robin; wren")
+    (['yes', 'no'], ['finch', 'robin', 'wren'])
+    """
+    return [choice.strip() for choice in text.split("|" if "|" in text else ";")]
+
+
+def check_kind(task: Mapping[str, Any], place: str) -> None:
+    """Refuse a task that is both a number and a question, or neither."""
+    numbers = [name for name in _NUMBER if task.get(name)]
+    if task.get("choices") and numbers:
+        raise UnreadableFile(
+            f"{place}: it has choices and {' and '.join(numbers)}; a question has choices, a number has a range: leave "
+            "one of the two empty"
+        )
+    if not task.get("choices") and len(numbers) < len(_NUMBER):
+        missing = next(name for name in _NUMBER if name not in numbers)
+        raise UnreadableFile(f"{place}: there is no {missing!r}; a number needs low, high and grid, a question choices")
 
 
 def read_quota(text: str, place: str) -> int:
@@ -39,7 +69,8 @@ def read_quota(text: str, place: str) -> int:
 
 def write_tasks(tasks: Sequence[Mapping[str, Any]]) -> str:
     """The inverse of `read_tasks`, for people to edit; text that a spreadsheet would run as a formula is marked."""
-    columns = [name for name in COLUMNS if name in _NEEDED or any(task.get(name) for task in tasks)]
+    columns = [name for name in COLUMNS if name == "id" or any(task.get(name) for task in tasks)]
+    tasks = [{**task, "choices": " | ".join(task["choices"])} if task.get("choices") else task for task in tasks]
     text = io.StringIO()
     table = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     table.writeheader()

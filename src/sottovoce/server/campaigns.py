@@ -33,6 +33,10 @@ Text = (
     Annotated[str, Field(max_length=2000)]
     | Annotated[dict[str, Annotated[str, Field(max_length=2000)]], Field(max_length=100)]
 )
+Name = (
+    Annotated[str, Field(min_length=1, max_length=200)]
+    | Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=100)]
+)
 Noise = Annotated[str, Field(max_length=100)] | Annotated[dict[str, str], Field(max_length=2)]
 
 
@@ -60,8 +64,8 @@ _REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 class CampaignChange(RequestBody):
     """What to change. Everything but the method can be changed in drafts only."""
 
-    title: Text | None = None
-    asked_by: Text | None = None
+    title: Name | None = None
+    asked_by: Name | None = None
     purpose: Text | None = None
     contact: Text | None = None
     language: Annotated[str, Field(max_length=20)] | None = None
@@ -83,7 +87,7 @@ class CampaignChange(RequestBody):
 class CampaignDraft(CampaignChange):
     """A new campaign. By default the operator asks, and a participant may answer all tasks."""
 
-    title: Text
+    title: Name
     tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)]
     noise: Noise
 
@@ -185,6 +189,14 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     missing = [name for name, entry in fields.items() if entry is None and name not in _REMOVABLE]
     if missing:
         raise Problem("bad_request", f"{missing[0]} null: it cannot be removed; give it a value, or leave it out")
+    if "distance" in fields and "tasks" not in fields:  # that of all numbers, also of those that had their own
+        base = base | {"tasks": [{**task} for task in base["tasks"]]}
+        for task in base["tasks"]:
+            task.pop("distance", None)
+    if "answer" in base and "answer" not in fields:  # all, as before, or as many as before where there are enough
+        whole = base["answer"] == min(base["readings"], len(base["tasks"]))
+        most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
+        fields["answer"] = most if whole else min(base["answer"], most)
     manifest = drafted(base | fields)
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(

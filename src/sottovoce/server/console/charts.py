@@ -60,12 +60,61 @@ def forest_plot(rows: Iterable[Row], *, methods: Sequence[str] = ("truth",), lev
     """
     units: dict[str, list[Row]] = {}
     for row in rows:
-        if row.get("truth") is not None:
+        if row.get("truth") is not None and "chances" not in row:
             units.setdefault(row.get("unit") or "", []).append(row)
     if not units:
         return Markup("")
     plots = Markup("").join(_forest(members, unit) for unit, members in units.items())
     return Markup('<figure class="chart">{}{}</figure>').format(_legend(methods, level), plots)
+
+
+def answer_bars(rows: Iterable[Row]) -> Markup:
+    """For each question a bar per answer, as long as its chance; the answer of the majority is marked.
+
+    Questions without a truth are left to the table.
+    """
+    asked = [row for row in rows if row.get("chances")]
+    if not asked:
+        return Markup("")
+    listed = Markup("").join(
+        Markup('<li><h3>{}</h3><ul class="answers">{}</ul></li>').format(
+            str(row.get("title") or row["task"]), Markup("").join(_answer(row, answer) for answer in row["chances"])
+        )
+        for row in asked
+    )
+    note = Markup(
+        '<figcaption class="quiet">How likely each answer is to be the truth; ▾ what most people answered.</figcaption>'
+    )
+    return Markup('<figure class="chart">{}<ol class="questions">{}</ol></figure>').format(note, listed)
+
+
+def _answer(row: Row, answer: str) -> Markup:
+    chance, is_truth, is_majority = row["chances"][answer], answer == row["truth"], answer == row.get("majority")
+    description = f"{answer}: {percent(chance)}" + (", the answer of most people" if is_majority else "")
+    return Markup(
+        '<li class="{state}"><span>{answer}{mark}</span>'
+        '<svg role="img" width="100%" height="18"><title>{description}</title>'
+        '<rect class="whole" width="100%" height="18" rx="3"/><rect width="{width}" height="18" rx="3"/></svg>'
+        '<span class="figures">{chance}</span></li>'
+    ).format(
+        state="truth" if is_truth else "other",
+        answer=answer,
+        mark=Markup(' <b class="majority" aria-hidden="true">▾</b>') if is_majority else "",
+        description=description,
+        width=_percent(100 * chance),
+        chance=percent(chance),
+    )
+
+
+def percent(chance: float | None) -> str:
+    """A chance for people. Nothing is certain.
+
+    >>> percent(0.934), percent(0.9999), percent(0.0001), percent(None)
+    ('93 %', 'over 99 %', 'below 1 %', '–')
+    """
+    if chance is None:
+        return "–"
+    return "over 99 %" if chance > 0.995 else "below 1 %" if chance < 0.005 else f"{100 * chance:.0f} %"
 
 
 def weights_chart(histogram: Mapping[str, Sequence[Any]]) -> Markup:

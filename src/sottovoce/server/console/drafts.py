@@ -11,10 +11,12 @@ from starlette.concurrency import run_in_threadpool
 
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.task_table import COLUMNS, read_quota, read_tasks, write_tasks
+from sottovoce.protocol.task_table import COLUMNS, read_choices, read_quota, read_tasks, write_tasks
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
+from sottovoce.server.console import questions
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import Form, Session, SignedIn
@@ -57,10 +59,12 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
 
     row, quotas = await server.read(load)
     manifest = parsed(row.manifest)
-    tasks = [{**task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
+    tasks = [{**dict.fromkeys(COLUMNS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
     about = {name: manifest[name] or "" for name in _ABOUT}
     about["deadline"] = about["deadline"].removesuffix(":00Z").removesuffix("Z")
     many = len(tasks) > MOST_TYPED
+    if not many:
+        tasks = [task | {"choices": " | ".join(task["choices"])} for task in tasks]
     return _question(request, row, about, [] if many else tasks, write_tasks(tasks) if many else "")
 
 
@@ -70,7 +74,11 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
     before = parsed(row.manifest)
 
     def prepare(tasks: list[dict[str, Any]]) -> Action:
-        fields: dict[str, Any] = {**_about(form), "deadline": _about(form).get("deadline"), "tasks": tasks}
+        raw = Manifest.parse(row.manifest).content()
+        kept = {task["id"]: task for task in raw["tasks"]}
+        asked = [_with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
+        about = _with_the_rest({**_about(form), "deadline": _about(form).get("deadline")}, raw, only=_ABOUT)
+        fields: dict[str, Any] = {**about, "tasks": asked, **_missing_noise(raw, tasks)}
         if before["readings"] == len(before["tasks"]):  # all of them, as before
             fields["readings"] = len(tasks)
         with reported_as("bad_request"):
@@ -84,6 +92,8 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
 async def privacy(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The planner. Its figures are loaded by script, or with the form where scripts are off."""
     row = await server.read(lambda connection: _draft(connection, session, campaign))
+    if questions.applies(parsed(row.manifest)):
+        return await run_in_threadpool(questions.page, request, row)
     plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
     offers, sentence = await run_in_threadpool(_plan, plan_request) if request.query_params else (None, None)
     return render(request, "privacy.html", row=row, plan=plan_request, offers=offers, sentence=sentence, mistake=None)
@@ -115,6 +125,13 @@ async def line(campaign: CampaignId, law: str, request: Request, session: Sessio
 async def promise(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
     row = await server.read(lambda connection: _draft(connection, session, campaign))
     manifest = parsed(row.manifest)
+    if questions.applies(manifest):
+        try:
+            asked = questions.change(form, manifest)
+            await server.write(lambda connection: actions.change(connection, session.key, campaign, asked))
+        except SottovoceError as mistake:
+            return await run_in_threadpool(questions.page, request, row, form, _words(mistake))
+        return RedirectResponse(f"/campaigns/{campaign}", 303)
     try:
         plan_request = PlanRequest.of(form, manifest)
         fields = await run_in_threadpool(plan_request.change, manifest)
@@ -190,6 +207,35 @@ def _question(
     )
 
 
+def _with_the_rest(typed: dict[str, Any], kept: dict[str, Any], only: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What was typed, with what the form does not show: other languages of an unchanged text, and other fields."""
+    same_kind = bool(typed.get("choices")) == bool(kept.get("choices"))
+    rest = {} if only or not same_kind else {name: entry for name, entry in kept.items() if name not in COLUMNS}
+    shown = dict(typed)
+    for name in typed.keys() & kept.keys():
+        if isinstance(kept[name], dict) and typed[name] in kept[name].values():
+            shown[name] = kept[name]
+    if same_kind and typed.get("choices") and len(typed["choices"]) == len(kept["choices"]):
+        shown["choices"] = [
+            before if isinstance(before, dict) and now in before.values() else now
+            for now, before in zip(typed["choices"], kept["choices"], strict=True)
+        ]
+    return rest | shown
+
+
+def _missing_noise(kept: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    """The law to begin with for a kind of task that was not there before; none for one that is gone."""
+    kinds = {"choice" if task.get("choices") else "number" for task in tasks}
+    had = {task.get("kind", "number") for task in kept["tasks"]}
+    if kinds == had:
+        return {}
+    usual = first_noise(tasks)
+    laws = kept["noise"] if isinstance(kept["noise"], dict) else dict.fromkeys(had, kept["noise"])
+    first = usual["noise"] if isinstance(usual["noise"], dict) else dict.fromkeys(kinds, usual["noise"])
+    noise = {kind: laws.get(kind, first[kind]) for kind in kinds}
+    return {**usual, "noise": noise if len(set(noise.values())) > 1 else next(iter(noise.values()))}
+
+
 def _about(form: Mapping[str, str]) -> dict[str, str]:
     fields = {name: form[name] for name in _ABOUT if form.get(name)}
     if "deadline" in fields and re.fullmatch(r"[\d-]+[T ][\d:]+", fields["deadline"]):
@@ -212,14 +258,22 @@ def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             name: entry.replace(",", ".") if name in ("low", "high", "grid") else entry for name, entry in row.items()
         }
         for name in ("low", "high", "grid"):
-            if not task[name]:
-                raise Problem("bad_request", f"task {place}: its {_CALLED[name]} is missing")
+            if task["choices"] and task[name]:
+                raise Problem(
+                    "bad_request", f"task {place}: it has choices and a {_CALLED[name]}; leave one of them empty"
+                )
+            if not task["choices"] and not task[name]:
+                raise Problem("bad_request", f"task {place}: its {_CALLED[name]} is missing, or its choices")
         if not task["id"]:
             plain = re.sub(r"[^a-z0-9]+", "-", task["title"].lower()).strip("-")[:60] or f"task-{place}"
             task["id"] = next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 99))) if name not in used)
             used.add(task["id"])
         task["quota"] = read_quota(task["quota"], f"task {place}") if task["quota"] else None
-        tasks.append(task)
+        if task["choices"]:
+            question = {name: task[name] for name in ("id", "title", "quota")}
+            tasks.append(question | {"choices": read_choices(task["choices"])})
+        else:
+            tasks.append({name: entry for name, entry in task.items() if name != "choices"})
     return tasks
 
 

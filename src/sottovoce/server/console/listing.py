@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 
 from sottovoce.discovery.schema import Place, columns_in
+from sottovoce.server.results import kind_of
 
 T = TypeVar("T")
 ROWS = 50
@@ -90,11 +91,16 @@ def results_page(results: Sequence[dict[str, Any]], query: Mapping[str, str], ad
 
 
 def _width(row: dict[str, Any]) -> float | None:
+    """How uncertain a truth is: the width of its interval, or the chance that another answer is the truth."""
+    if kind_of(row) == "choice":
+        return None if row["chance"] is None else 1 - row["chance"]
     return None if row["low"] is None or row["high"] is None else row["high"] - row["low"]
 
 
 def _figure(name: str, row: dict[str, Any]) -> Any:
-    return row.get(name)
+    """What a row is sorted by; answers come after numbers."""
+    entry = row.get(name)
+    return None if entry is None else (isinstance(entry, str), entry)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.clock import moment
 from sottovoce.server.console import charts
+from sottovoce.server.results import kind_of
 from sottovoce.server.storage.writer import as_problem
 
 log = logging.getLogger("sottovoce.server")
@@ -61,6 +62,8 @@ def result_columns(place: Place) -> tuple[list[Column], list[Column]]:
 def result_cell(column: Column, row: charts.Row) -> str:
     """A figure of a task for people; a dash if an old version of the results does not have it."""
     entry = row.get(column.name)
+    if isinstance(entry, str):
+        return entry
     if entry is None or column.measured:
         return charts.measured(entry, row)
     return f"{entry:,}" if column.decimals is None else f"{entry:,.{column.decimals}f}"
@@ -73,15 +76,18 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters.update(figure=figure, when=when)
+_templates.filters.update(figure=figure, kind_of=kind_of, when=when)
 _templates.globals.update(
     analyst_columns=partial(result_columns, Place.COMMAND),
     campaign_columns=partial(result_columns, Place.PAGE),
     default_method=DEFAULT,
     describe_method=describe_method,
     program=f"Sottovoce {__version__}",
+    answer_bars=charts.answer_bars,
     forest_plot=charts.forest_plot,
+    kind_of=kind_of,
     measured=charts.measured,
+    percent=charts.percent,
     result_cell=result_cell,
     weight_range=charts.weight_range,
     weights_chart=charts.weights_chart,

@@ -16,7 +16,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.planning.information import predicted_error
 from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.guarantee import quiet_guarantee, weakest
-from sottovoce.privacy.laws import FreshVariance, NoiseLaw, Unit, noise_laws, parse_noise_law
+from sottovoce.privacy.laws import FreshVariance, NoiseLaw, Response, Unit, noise_laws, parse_noise_law
 from sottovoce.privacy.least_noise import law_for
 from sottovoce.privacy.sentence import figures, privacy_sentence
 from sottovoce.protocol.canonical import canonical_decimal
@@ -182,7 +182,20 @@ class PlanRequest:
 
 
 def first_noise(tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """A promise to begin with: a tenth of the narrowest range is hidden, at ε = 1, by fresh noise."""
+    """A promise to begin with: ε = 1 for each reading and each answer.
+
+    A tenth of the narrowest range is hidden by fresh noise. Answers are hidden whatever they are.
+    """
+    numbers = [task for task in tasks if not task.get("choices")]
+    if len(numbers) < len(tasks):
+        answers = str(Response(1.0))
+        return {"noise": answers} if not numbers else {**_first(numbers), "noise": {
+            "number": _first(numbers)["noise"], "choice": answers,
+        }}  # fmt: skip
+    return _first(tasks)
+
+
+def _first(tasks: list[dict[str, Any]]) -> dict[str, Any]:
     try:
         ranges = [tuple(Fraction(canonical_decimal(task[end])) for end in ("low", "high", "grid")) for task in tasks]
         grids = {grid for _, _, grid in ranges}

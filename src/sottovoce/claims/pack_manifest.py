@@ -1,0 +1,102 @@
+"""What a pack says about itself: one JSON file that lists all others, with their sizes and hashes."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Self
+
+from sottovoce.claims.writing import whole_file
+from sottovoce.errors import UnreadableFile
+
+FORMAT, CHOICE_FORMAT = 2, 3  # of packs of numbers, and of choices
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file of a pack, as the manifest lists it."""
+
+    file: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class BlockEntry(FileEntry):
+    """A block: the numbers of its first object and first claim, and how many of each it holds."""
+
+    first_object: int
+    objects: int
+    first_claim: int
+    claims: int
+
+
+@dataclass(frozen=True)
+class PackManifest:
+    """What a pack says about itself."""
+
+    pack: str
+    round: int  # 1 for a new pack; each append adds 1
+    claims: int
+    users: int
+    objects: int
+    noise: str | None
+    skipped: int  # bad rows that were left out on request
+    user_table: FileEntry
+    object_table: FileEntry
+    blocks: tuple[BlockEntry, ...] = field(repr=False)
+    answer_table: FileEntry | None = None  # of choices
+    cell_table: FileEntry | None = None  # of choices with different options for different objects
+    declared: bool = False  # whether the numbers of options were given, not concluded from the claims
+
+    @property
+    def tables(self) -> tuple[FileEntry, ...]:
+        """The entries of all tables of labels."""
+        tables = self.user_table, self.object_table, self.answer_table, self.cell_table
+        return tuple(entry for entry in tables if entry is not None)
+
+    def write(self, folder: Path) -> None:
+        content = asdict(self)
+        if self.answer_table is None:  # so older versions can read packs of numbers
+            for name in ("answer_table", "cell_table", "declared"):
+                del content[name]
+        version = FORMAT if self.answer_table is None else CHOICE_FORMAT
+        with whole_file(folder / MANIFEST) as temporary:
+            temporary.write_text(json.dumps({"format": version, **content}, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        path = folder / MANIFEST
+        if not path.is_file():
+            raise UnreadableFile(
+                f"{folder}: there is no {MANIFEST}: a pack is a folder that `sottovoce claims pack` has written; "
+                "check the name, or pack the claims first"
+            )
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            version = content.pop("format")
+            if version in (FORMAT, CHOICE_FORMAT):
+                names = ("user_table", "object_table", "answer_table", "cell_table")
+                content |= {name: FileEntry(**content[name]) for name in names if content.get(name)}
+                content["blocks"] = tuple(BlockEntry(**entry) for entry in content["blocks"])
+                manifest = cls(**content)
+                manifest._check(path)
+                return manifest
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UnreadableFile(
+                f"{path}: this is not a manifest ({error}): the file is damaged; pack the claims again"
+            ) from error
+        raise UnreadableFile(
+            f"{path}: format {version!r}: this version reads formats {FORMAT} and {CHOICE_FORMAT}; pack the claims "
+            "again, or update"
+        )
+
+    def _check(self, path: Path) -> None:
+        """Blocks must follow one another without a gap, or a missing block would go unnoticed."""
+        objects = claims = 0
+        for block in self.blocks:
+            if (block.first_object, block.first_claim) != (objects, claims):
+                raise ValueError(f"{block.file} does not begin where the block before it ends")
+            objects, claims = objects + block.objects, claims + block.claims
+        if (objects, claims) != (self.objects, self.claims):
+            raise ValueError(f"its blocks hold {claims:,} claims about {objects:,} objects, not as many as it says")

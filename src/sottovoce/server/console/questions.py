@@ -1,0 +1,82 @@
+"""The promise of a campaign that asks questions: how strong it is, for whom, and how many tasks each device answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from sottovoce.errors import SottovoceError
+from sottovoce.privacy.laws import Response as RandomResponse
+from sottovoce.privacy.laws import parse_answer_law
+from sottovoce.privacy.sentence import answer_words
+from sottovoce.protocol.drafting import drafted
+from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.campaigns import CampaignChange
+from sottovoce.server.console.pages import render
+from sottovoce.server.results import guarantee_of
+from sottovoce.server.storage.rows import CampaignRow
+
+
+def applies(manifest: Mapping[str, Any]) -> bool:
+    """Whether there are questions."""
+    return any(task.get("kind") == "choice" for task in manifest["tasks"])
+
+
+def page(
+    request: Request, row: CampaignRow, form: Mapping[str, str] | None = None, mistake: str | None = None
+) -> Response:
+    """The form, with what it promises; the values are those of the form, or of the draft."""
+    from sottovoce.server.console.stored import parsed
+
+    manifest = parsed(row.manifest)
+    typed = form if form is not None else request.query_params
+    knobs = _knobs(manifest) | {name: typed[name] for name in _KNOBS if typed.get(name)}
+    promise, words = None, []
+    try:
+        draft = drafted({**manifest, **_fields(knobs, manifest)})
+        promise = guarantee_of(draft)
+        counts = sorted({len(task["choices"]) for task in manifest["tasks"] if "choices" in task})
+        law = parse_answer_law(str(draft.laws["choice"]))
+        words = [(count, answer_words(law.channel(count))) for count in counts[:3]]
+    except (SottovoceError, ValueError) as wrong:
+        mistake = mistake or f"{wrong.detail if isinstance(wrong, Problem) else wrong}."
+    return render(
+        request, "privacy_questions.html", status=422 if mistake else 200,
+        row=row, manifest=manifest, knobs=knobs, promise=promise, words=words, mistake=mistake,
+        numbers=any("low" in task for task in manifest["tasks"]),
+    )  # fmt: skip
+
+
+def change(form: Mapping[str, str], manifest: Mapping[str, Any]) -> CampaignChange:
+    """What the form asks for."""
+    with reported_as("bad_request"):
+        return CampaignChange.model_validate(_fields(_knobs(manifest) | dict(form), manifest))
+
+
+_KNOBS = ("epsilon", "unit", "answer", "noise", "distance")
+
+
+def _knobs(manifest: Mapping[str, Any]) -> dict[str, str]:
+    laws = manifest["noise"] if isinstance(manifest["noise"], dict) else {"choice": manifest["noise"]}
+    distances = [task["distance"] for task in manifest["tasks"] if "distance" in task]
+    return {
+        "epsilon": f"{parse_answer_law(laws['choice']).exact('epsilon').__float__():g}",
+        "unit": manifest["unit"],
+        "answer": str(manifest["answer"]),
+        "noise": laws.get("number", ""),
+        "distance": distances[0] if distances else "",
+    }
+
+
+def _fields(knobs: Mapping[str, str], manifest: Mapping[str, Any]) -> dict[str, Any]:
+    numbers = any("low" in task for task in manifest["tasks"])
+    try:
+        epsilon, answer = float(knobs["epsilon"].replace(",", ".")), int(knobs["answer"])
+    except ValueError:
+        raise Problem("bad_number", "strength and number of tasks: they must be numbers, such as 1 and 10") from None
+    law = str(RandomResponse(epsilon))
+    noise: Any = {"number": knobs["noise"], "choice": law} if numbers else law
+    fields = {"noise": noise, "unit": knobs["unit"], "answer": answer, "readings": len(manifest["tasks"])}
+    return fields | ({"distance": knobs["distance"].replace(",", ".")} if numbers else {})

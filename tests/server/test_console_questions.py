@@ -1,0 +1,127 @@
+"""Questions at the console: the wizard, a table of tasks, the promise, and results with a bar per answer."""
+
+import re
+
+import pytest
+
+from console_client import Console
+from questions import MIXED, answered, mostly
+
+pytestmark = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def console(server):
+    return Console(server)
+
+
+def manifest_of(server, campaign):
+    return server.client.get(f"/api/campaigns/{campaign}", headers=server.operator).json()
+
+
+QUESTION = {
+    "title-0": "Is the path passable?",
+    "choices-0": "yes | no",
+    "unit-0": "",
+    "low-0": "",
+    "high-0": "",
+    "grid-0": "",
+}
+WIDTH = {"title-1": "How wide?", "unit-1": "m", "low-1": "0", "high-1": "10", "grid-1": "0,1"}
+
+
+def test_the_wizard_asks_a_question_beside_a_number(server, console):
+    campaign = console.create(**QUESTION, **WIDTH)
+    made = manifest_of(server, campaign)
+    assert made["tasks"][0]["choices"] == ["yes", "no"]
+    assert (made["tasks"][1]["grid"], made["tasks"][1]["distance"]) == ("0.1", "1")
+    assert made["noise"]["choice"] == "response:1.0"
+    page = console.get(f"/campaigns/{campaign}/privacy").text
+    assert "In 27 of 100 cases your phone sends the other answer on purpose" in page
+    shown = console.get(f"/campaigns/{campaign}/privacy?epsilon=2&unit=participant&answer=1").text
+    assert "In 12 of 100 cases" in shown
+    saved = console.post(
+        f"/campaigns/{campaign}/privacy", epsilon="2", unit="participant", answer="1", noise="fresh:2", distance="0.5"
+    )
+    assert saved.status_code == 303, saved.text
+    made = manifest_of(server, campaign)
+    assert (made["noise"], made["answer"], made["unit"]) == (
+        {"number": "fresh:2.0", "choice": "response:2.0"}, 1, "participant",
+    )  # fmt: skip
+    assert made["tasks"][1]["distance"] == "0.5"
+    draft = console.get(f"/campaigns/{campaign}").text
+    assert "yes / no" in draft
+    form = console.get(f"/campaigns/{campaign}/tasks").text
+    assert 'value="yes | no"' in form
+
+
+def test_a_question_alone_and_a_number_that_comes_later(server, console):
+    campaign = console.create(**QUESTION)
+    made = manifest_of(server, campaign)
+    assert made["noise"] == "response:1.0"
+    kept = {"id-0": made["tasks"][0]["id"], "title": "How long?", "asked_by": "Facility"}
+    changed = console.post(f"/campaigns/{campaign}/tasks", **kept, **QUESTION, **WIDTH)
+    assert changed.status_code == 303, changed.text
+    made = manifest_of(server, campaign)
+    assert made["noise"]["choice"] == "response:1.0"
+    assert made["noise"]["number"].startswith("fresh:")
+
+
+def test_questions_come_in_a_table_too(server, console):
+    table = "id,title,unit,low,high,grid,choices\npath,Passable?,,,,,yes|no\nwidth,How wide?,m,0,10,0.1,\n"
+    campaign = console.create(table=table)
+    assert [task["kind"] for task in manifest_of(server, campaign)["tasks"]] == ["choice", "number"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({**QUESTION, "low-0": "0"}, "it has choices and a lowest value"),
+        ({**QUESTION, "choices-0": "yes"}, "at least 2 items"),
+        ({**QUESTION, "choices-0": "yes | Yes"}, "must differ in more than spaces and case"),
+        ({**QUESTION, "choices-0": " | ".join(f"c{n}" for n in range(101))}, "at most 100 items"),
+        ({"table": "id,choices,low\npath,yes|no,0\n"}, "it has choices and low"),
+        ({"table": "id,choices,low\npath,,0\n"}, "a number needs low, high and grid, a question choices"),
+    ],
+)
+def test_a_mistake_is_shown_at_the_form_and_nothing_is_stored(server, console, fields, words):
+    page = console.post("/campaigns/new", **{"title": "Paths", "asked_by": "City", **fields})
+    assert page.status_code == 422
+    assert words in page.text.replace("&#39;", "'")
+    assert server.rows("campaigns") == 0
+
+
+def test_a_promise_that_cannot_be_is_shown_at_its_form(server, console):
+    campaign = console.create(**QUESTION)
+    for fields in ({"epsilon": "strong"}, {"epsilon": "-1"}, {"answer": "7"}):
+        page = console.post(
+            f"/campaigns/{campaign}/privacy", **{"epsilon": "1", "unit": "reading", "answer": "1", **fields}
+        )
+        assert page.status_code == 422, fields
+        assert "banner wrong" in page.text
+    assert manifest_of(server, campaign)["noise"] == "response:1.0"
+
+
+def test_results_show_a_bar_for_each_answer_with_the_majority(server, console):
+    campaign = server.opened(**MIXED)
+    answered(server, campaign, 20, mostly)
+    server.recompute()
+    for page in (server.client.get(f"/c/{campaign}").text, console.get(f"/campaigns/{campaign}").text):
+        bars = re.findall(r"<title>((?:yes|no|finch|robin|wren|tit): [^<]*)</title>", page)
+        assert len(bars) == 6
+        assert sum("the answer of most people" in bar for bar in bars) == 2
+        assert "Interval or chance" in page
+    for sort in ("truth", "width", "claims", "task"):
+        assert server.client.get(f"/c/{campaign}?sort={sort}&order=down").status_code == 200
+
+
+def test_texts_in_several_languages_survive_the_wizard(server, console):
+    title = {"en": "Paths", "de": "Wege"}
+    path = {"id": "path", "title": {"en": "Passable?", "de": "Begehbar?"}, "help": "Look twice.",
+            "choices": [{"en": "yes", "de": "ja"}, "no"]}  # fmt: skip
+    campaign = server.create(title=title, tasks=[path], noise="response:1", readings=1)
+    assert "Passable?" in console.get(f"/campaigns/{campaign}").text
+    fields = {"id-0": "path", "title-0": "Passable?", "choices-0": "yes | no", "title": "Paths", "asked_by": "City"}
+    assert console.post(f"/campaigns/{campaign}/tasks", **fields).status_code == 303
+    (task,) = manifest_of(server, campaign)["tasks"]
+    assert (task["title"], task["choices"], task["help"]) == (path["title"], path["choices"], "Look twice.")
