@@ -23,6 +23,7 @@ class CampaignServer:
         self.withdrawn = []
         self.troubles = []  # (method, path ending, trouble)
         self.offer = None  # bytes sent instead of the manifest
+        self.cuts = b"{}"  # bytes of the published cuts
         self.lock = Lock()
         self.url = ""
 
@@ -55,6 +56,9 @@ class CampaignServer:
             return self._enrol(**json.loads(body))
         if method == "GET" and parts[-1] == "manifest":
             return 200, self.offer or self.manifests[parts[2]].bytes()
+        if method == "GET" and parts[-1] == "cuts":
+            assert not token, "whoever fetches cuts must not say who they are"
+            return 200, self.cuts
         if method == "POST" and parts[-1] == "reports":
             return self._report(self.manifests[parts[2]], token, body)
         if method == "DELETE" and parts[-1] == "participation":

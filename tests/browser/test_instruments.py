@@ -286,3 +286,24 @@ def test_sensors_are_open_on_the_participants_page_alone(server):
     other = server.client.get(f"{server.url}/", follow_redirects=True).headers["permissions-policy"]
     assert "microphone=()" in other
     assert "accelerometer=()" in other
+
+
+def test_a_task_is_measured_with_the_instrument_that_its_campaign_names(participant, invited, claims):
+    """And nothing but the noisy value leaves the page; the other task has no instrument, and none is loaded for it."""
+    task = {"title": "Bicycles", "unit": "", "low": "0", "high": "100", "grid": "1"}
+    tasks = [{**task, "id": "typed"}, {**task, "id": "counted", "instrument": "counter"}]
+    campaign, url = invited(tasks=tasks, noise="fresh:0.02", distance="5")
+    phone = participant()
+    page = phone.join(url)
+    page.get_by_role("button", name="Use a counter").click()
+    for _ in range(7):
+        page.get_by_role("button", name="+1").click()
+    expect(page.locator("#reading-1")).to_have_value("7")
+    page.get_by_role("button", name="Undo one").click()
+    expect(page.locator("#reading-1")).to_have_value("6")
+    page.locator("#send").click()
+    expect(page.locator("li .chip.delivered")).to_be_visible()
+    assert [claim["object"] for claim in claims(campaign)] == ["counted"]
+    loaded = {request.url.rpartition("/")[2] for request in phone.requests}
+    assert "instrument-counter.js" in loaded
+    assert not {name for name in loaded if name.startswith(("instrument-st", "instrument-so", "instrument-a"))}

@@ -1,13 +1,18 @@
 """``sottovoce discover`` on choices."""
 
-import csv
 import json
 
 import pytest
 
-from command import run_command
+from command import rows_of, run
 
 ANSWERS = {"ann": "yes yes no no", "bob": "yes yes no yes", "cy": "yes no no no", "eve": "no no yes yes"}
+
+
+def run_command(*arguments, status=0):
+    ran = run(*map(str, arguments))
+    assert ran.returncode == status, ran.stderr
+    return ran
 
 
 @pytest.fixture
@@ -37,11 +42,11 @@ def test_files_pictures_and_tables(claims, tmp_path):
     ran = run_command("discover", claims, "--out", out, "--weights", weights, "--plot", plot)
     assert "runner-up" in ran.stdout
     assert "majority" in ran.stdout
-    rows = list(csv.DictReader(out.open()))
+    rows = rows_of(out)
     assert [row["object"] for row in rows] == ["t0", "t1", "t2", "t3"]
     assert json.loads(rows[0]["chances"]).keys() == {"no", "yes"}
     assert plot.stat().st_size > 1000
-    assert len(list(csv.DictReader(weights.open()))) == 4
+    assert len(rows_of(weights)) == 4
 
 
 def test_a_pack_gives_the_same_on_disk(claims, tmp_path):
@@ -73,3 +78,12 @@ def test_mistakes_are_refused_with_the_rule_and_the_fix(claims, arguments, messa
     ran = run_command("discover", claims, *arguments, "--out", tmp_path / "out.csv", status=2)
     assert message in " ".join(ran.stderr.split())
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("method", ["noise-aware", "crh", "dawid-skene"])
+def test_known_answers_are_kept(claims, tmp_path, method):
+    (tmp_path / "known.csv").write_text("object,value\nt2,yes\n")
+    options = "--known", tmp_path / "known.csv", "--method", method, "--json"
+    found = json.loads(run_command("discover", claims, *options).stdout)
+    assert (found["truths"]["t2"]["truth"], found["truths"]["t2"]["majority"]) == ("yes", "no")
+    assert found["truths"]["t2"]["chance"] == 1

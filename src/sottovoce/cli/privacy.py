@@ -291,5 +291,14 @@ def plan(
         if warning := compared.warning(participants):
             notes.print(f"[yellow]Warning:[/] {escape(warning)}", highlight=False)
     console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
+    few = max(plans, key=lambda option: (option.answer_gain or 1) / option.predicted_error)
+    few_error = few.predicted_error / (few.answer_gain or 1)
+    if few.answer is not None and few.answer < readings and few_error < best.predicted_error:
+        console.print(
+            f"\nBetter: let each device draw {few.answer} of its {readings} tasks at random, before it measures, and "
+            f"answer only those, with [bold]--noise {few.answer_noise}[/]: the same promise, and an error of "
+            f"{number(few_error)} instead of {number(best.predicted_error)}.",
+            highlight=False,
+        )
     if plot:
         notes.print(f"wrote {escape(str(plot))}", highlight=False)

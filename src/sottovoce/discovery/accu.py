@@ -45,6 +45,7 @@ class AccuSim(TruthDiscovery):
     title = "AccuSim"
     words = "people count by the share of their answers that are probably right."
     kinds = ("choice",)
+    takes_known = True
 
     def __init__(
         self,

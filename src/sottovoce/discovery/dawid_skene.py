@@ -34,6 +34,7 @@ class DawidSkene(TruthDiscovery):
     title = "Dawid–Skene"
     words = "everybody has their own habits of mistaking one answer for another, which are learnt."
     kinds = ("choice",)
+    takes_known = True
 
     def weigh(self, losses: UserLosses) -> Floats:
         """The share of a user's answers that are right."""

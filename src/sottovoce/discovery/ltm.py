@@ -38,6 +38,7 @@ class LTM(TruthDiscovery):
     title = "LTM"
     words = "people count by how often they give true answers, and how rarely false ones."
     kinds = ("choice",)
+    takes_known = True
 
     def __init__(
         self,

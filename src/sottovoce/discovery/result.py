@@ -265,10 +265,12 @@ class ChoiceResult(Outcome):
         if not differ.any():
             return None
         where = int(np.argmax(np.where(differ, self.chance, -1.0)))
+        count, are = int(differ.sum()), "is" if differ.sum() == 1 else "are"
+        truth, voted = self.fit.truths_[where], self.majority[where]
         return (
-            f"{int(differ.sum()):,} of {len(differ):,} truths are not what most users chose, such as that of "
-            f"{self.fit.objects_[where]!s} ({self.fit.truths_[where]!s}, not {self.majority[where]!s}): users who "
-            "agree with the crowd elsewhere count more."
+            f"{count:,} of {len(differ):,} truths {are} not what most users chose, such as that of "
+            f"{self.fit.objects_[where]!s} ({truth!s}, not {voted!s}): users who agree with the crowd elsewhere count "
+            "more."
         )
 
     def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:

@@ -107,15 +107,15 @@ CHOICES = _schema(
         "runner_up", pa.string(), "the second most probable answer", lambda result: result.runner_up,
         Place.COMMAND, heading="runner-up", iterated=True,
     ),
+    Column(
+        "majority", pa.string(), "the answer that most users gave, for comparison", lambda result: result.majority,
+        _BESIDE,
+    ),
     Column("claims", pa.int64(), "number of claims", lambda result: result.fit.claims_, unknown=0),
     Column(
         "effective_users", pa.float64(), "as if this many users had equal weights",
         lambda result: result.fit.effective_users_, Place.FRAME | Place.COMMAND | Place.API,
         heading="effective", iterated=True, decimals=1,
-    ),
-    Column(
-        "majority", pa.string(), "the answer that most users gave, for comparison", lambda result: result.majority,
-        _BESIDE,
     ),
     Column(
         "chances", pa.map_(pa.string(), pa.float64()), "the probability of each answer",

@@ -46,6 +46,7 @@ class TruthFinder(TruthDiscovery):
     title = "TruthFinder"
     words = "people count as much as their answers are trusted, and answers as much as those who give them."
     kinds = ("choice",)
+    takes_known = True
 
     def __init__(
         self,

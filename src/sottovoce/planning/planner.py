@@ -10,7 +10,8 @@ import numpy as np
 from sottovoce.claims import Claims
 from sottovoce.discovery import NoiseAware
 from sottovoce.errors import BadParameter, SottovoceError
-from sottovoce.planning.information import participants_for, predicted_error
+from sottovoce.planning.answering import best_answering
+from sottovoce.planning.information import information, participants_for, predicted_error
 from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.guarantee import Guarantee, weakest
 from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws, parse_noise_law
@@ -47,6 +48,9 @@ class Plan:
     predicted_error: float
     simulated_error: Simulated | None
     participants_needed: int | None
+    answer: int | None = None  # how many of its tasks a device should answer, at the level of a participant
+    answer_noise: str | None = None  # the noise if it answers this many
+    answer_gain: float | None = None  # the error of answering all over that of answering these
 
     def summary(self) -> dict[str, Any]:
         plain = {
@@ -155,6 +159,10 @@ def plan(
     grids = _grids(grid)
     rate, source = _quality(error_rate, pilot, distance)
     plans, left_out = [], {}
+
+    def few_of(kind: type[NoiseLaw], allowed: float) -> dict[str, Any]:
+        return _answering(kind, epsilon, allowed, distance, readings, grids, rate)
+
     for kind in noise_laws().values():
         allowed = kind.granted(delta)
         try:
@@ -180,11 +188,32 @@ def plan(
                 if simulations
                 else None,
                 participants_needed=participants_for(law, rate, error) if error else None,
+                **(few_of(kind, allowed) if unit == "participant" else {}),
             )
         )
     if not plans:
         raise BadParameter(next(iter(left_out.values())))
     return Plans(tuple(sorted(plans, key=lambda option: option.predicted_error)), rate, source, left_out)
+
+
+def _answering(
+    kind: type[NoiseLaw],
+    epsilon: float,
+    delta: float,
+    distance: float,
+    readings: int,
+    grids: tuple[float, ...],
+    rate: float,
+) -> dict[str, Any]:
+    """How many of its tasks a device should answer, with what noise, and what that gains."""
+
+    def noise(count: int) -> NoiseLaw:
+        return noise_for(kind, epsilon, delta, distance, count, "participant", grids)
+
+    # Without a pure ε, each number is a search of its own; what such noise can gain, it gains with a single answer.
+    tried = None if kind.is_pure else {1}
+    best = best_answering(lambda count: information(noise(count), rate), readings, tried)
+    return {"answer": best.answer, "answer_noise": str(noise(best.answer)), "answer_gain": best.gain}
 
 
 def trade_off(

@@ -8,7 +8,7 @@ file of the language, and a test holds them to the browser's.
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 
 Text = str | dict[str, str]
@@ -61,7 +61,7 @@ class Texts:
         return self.decimal(str(gap)) if isinstance(gap, int) else str(gap)
 
 
-@cache
+@lru_cache(maxsize=len(LANGUAGES))
 def texts_in(language: str = DEFAULT) -> Texts:
     """The texts of one of ``LANGUAGES``."""
     return Texts(language, json.loads((files(__name__) / f"{language}.json").read_text(encoding="utf-8")))

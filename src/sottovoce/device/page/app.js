@@ -66,7 +66,8 @@ function showInsecure() {
 await spoken;
 document.querySelector("header").prepend(skip);
 document.querySelector("header").append(offline, update);
-choice.before(queue, h("nav", { "aria-label": "Sottovoce" }, links.map(([, link]) => link)));
+choice.before(queue);
+choice.after(h("nav", { "aria-label": "Sottovoce" }, links.map(([, link]) => link)));
 nameHeader();
 
 if (isSecureContext) {

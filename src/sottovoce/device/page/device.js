@@ -44,6 +44,7 @@ export async function offered({ token, hash }) {
   if (found !== hash) throw new Problem("manifest_mismatch");
   const manifest = parseManifest(bytes);
   if (manifest.campaign !== campaign) throw new Problem("bad_answer");
+  if (manifest.levels) throw new Problem("comparisons_unsupported"); // only the installed client compares, so nothing is spent
   return { campaign, manifest, manifest_sha256: hash, invitation: token };
 }
 
