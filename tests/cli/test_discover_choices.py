@@ -78,3 +78,12 @@ def test_mistakes_are_refused_with_the_rule_and_the_fix(claims, arguments, messa
     ran = run_command("discover", claims, *arguments, "--out", tmp_path / "out.csv", status=2)
     assert message in " ".join(ran.stderr.split())
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("method", ["noise-aware", "crh", "dawid-skene"])
+def test_known_answers_are_kept(claims, tmp_path, method):
+    (tmp_path / "known.csv").write_text("object,value\nt2,yes\n")
+    options = "--known", tmp_path / "known.csv", "--method", method, "--json"
+    found = json.loads(run_command("discover", claims, *options).stdout)
+    assert (found["truths"]["t2"]["truth"], found["truths"]["t2"]["majority"]) == ("yes", "no")
+    assert found["truths"]["t2"]["chance"] == 1

@@ -97,8 +97,9 @@ def test_results_before_a_fit_are_missing_and_the_message_says_what_to_do(method
 @EVERY_METHOD
 def test_a_method_object_holds_its_parameters_and_its_results_only(method, claims):
     fitted = method(max_iter=3, tol=0).fit(claims)
-    kept = {"kind_", "_state", "_deviations", "_variance"}  # what `state` and `intervals` are made of
-    assert set(vars(fitted)) == {*fitted.get_params(), *RESULTS, *kept}
+    kept = {"kind_", "_state", "_deviations", "_variance", "_freedom"}  # what `state` and `intervals` are made of
+    own = {"target_"} if "target" in fitted.get_params() else set()
+    assert set(vars(fitted)) == {*fitted.get_params(), *RESULTS, *kept, *own}
 
 
 @pytest.mark.parametrize("method", [sv.CATD, sv.NoiseAware])

@@ -211,7 +211,8 @@ def discover(
     if chosen != ALL and target is not None and not takes(chosen, "target"):
         aiming = " or ".join(name for name in METHODS if takes(name, "target"))
         raise BadParameter(f"--target {target.value}: {chosen} has no such choice; give --method {aiming}")
-    if chosen != ALL and known is not None and not METHODS[chosen].takes_known:
+    # With choices, methods that weigh users can use known truths; the fit, which knows the kind, refuses the others.
+    if chosen != ALL and known is not None and not METHODS[chosen].takes_known and METHODS[chosen].kinds == ("number",):
         learning = " or ".join(name for name in METHODS if METHODS[name].takes_known)
         raise BadParameter(f"--known {known}: {chosen} cannot use known truths; give --method {learning}")
     if spark_master is not None and engine is not EngineOption.SPARK:
