@@ -22,7 +22,8 @@ def fail(self):
 
 def settle_never(self):
     found = find(self)
-    found.fit.converged_ = False
+    for result in found.values():
+        result.fit.converged_ = False
     return found
 
 
