@@ -100,7 +100,9 @@ def create(
     }  # fmt: skip
     draft = read_draft(tasks) if tasks else {}
     draft |= {name: entry for name, entry in options.items() if entry is not None}
-    for name in ("tasks", "title", "noise", "distance"):
+    # Questions need no distance: an answer is protected whatever it is.
+    numbers = any(isinstance(task, dict) and not task.get("choices") for task in draft.get("tasks", [{}]))
+    for name in ("tasks", "title", "noise", *(("distance",) if numbers and _adds_noise(draft) else ())):
         if name not in draft and not previous:
             way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
             raise BadParameter(f"{name}: a campaign needs it, and it is missing; {way}")
@@ -270,7 +272,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         ("invitations", f"{counts['invitations']:,}: {counts['spent']:,} spent, {counts['revoked']:,} revoked"),
         ("participants", f"{counts['participants']:,}, of whom {counts['withdrawn']:,} have withdrawn"),
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
-        ("noise", f"{entry['noise']}, distance {entry['distance']}, for a {entry['unit']}"),
+        ("noise", _noise_of(entry)),
         ("method", _method_of(entry)),
         *([("results", f"not the newest: {trouble['reason']}, since {trouble['since']}")] if trouble else []),
         ("manifest", f"sha256 {entry['manifest_sha256']}" if entry["manifest_sha256"] else "fixed when it opens"),
@@ -296,20 +298,8 @@ def results(
     if json:
         print_json(results)
         return
-    from sottovoce.discovery.schema import Place, columns_in, for_people
-
-    columns = for_people(columns_in(Place.FILE))
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("task")
-    for column in columns:
-        table.add_column(column.title, justify="right")
-    table.add_column("unit")
-    for entry in results["results"]:
-        shown = entry["low"] is not None and entry["high"] is not None
-        places = decimals_for((entry["high"] - entry["low"]) / 2) if shown else None
-        cells = [cell(column, entry.get(column.name), places) for column in columns]
-        table.add_row(escape(entry["task"]), *cells, escape(entry["unit"]))
-    console.print(table)
+    for kind in ("number", "choice"):
+        _print_results([entry for entry in results["results"] if ("chances" in entry) == (kind == "choice")], kind)
     withheld, many = sum(entry["truth"] is None for entry in results["results"]), len(results["results"])
     console.print(
         f"\nVersion {results['version']} of {results['as_of']}: {results['reports']:,} reports, "
@@ -324,6 +314,42 @@ def results(
         highlight=False,
     )
     console.print(f"[bold]Promise:[/] {promise_words(results['guarantee'])}", highlight=False)
+
+
+def _noise_of(entry: dict[str, Any]) -> str:
+    laws = entry["noise"] if isinstance(entry["noise"], str) else " and ".join(entry["noise"].values())
+    apart = f", distance {entry['distance']}" if entry["distance"] else ""
+    return f"{laws}{apart}, for a {entry['unit']}"
+
+
+def _print_results(entries: list[dict[str, Any]], kind: str) -> None:
+    """The tasks of one kind, as a table."""
+    from sottovoce.discovery.schema import SCHEMAS, Place, columns_in, for_people
+
+    if not entries:
+        return
+    columns = for_people(columns_in(Place.FILE, SCHEMAS[kind]))
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("task")
+    for column in columns:
+        table.add_column(column.title, justify="right")
+    table.add_column("unit" if kind == "number" else "majority")
+    for entry in entries:
+        shown = entry.get("low") is not None and entry.get("high") is not None
+        places = decimals_for((entry["high"] - entry["low"]) / 2) if shown else None
+        cells = [
+            escape(found) if isinstance(found := entry.get(column.name), str) else cell(column, found, places)
+            for column in columns
+        ]
+        table.add_row(
+            escape(entry["task"]), *cells, escape(entry["unit"] if kind == "number" else entry["majority"] or "")
+        )
+    console.print(table)
+
+
+def _adds_noise(draft: dict[str, Any]) -> bool:
+    """Whether numbers get noise, within a distance; compared numbers are protected whatever they are."""
+    return "levels" not in draft and not all("distance" in task for task in draft.get("tasks", [{}]))
 
 
 @app.command()

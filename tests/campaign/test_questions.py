@@ -1,0 +1,35 @@
+"""Questions from a table of tasks to the results, with real devices and from the command line alone."""
+
+from command import rows_of
+from patience import until
+from sottovoce.lab.crowd import send_all
+
+TASKS = "id,title,choices\npath,Is the path passable?,yes | no\nbird,Which bird is it?,finch | robin | wren | tit\n"
+
+
+def test_from_a_table_of_questions_to_the_results(campaigns, tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TASKS)
+    made = campaigns("create", path, "--title", "Paths in the park", "--noise", "response:3")
+    assert [task["kind"] for task in made["tasks"]] == ["choice", "choice"]
+    opened = campaigns("open", made["id"])
+    assert opened["guarantee"]["epsilon"] == 3
+    links = tmp_path / "invitations.csv"
+    campaigns("invite", made["id"], "--count", 8, "--out", links)
+    sent = send_all([{"path": "Yes", "bird": "robin"}] * 8, [row["link"] for row in rows_of(links)])
+    assert (sent.reports, sent.refused) == (8, {})
+    until(lambda: campaigns("results", made["id"])["reports"] >= 8, "results")
+    first, second = campaigns("results", made["id"])["results"]
+    assert first["chances"].keys() == {"yes", "no"}
+    assert first["claims"] == second["claims"] == 8
+    shown = campaigns.run("campaign", "results", made["id"]).stdout
+    assert "majority" in shown
+    assert "response:3" in campaigns.run("campaign", "status", made["id"]).stdout
+
+
+def test_choices_that_cannot_be_used_are_refused_at_the_command(campaigns, tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text("id,choices\npath,yes | Yes\n")
+    assert "more than spaces and case" in campaigns.refused("create", path, "--title", "P", "--noise", "response:1")
+    path.write_text("id,choices,low,high,grid\npath,yes | no,0,1,1\n")
+    assert "it has choices and low" in campaigns.refused("create", path, "--title", "P", "--noise", "response:1")
