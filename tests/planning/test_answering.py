@@ -48,6 +48,7 @@ def test_candidates_end_with_all_tasks():
     assert len(candidates(10_000)) < 60
 
 
+@pytest.mark.slow
 def test_plans_for_a_participant_say_how_many_tasks_to_answer():
     arguments = ["plan", "--unit", "participant", "--readings", "30", "--simulations", "0", "--delta", "1e-5"]
     ran = CliRunner().invoke(app, [*arguments, "--json"])

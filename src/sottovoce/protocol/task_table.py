@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ def read_tasks(name: str, text: str) -> list[dict[str, Any]]:
     Numbers stay text, so that 0.1 is exactly a tenth. A task with choices is a question, and has no range.
     """
     tasks: list[dict[str, Any]] = []
-    columns = set(next(csv.reader(io.StringIO(text.partition("\n")[0].replace(";", ",").replace("\t", ","))), []))
+    columns = {cell.strip(' "\r') for cell in re.split("[,;\t]", text.partition("\n")[0])}
     needed = ("id",) if "choices" in columns else ("id", *_NUMBER)
     for number, cells in read_rows(name, text, needed, COLUMNS):
         place = f"{name}, line {number}"
