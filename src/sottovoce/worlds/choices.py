@@ -42,7 +42,7 @@ def choice_crowd(
     appear.
 
     >>> choice_crowd(participants=4, questions=3, seed=1).claims
-    Claims(12 claims, 4 users, 3 objects)
+    Claims(12 claims, 4 users, 3 objects, 4 choices)
     """
     answer = questions if answer is None else answer
     if participants < 1 or questions < 1 or participants * answer > _MOST_CLAIMS:
