@@ -43,47 +43,50 @@ def poll(
     had before. Slopes are in the same table as the weights, behind them, and so in the same cache line.
     Returns the largest move of a chance.
     """
-    behind = np.uint64(sums.shape[1])
-    most = 0
+    behind, move = np.uint64(sums.shape[1]), 0.0
+    # One object's scores, which become its chances. To take slices of other arrays for each object would cost more.
+    scores = np.empty(_LANES * _most_options(cells))
     for n in range(len(cells) - 1):
-        most = max(most, cells[n + 1] - cells[n])
-    scores = np.empty(_LANES * most)
-    move = 0.0
-    for n in range(len(cells) - 1):
-        first, last = cells[n] - cells[0], cells[n + 1] - cells[0]
-        chance, before = chances[first:last], old[first:last]
+        first, options = np.uint64(cells[n] - cells[0]), cells[n + 1] - cells[n]
         group = np.uint64(0) if groups is None else np.uint64(groups[n])
         begin, end = offsets[n], offsets[n + 1]
         if size == 1 or slopes is None:
-            _count(users, codes, begin, end, before, group, behind, weights, slopes, scores, chance)
+            _count(users, codes, begin, end, options, old, first, group, behind, weights, slopes, scores)
         else:
-            _count_sets(users, codes, begin, end, size, before, group, behind, weights, slopes, chance)
+            _count_sets(users, codes, begin, end, size, options, old, first, group, behind, weights, slopes, scores)
         if prior is not None:
-            for c in range(len(chance)):
-                chance[c] += prior[first + c]
+            for c in range(options):
+                scores[c] += prior[first + np.uint64(c)]
         if known is not None and known[n] != NOT_KNOWN:
-            _know(chance, known[n])
+            _know(scores, options, known[n])
         else:
             if softmax:
-                _softmax(chance, 0.0 if unseen is None else unseen[n])
+                _softmax(scores, options, 0.0 if unseen is None else unseen[n])
             else:
-                _winners(chance)
-            _mix(chance, before, mix)
-        move = max(move, _moved(chance, before))
+                _winners(scores, options)
+            _mix(scores, options, old, first, mix)
+        move = max(move, _settle(scores, options, old, first, chances))
         for i in range(begin, end):
-            sums[np.uint64(users[i]), group] += chance[np.uint64(codes[i])]
+            sums[np.uint64(users[i]), group] += scores[np.uint64(codes[i])]
     return move
 
 
 @njit(nogil=True, cache=True)
-def _count(users, codes, begin, end, before, group, behind, weights, slopes, scores, chance):
+def _most_options(cells):
+    most = 0
+    for n in range(len(cells) - 1):
+        most = max(most, cells[n + 1] - cells[n])
+    return most
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _count(users, codes, begin, end, options, old, first, group, behind, weights, slopes, scores):
     """Votes for the options of one object.
 
     Neighbouring claims often name the same option, and each addition would wait for the one before. So where there are
     many claims they are counted in four lanes of scores, which are then added up; where there are few, all four lanes
     are the same one.
     """
-    options = len(chance)
     width = options if end - begin > _LANES * options else 0
     for c in range(max(options, _LANES * width)):
         scores[c] = 0.0
@@ -91,94 +94,99 @@ def _count(users, codes, begin, end, before, group, behind, weights, slopes, sco
     whole = begin + (end - begin) // _LANES * _LANES
     for i in range(begin, whole, _LANES):
         a, b, c, d = np.uint64(codes[i]), np.uint64(codes[i + 1]), np.uint64(codes[i + 2]), np.uint64(codes[i + 3])
-        scores[a] += _vote(users[i], a, before, group, behind, weights, slopes)
-        scores[second + b] += _vote(users[i + 1], b, before, group, behind, weights, slopes)
-        scores[third + c] += _vote(users[i + 2], c, before, group, behind, weights, slopes)
-        scores[fourth + d] += _vote(users[i + 3], d, before, group, behind, weights, slopes)
+        scores[a] += _vote(users[i], a, old, first, group, behind, weights, slopes)
+        scores[second + b] += _vote(users[i + 1], b, old, first, group, behind, weights, slopes)
+        scores[third + c] += _vote(users[i + 2], c, old, first, group, behind, weights, slopes)
+        scores[fourth + d] += _vote(users[i + 3], d, old, first, group, behind, weights, slopes)
     for i in range(whole, end):
         code = np.uint64(codes[i])
-        scores[code] += _vote(users[i], code, before, group, behind, weights, slopes)
-    for c in range(options):
-        chance[c] = scores[c]
-        if width > 0:
-            chance[c] += scores[c + width] + (scores[c + 2 * width] + scores[c + 3 * width])
+        scores[code] += _vote(users[i], code, old, first, group, behind, weights, slopes)
+    if width > 0:
+        for c in range(options):
+            scores[c] = (scores[c] + scores[c + width]) + (scores[c + 2 * width] + scores[c + 3 * width])
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _vote(user, code, before, group, behind, weights, slopes):
+def _vote(user, code, old, first, group, behind, weights, slopes):
     vote = weights[np.uint64(user), group]
     if slopes is not None:
-        vote += slopes[np.uint64(user), behind + group] * before[code]
+        vote += slopes[np.uint64(user), behind + group] * old[first + code]
     return vote
 
 
 @njit(nogil=True, cache=True)
-def _count_sets(users, codes, begin, end, size, before, group, behind, weights, slopes, chance):
+def _count_sets(users, codes, begin, end, size, options, old, first, group, behind, weights, slopes, scores):
     """Votes where each claim names several options: it is right if any of them is."""
-    chance[:] = 0.0
+    scores[:options] = 0.0
     for i in range(begin, end, size):
         user, right = np.uint64(users[i]), 0.0
         for j in range(i, i + size):
-            right += before[np.uint64(codes[j])]
+            right += old[first + np.uint64(codes[j])]
         vote = weights[user, group] + slopes[user, behind + group] * right
         for j in range(i, i + size):
-            chance[np.uint64(codes[j])] += vote
+            scores[np.uint64(codes[j])] += vote
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _know(chance, known):
+@njit(nogil=True, cache=True)
+def _know(scores, options, known):
     """The chances of an object whose truth is known."""
-    chance[:] = 0.0
+    scores[:options] = 0.0
     if known != KNOWN_ELSEWHERE:
-        chance[known] = 1.0
+        scores[known] = 1.0
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _mix(chance, before, mix):
-    if mix > 0:
-        for c in range(len(chance)):
-            chance[c] += mix * (before[c] - chance[c])
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _moved(chance, before):
-    """The largest move of a chance."""
-    move = 0.0
-    for c in range(len(chance)):
-        move = max(move, abs(chance[c] - before[c]))
-    return move
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _softmax(scores, unseen):
+def _softmax(scores, options, unseen):
     """Scores become chances; ``unseen`` is what the options that nobody named weigh, as if their score were 0."""
-    largest = scores[0]
-    for c in range(1, len(scores)):
-        largest = max(largest, scores[c])
+    largest = _largest(scores, options)
     if unseen > 0:
         largest = max(largest, 0.0)
     total = unseen * np.exp(-largest) if unseen > 0 else 0.0
-    for c in range(len(scores)):
+    for c in range(options):
         below = scores[c] - largest
         scores[c] = np.exp(below) if below < 0 else 1.0
         total += scores[c]
     share = 1.0 / total
-    for c in range(len(scores)):
+    for c in range(options):
         scores[c] *= share
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _winners(scores):
-    """The cells with most votes share the chance; rounding does not break a tie."""
-    largest = scores[0]
-    for c in range(1, len(scores)):
-        largest = max(largest, scores[c])
+def _winners(scores, options):
+    """The options with most votes share the chance; rounding does not break a tie."""
+    largest = _largest(scores, options)
     least, ties = largest - 1e-9 * abs(largest), 0
-    for c in range(len(scores)):
+    for c in range(options):
         ties += scores[c] >= least
     share = 1.0 / ties
-    for c in range(len(scores)):
+    for c in range(options):
         scores[c] = share if scores[c] >= least else 0.0
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _largest(scores, options):
+    largest = scores[0]
+    for c in range(1, options):
+        largest = max(largest, scores[c])
+    return largest
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _mix(scores, options, old, first, mix):
+    if mix > 0:
+        for c in range(options):
+            scores[c] += mix * (old[first + np.uint64(c)] - scores[c])
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _settle(scores, options, old, first, chances):
+    """Write down the chances of an object; the largest move among them."""
+    move = 0.0
+    for c in range(options):
+        place = first + np.uint64(c)
+        move = max(move, abs(scores[c] - old[place]))
+        chances[place] = scores[c]
+    return move
 
 
 @njit(nogil=True, cache=True)
@@ -190,32 +198,26 @@ def confuse(
     ``sums`` collects how probable each truth was when a user gave each answer. With ``corrected``, a claim's own
     part in its user's row is taken out to first order: what that table holds, behind the rows, times the chance before.
     """
-    options, behind = len(prior), sums.shape[1]
-    move = 0.0
+    options, behind, move = len(prior), np.uint64(sums.shape[1]), 0.0
+    scores = np.empty(options)
     for n in range(len(cells) - 1):
-        first, last = cells[n] - cells[0], cells[n + 1] - cells[0]
-        chance, before = chances[first:last], old[first:last]
+        first = np.uint64(cells[n] - cells[0])
         for c in range(options):
-            chance[c] = prior[c]
+            scores[c] = prior[c]
         for i in range(offsets[n], offsets[n + 1]):
-            user, place = np.uint64(users[i]), options * codes[i]
-            row = rows[user, place : place + options]
-            if corrected is None:
-                for c in range(options):
-                    chance[c] += row[c]
-            else:
-                part = corrected[user, behind + place : behind + place + options]
-                for c in range(options):
-                    chance[c] += row[c] - before[c] * part[c]
-        if known is not None and known[n] != NOT_KNOWN:
-            _know(chance, known[n])
-        else:
-            _softmax(chance, 0.0)
-            _mix(chance, before, mix)
-        move = max(move, _moved(chance, before))
-        for i in range(offsets[n], offsets[n + 1]):
-            user, place = np.uint64(users[i]), options * codes[i]
-            counts = sums[user, place : place + options]
+            user, place = np.uint64(users[i]), np.uint64(options * codes[i])
             for c in range(options):
-                counts[c] += chance[c]
+                scores[c] += rows[user, place + np.uint64(c)]
+                if corrected is not None:
+                    scores[c] -= old[first + np.uint64(c)] * corrected[user, behind + place + np.uint64(c)]
+        if known is not None and known[n] != NOT_KNOWN:
+            _know(scores, options, known[n])
+        else:
+            _softmax(scores, options, 0.0)
+            _mix(scores, options, old, first, mix)
+        move = max(move, _settle(scores, options, old, first, chances))
+        for i in range(offsets[n], offsets[n + 1]):
+            user, place = np.uint64(users[i]), np.uint64(options * codes[i])
+            for c in range(options):
+                sums[user, place + np.uint64(c)] += scores[c]
     return move
