@@ -93,11 +93,11 @@ def _count(users, codes, begin, end, options, old, first, group, behind, weights
     second, third, fourth = np.uint64(width), np.uint64(2 * width), np.uint64(3 * width)
     whole = begin + (end - begin) // _LANES * _LANES
     for i in range(begin, whole, _LANES):
-        a, b, c, d = np.uint64(codes[i]), np.uint64(codes[i + 1]), np.uint64(codes[i + 2]), np.uint64(codes[i + 3])
-        scores[a] += _vote(users[i], a, old, first, group, behind, weights, slopes)
-        scores[second + b] += _vote(users[i + 1], b, old, first, group, behind, weights, slopes)
-        scores[third + c] += _vote(users[i + 2], c, old, first, group, behind, weights, slopes)
-        scores[fourth + d] += _vote(users[i + 3], d, old, first, group, behind, weights, slopes)
+        v, x, y, z = np.uint64(codes[i]), np.uint64(codes[i + 1]), np.uint64(codes[i + 2]), np.uint64(codes[i + 3])
+        scores[v] += _vote(users[i], v, old, first, group, behind, weights, slopes)
+        scores[second + x] += _vote(users[i + 1], x, old, first, group, behind, weights, slopes)
+        scores[third + y] += _vote(users[i + 2], y, old, first, group, behind, weights, slopes)
+        scores[fourth + z] += _vote(users[i + 3], z, old, first, group, behind, weights, slopes)
     for i in range(whole, end):
         code = np.uint64(codes[i])
         scores[code] += _vote(users[i], code, old, first, group, behind, weights, slopes)
