@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from sottovoce.discovery.choices import winners
 from sottovoce.lab.reproduce.answer_sets import answers_digest, read_answers, sets_of_answers
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted
-from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, look_of, panel_title, plot_line, ticks
+from sottovoce.lab.reproduce.style import LINES, ORACLE, label_of, legend_above, panel_title, plot_line, ticks
 from sottovoce.lab.reproduce.tables import Table, distinct, repetitions, summarise, where
 from sottovoce.planning.choices import MOST_CHOICES
 from sottovoce.privacy.laws import Response
 from sottovoce.worlds import ChoiceWorld, choice_crowd
 
-USERS, QUESTIONS = 40, 100
+_USERS, _QUESTIONS = 40, 100
 _METHODS = ("majority", "dawid-skene", "noise-aware")
-_REAL = "mean of the real sets"
+_REAL = "real sets"
+_LOOKS = dict(zip(("noise-aware", "dawid-skene", "majority"), LINES, strict=False))
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Choices(Experiment):
         epsilons = setting.epsilons or setting.sized((0.25, 0.5, 1.0, 2.0, 4.0), (1.0, 4.0))
         common = {
             "seed": setting.seed,
-            "users": setting.participants or USERS,
-            "questions": setting.objects or QUESTIONS,
+            "users": setting.participants or _USERS,
+            "questions": setting.objects or _QUESTIONS,
         }
         tasks = [
             {
@@ -68,6 +69,7 @@ class Choices(Experiment):
                 for method in _METHODS
             } | {"oracle": _oracle(noisy, law)}
             given = {"crowd": crowd, "real": real is not None, "epsilon": task["epsilon"], "run": number}
+            given |= {"users": world.claims.n_users, "questions": world.claims.n_objects}
             rows += [
                 {**given, "method": method, "accuracy": 100 * accuracy(shown, world.truths)}
                 for method, shown in votes.items()
@@ -79,8 +81,9 @@ class Choices(Experiment):
         real = [row for row in rows if row["real"]]
         for epsilon, number, method in dict.fromkeys((row["epsilon"], row["run"], row["method"]) for row in real):
             found = [row["accuracy"] for row in where(real, epsilon=epsilon, run=number, method=method)]
-            means.append({"crowd": _REAL, "epsilon": epsilon, "method": method, "accuracy": sum(found) / len(found)})
-        return summarise([*rows, *means], ("crowd", "method", "epsilon"), ("accuracy",))
+            given = {"crowd": _REAL, "users": None, "questions": None, "epsilon": epsilon, "method": method}
+            means.append({**given, "accuracy": sum(found) / len(found)})
+        return summarise([*rows, *means], ("crowd", "users", "questions", "method", "epsilon"), ("accuracy",))
 
     def draw(self, figure: Any, table: Table) -> None:
         crowds = _shown(table)
@@ -88,20 +91,20 @@ class Choices(Experiment):
         for number, (axes, crowd) in enumerate(zip(panels, crowds, strict=True)):
             for method in _METHODS:
                 line = where(table, crowd=crowd, method=method)
-                plot_line(axes, line, "epsilon", "accuracy", look_of(method), label_of(method), 0.1)
+                plot_line(axes, line, "epsilon", "accuracy", _LOOKS[method], label_of(method), 0.1)
             plot_line(axes, where(table, crowd=crowd, method="oracle"), "epsilon", "accuracy", ORACLE, "oracle")
             axes.set(xscale="log", xlabel="ε")
             ticks(axes, distinct(table, "epsilon"))
             panel_title(axes, number, crowd)
-        panels[0].set_ylabel("right truths, %")
+        panels[0].set(ylabel="right truths, %", ylim=(0, 103))
         legend_above(figure, panels[0], 4)
 
     def note(self, table: Table) -> str:
         sets = len(distinct(table, "crowd")) - len(_shown(table))
         return (
-            f"simulated: {USERS} users answer {QUESTIONS} questions, right with chance 1/k + (1 − 1/k)·Beta(2, 2); "
+            f"simulated: {table[0]['users']} users answer {table[0]['questions']} questions, right with chance 1/k + (1 − 1/k)·Beta(2, 2); "
             f"response:ε; {repetitions(table)}; the oracle knows how often each user is right"
-            + (f"; {sets} real sets, noise added" if sets else "")
+            + (f"; the mean of {sets} real sets to which noise was added" if sets else "")
         )
 
     def verdict(self, table: Table) -> Verdict:

@@ -56,8 +56,6 @@ class TwoLayers(Experiment):
         losses.axhline(_CLAIMED, color=BLACK, lw=1, ls=":", label="claimed, any number")
         chances.axhline(_claimed_delta(), color=BLACK, lw=1, ls=":")
         chances.axhline(1 / (1 + math.exp(_EPSILON)), color=GREY, lw=0.8, ls="--")
-        chances.annotate("one answer, Uniform, limit", (1, 1 / (1 + math.exp(_EPSILON))), xytext=(0, 3),
-                         textcoords="offset points", fontsize=7.5, color="#444444")  # fmt: skip
         for axes in (losses, chances):
             axes.set(xscale="log", xlabel="answers n under one flip probability")
             ticks(axes, (1, 3, 10, 30))
@@ -73,8 +71,8 @@ class TwoLayers(Experiment):
 
     def note(self, table: Table) -> str:
         return (
-            "two choices, mean flip probability ¼, promise for one answer or for all of a participant's; "
-            "computed, not simulated"
+            "two choices, mean flip probability ¼, promise for one answer or for all of a participant's; dashed: the "
+            "limit for one answer, Uniform(0, ½); computed, not simulated"
         )
 
     def verdict(self, table: Table) -> Verdict:
