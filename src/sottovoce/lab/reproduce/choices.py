@@ -102,7 +102,8 @@ class Choices(Experiment):
     def note(self, table: Table) -> str:
         sets = len(distinct(table, "crowd")) - len(_shown(table))
         return (
-            f"simulated: {table[0]['users']} users answer {table[0]['questions']} questions, right with chance 1/k + (1 − 1/k)·Beta(2, 2); "
+            f"simulated: {table[0]['users']} users answer {table[0]['questions']} questions, right with chance "
+            "1/k + (1 − 1/k)·Beta(2, 2); "
             f"response:ε; {repetitions(table)}; the oracle knows how often each user is right"
             + (f"; the mean of {sets} real sets to which noise was added" if sets else "")
         )
