@@ -35,8 +35,9 @@ def chances_of(fit):
 
 
 def most(votes):
+    """1 for the first of the options with most votes."""
     wins = votes >= votes.max(axis=1, keepdims=True) * (1 - 1e-9)
-    return wins / wins.sum(axis=1, keepdims=True)
+    return (np.arange(votes.shape[1]) == wins.argmax(axis=1)[:, None]).astype(float)
 
 
 def weighted(table, weigh, iterations):
