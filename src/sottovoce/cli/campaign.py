@@ -310,7 +310,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         ("participants", f"{counts['participants']:,}, of whom {counts['withdrawn']:,} have withdrawn"),
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
         ("noise", _noise_of(entry)),
-        ("method", _method_of(entry) + (f", target {entry['target']}" if entry["target"] else "")),
+        ("method", _method_of(entry) + (f", target {entry['target']}" if entry.get("target") else "")),
         *([("results", f"not the newest: {trouble['reason']}, since {trouble['since']}")] if trouble else []),
         ("manifest", f"sha256 {entry['manifest_sha256']}" if entry["manifest_sha256"] else "fixed when it opens"),
     ):  # fmt: skip
