@@ -207,9 +207,9 @@ function pairsCard(manifest, pairs) {
     const task = tasks.find(({ id }) => id === reading.task);
     const { cuts } = reading;
     return h("li", h("h3", nameOf(task)),
-      h("p.stays", h("span", task.choices ? say("pairs.answered") : say("pairs.measured")),
+      h(`p.stays${cuts ? ".wide" : ""}`, h("span", task.choices ? say("pairs.answered") : say("pairs.measured")),
         h("b", task.choices ? choiceText(measured, task) : withUnit(decimal(measured), task.unit)), h("small", say("pairs.stays"))),
-      cuts && [h("p", h("span", say("pairs.asked")), h("b", questionText(cuts, task))),
+      cuts && [h("p.wide", h("span", say("pairs.asked")), h("b", questionText(cuts, task))),
         h("p.stays", h("span", say("pairs.ownAnswer")), h("b", ownLevelText(measured, cuts, task)), h("small", say("pairs.stays")))],
       h("p.sent", h("span", say("pairs.sent")), h("b", sentText(reading, task))));
   };
