@@ -77,10 +77,10 @@ def test_whole_campaign_from_a_json_file(campaigns, tmp_path):
         "deadline": "2100-01-01T00:00:00+01:00", "purpose": "To know.", "asked_by": "The museum",
         "tasks": [{"id": "room", "low": 0, "high": 1e2, "grid": 0.1}],
     }))  # fmt: skip
-    made = campaigns("create", path, "--title", "Halls", "--method", "median")
+    made = campaigns("create", path, "--title", "Halls", "--method", "median", "--target", "mean")
     assert made["title"] == "Halls"  # an option wins over the file
     assert (made["distance"], made["tasks"][0]["grid"]) == ("0.3", "0.1")
-    assert (made["deadline"], made["method"]) == ("2099-12-31T23:00:00Z", "median")
+    assert (made["deadline"], made["method"], made["target"]) == ("2099-12-31T23:00:00Z", "median", "mean")
 
 
 def test_next_version_starts_where_the_last_one_stands(campaigns, opened):

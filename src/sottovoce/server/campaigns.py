@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from sqlalchemy import Connection
 
+from sottovoce.discovery.target import Target
 from sottovoce.protocol.drafting import drafted
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
@@ -58,11 +59,12 @@ class TaskDraft(RequestBody):
     quota: Annotated[int, Field(ge=1, le=10**12)] | None = None
 
 
+_ANALYSIS = {"method", "target"}  # no part of what participants agree to, and so not in the manifest
 _REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 
 
 class CampaignChange(RequestBody):
-    """What to change. Everything but the method can be changed in drafts only."""
+    """What to change. Everything but the method and its target can be changed in drafts only."""
 
     title: Name | None = None
     asked_by: Name | None = None
@@ -82,6 +84,7 @@ class CampaignChange(RequestBody):
     logo: Annotated[str, Field(max_length=64)] | None = None
     deadline: Annotated[str, Field(max_length=40)] | None = None
     method: Method | None = None
+    target: Target | None = None
 
 
 class CampaignDraft(CampaignChange):
@@ -96,15 +99,14 @@ def create(connection: Connection, operator: OperatorRow, draft: CampaignDraft, 
     """Create a draft."""
     # Devices identify campaigns by their id for ever, so no two may share one, on any server.
     base = {"campaign": secrets.token_hex(12), "asked_by": operator.name, "readings": len(draft.tasks)}
-    return stored.create_campaign(
-        connection, operator.key, _changed(base, draft), _quotas(draft) or {}, draft.method, None, now
-    )
+    manifest, quotas, analysis = _changed(base, draft), _quotas(draft) or {}, draft.model_dump(include=_ANALYSIS)
+    return stored.create_campaign(connection, operator.key, manifest, quotas, analysis, None, now)
 
 
 def change(connection: Connection, operator_key: int, campaign: str, changes: CampaignChange) -> CampaignRow:
-    """Change a draft, or pin the method of any campaign."""
+    """Change a draft, or how the results of any campaign are computed."""
     row = stored.campaign_of(connection, operator_key, campaign)
-    if changes.model_fields_set - {"method"}:
+    if changes.model_fields_set - _ANALYSIS:
         quotas = _quotas(changes)
         stored.change_draft(
             connection,
@@ -112,10 +114,11 @@ def change(connection: Connection, operator_key: int, campaign: str, changes: Ca
             _changed(Manifest.parse(row.manifest).content(), changes),
             stored.quotas_of(connection, row.key) if quotas is None else quotas,
         )
-    if "method" in changes.model_fields_set and changes.method != row.method:
+    analysis = _analysis(row, changes)
+    if analysis != _analysis(row, CampaignChange()):
         if row.erasing_at is not None:
             raise Problem("erased", f"campaign {campaign!r}: its readings are erased, so its results stay as they are")
-        stored.pin_method(connection, row.key, changes.method)
+        stored.change_analysis(connection, row.key, analysis)
     return stored.campaign_of(connection, operator_key, campaign)
 
 
@@ -134,7 +137,7 @@ def new_version(
         operator_key,
         _changed(base, changes),
         stored.quotas_of(connection, row.key) if quotas is None else quotas,
-        changes.method if "method" in changes.model_fields_set else row.method,
+        _analysis(row, changes),
         row.key,
         now,
     )
@@ -174,14 +177,14 @@ def _first_results(
     connection: Connection, row: CampaignRow, manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
 ) -> None:
     """Results exist as soon as a campaign opens, and say that nothing is known yet."""
-    empty = Computation.empty(manifest, guarantee, row.method, server.settings.least_claims)
+    empty = Computation.empty(manifest, guarantee, row.method, row.target, server.settings.least_claims)
     content = encode(empty.results({}, version=1, as_of=now))
     add_results(connection, row.key, 1, empty.method_name, 0, now, content)
 
 
 def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     """The manifest with the changed fields replaced."""
-    fields = change.model_dump(exclude_unset=True, exclude={"method"})
+    fields = change.model_dump(exclude_unset=True, exclude=_ANALYSIS)
     if fields.get("tasks"):
         fields["tasks"] = [
             {name: entry for name, entry in task.items() if entry is not None} for task in fields["tasks"]
@@ -205,6 +208,12 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
             "give similar tasks the same grid",
         )
     return manifest
+
+
+def _analysis(row: CampaignRow, change: CampaignChange) -> dict[str, Any]:
+    """How results are computed after a change."""
+    kept = {name: getattr(row, name) for name in _ANALYSIS}
+    return kept | change.model_dump(include=_ANALYSIS, exclude_unset=True)
 
 
 def _quotas(change: CampaignChange) -> dict[str, int] | None:

@@ -220,7 +220,7 @@ class Jobs:
         step = next_step(included, readings, campaign.cohort, least, len(manifest.tasks))
         guarantee = json.loads(campaign.guarantee or "{}")
         computation = Computation(
-            manifest, guarantee, campaign.method, step, campaign.shown_reports, least, before, sets
+            manifest, guarantee, campaign.method, campaign.target, step, campaign.shown_reports, least, before, sets
         )
         return _Due(campaign_key, campaign.step, included, computation, answers)
 

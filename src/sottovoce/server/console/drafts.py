@@ -35,7 +35,7 @@ _ABOUT = ("title", "asked_by", "purpose", "deadline")
 
 @router.get("/new")
 async def new(request: Request, session: Session) -> Response:
-    about = {"title": "", "asked_by": session.operator.name, "purpose": "", "deadline": ""}
+    about = {"title": "", "asked_by": session.operator.name, "purpose": "", "deadline": "", "target": ""}
     return _question(request, None, about, [], "")
 
 
@@ -45,7 +45,9 @@ async def create(request: Request, session: Session, form: Form, server: Server)
 
     def prepare(tasks: list[dict[str, Any]]) -> Action:
         with reported_as("bad_request"):
-            draft = CampaignDraft.model_validate({**_about(form), "tasks": tasks, **first_noise(tasks)})
+            draft = CampaignDraft.model_validate(
+                {**_about(form), **_target(form), "tasks": tasks, **first_noise(tasks)}
+            )
         return lambda connection: actions.create(connection, session.operator, draft, now)
 
     return await _keep(request, server, None, form, prepare)
@@ -62,6 +64,7 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
     tasks = [{**dict.fromkeys(COLUMNS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
     about = {name: manifest[name] or "" for name in _ABOUT}
     about["deadline"] = about["deadline"].removesuffix(":00Z").removesuffix("Z")
+    about["target"] = row.target or ""
     many = len(tasks) > MOST_TYPED
     if not many:
         tasks = [task | {"choices": " | ".join(task["choices"])} for task in tasks]
@@ -78,7 +81,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
         kept = {task["id"]: task for task in raw["tasks"]}
         asked = [_with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
         about = _with_the_rest({**_about(form), "deadline": _about(form).get("deadline")}, raw, only=_ABOUT)
-        fields: dict[str, Any] = {**about, "tasks": asked, **_missing_noise(raw, tasks)}
+        fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
         if before["readings"] == len(before["tasks"]):  # all of them, as before
             fields["readings"] = len(tasks)
         with reported_as("bad_request"):
@@ -178,7 +181,7 @@ async def _keep(
             mistake = _words(error)
     else:
         mistake = None
-    about = {name: form.get(name, "") for name in _ABOUT}
+    about = {name: form.get(name, "") for name in (*_ABOUT, "target")}
     return _question(request, row, about, typed, form.get("table", ""), mistake, more="more" in form)
 
 
@@ -241,6 +244,11 @@ def _about(form: Mapping[str, str]) -> dict[str, str]:
     if "deadline" in fields and re.fullmatch(r"[\d-]+[T ][\d:]+", fields["deadline"]):
         fields["deadline"] += "Z"  # the field asks for UTC
     return fields
+
+
+def _target(form: Mapping[str, str]) -> dict[str, str]:
+    """What the truth of a number is, where the operator was asked."""
+    return {"target": form["target"]} if form.get("target") else {}
 
 
 def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
+from sottovoce.discovery.target import Target
 from sottovoce.privacy.laws import Kind
 from sottovoce.protocol.fields import Text
 from sottovoce.protocol.manifest import Manifest
@@ -106,6 +107,7 @@ class Campaign(CampaignEntry):
     plan: dict[str, str] | None = None
     logo: str | None = None
     method: StoredMethod | None
+    target: Annotated[Target | None, Field(description="what the truth of a number is; null: what the method takes")]
     previous: str | None
     manifest_sha256: str | None
     guarantee: dict[str, Any] | None
@@ -149,6 +151,7 @@ def _whole(connection: Connection, row: CampaignRow) -> Campaign:
         retention=manifest.retention_days,
         tasks=[TaskEntry(**{**task, "quota": quotas.get(task["id"])}) for task in content["tasks"]],
         method=row.method,
+        target=row.target,
         previous=stored.previous_id(connection, row),
         manifest_sha256=row.manifest_sha256,
         guarantee=json.loads(row.guarantee) if row.guarantee else None,
@@ -199,7 +202,7 @@ async def change(
     body: Annotated[CampaignChange, Depends(body_of(CampaignChange))],
     server: Server,
 ) -> Campaign:
-    """Change a draft, or pin the method of any campaign (null: back to the default)."""
+    """Change a draft, or the method and its target of any campaign (null: back to the default)."""
     return await server.write(
         lambda connection: _whole(connection, actions.change(connection, operator.key, campaign, body))
     )

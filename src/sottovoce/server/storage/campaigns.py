@@ -95,7 +95,7 @@ def create_campaign(
     operator_key: int,
     manifest: Manifest,
     quotas: Quotas,
-    method: str | None,
+    analysis: Mapping[str, Any],
     previous_key: int | None,
     now: int,
 ) -> CampaignRow:
@@ -107,8 +107,8 @@ def create_campaign(
             previous_key=previous_key,
             state="draft",
             manifest=manifest.bytes(),
-            method=method,
             created_at=now,
+            **analysis,
             **_columns(manifest),
             reports=0,
             changes=0,
@@ -151,10 +151,10 @@ def _write_tasks(connection: Connection, campaign_key: int, manifest: Manifest, 
     connection.execute(insert(tasks), rows)
 
 
-def pin_method(connection: Connection, campaign_key: int, method: str | None) -> None:
-    """Choose the method; results are computed again with it, from the same claims."""
+def change_analysis(connection: Connection, campaign_key: int, analysis: Mapping[str, Any]) -> None:
+    """Choose the method and what it aims at; results are computed again, from the same claims."""
     connection.execute(
-        update(campaigns).where(campaigns.c.key == campaign_key).values(method=method, step=campaigns.c.step + 1)
+        update(campaigns).where(campaigns.c.key == campaign_key).values(**analysis, step=campaigns.c.step + 1)
     )
 
 
