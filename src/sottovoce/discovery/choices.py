@@ -165,7 +165,7 @@ class VoteIteration(ChoiceIteration):
         polled = self._engine.poll(Poll(self._weights, known=self._given.known), before)
         self._chances = polled.chances
         self._losses = np.maximum(self._given.counts - polled.agreed[:, 0], 0.0)
-        return float(np.abs(self._chances - before).max())
+        return polled.move
 
     def advance(self) -> float:
         self._weights = usable(self._weigh(UserLosses(self._losses, self._given.counts)), self._compared)

@@ -88,6 +88,7 @@ class Polled:
 
     chances: Floats  # of each option of each object
     agreed: Floats  # users × groups: the sum of the chances of what they chose; with habits, of truths × answers
+    move: float  # the largest of a chance
 
 
 class Engine(Protocol):
