@@ -46,13 +46,13 @@ def _manifest(name: str, tasks: int) -> Manifest:
 def _fill(connection: Connection, tasks: int, people: int) -> None:
     """A draft, and an open campaign with one report per participant, each about a few tasks."""
     add_operator(connection, "bench", _OPERATOR, administrator=True, now=0)
-    create_campaign(connection, 1, _manifest("draft", tasks), {}, None, None, 0)
+    create_campaign(connection, 1, _manifest("draft", tasks), {}, {}, None, 0)
     manifest = _manifest("open", tasks)
-    create_campaign(connection, 1, manifest, {}, None, None, 0)
+    create_campaign(connection, 1, manifest, {}, {}, None, 0)
     row = campaign_of(connection, 1, "open")
     guarantee = guarantee_of(manifest)
     open_campaign(connection, row, manifest, dumps(guarantee), 0)
-    empty = Computation.empty(manifest, guarantee, None, 5)
+    empty = Computation.empty(manifest, guarantee, None, None, 5)
     add_results(connection, row.key, 1, empty.method_name, 0, 0, encode(empty.results({}, 1, 0)))
     rng = np.random.default_rng(0)
     first = rng.integers(0, tasks, people)

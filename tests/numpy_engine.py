@@ -147,7 +147,7 @@ class NumpyEngine:
             cells, unseen = self._cells(n), 0.0 if poll.unseen is None else poll.unseen[n]
             found[cells] = self._decided(poll, n, scores[cells], unseen, chances[cells])
         agreed = np.stack([(self.chosen * found)[:, cell_group == g].sum(axis=1) for g in range(weights.shape[1])], 1)
-        return Polled(found, agreed)
+        return Polled(found, agreed, np.abs(found - chances).max())
 
     def _decided(self, poll, n, scores, unseen, before):
         if poll.known is not None and poll.known[n] != -1:
@@ -156,8 +156,8 @@ class NumpyEngine:
             top = max(scores.max(), 0.0) if unseen else scores.max()
             chances = np.exp(scores - top) / (np.exp(scores - top).sum() + unseen * np.exp(-top))
         else:
-            most = scores >= scores.max() - 1e-9 * abs(scores.max())
-            chances = most / most.sum()
+            first = np.argmax(scores >= scores.max() - 1e-9 * abs(scores.max()))
+            chances = (np.arange(len(scores)) == first).astype(float)
         return (1 - poll.mix) * chances + poll.mix * before
 
     def confuse(self, rows, prior, chances, known=None, mix=0.0, corrected=None):
@@ -177,7 +177,7 @@ class NumpyEngine:
                 found[cells] = (1 - mix) * even / even.sum() + mix * chances[cells]
             for user, code in zip(*np.nonzero(self.chosen[:, cells]), strict=True):
                 counts[user].reshape(options, options)[:, code] += found[cells]
-        return Polled(found, counts)
+        return Polled(found, counts, np.abs(found - chances).max())
 
     def _cells(self, n):
         return slice(self.answers.offsets[n], self.answers.offsets[n + 1])

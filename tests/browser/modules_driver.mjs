@@ -8,8 +8,9 @@ const load = (name) => import(`${folder}/${name}.js`);
 const sampler = await load("sampler");
 const { isLaw, lawOf } = await load("laws");
 const { answerWords } = await load("answer");
-const { drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
-const { areCuts, compare } = await load("comparing");
+const { compare, drawnOrder, noisyReadings, reportedCells, steps } = await load("noisy");
+const { alternativesOf, areCuts } = await load("comparing");
+const { comparisonWords, levelText, ownLevelText, questionText } = await load("comparison");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
 const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
@@ -92,6 +93,12 @@ const ANSWERS = {
     return { outputs: compare(law, readings.map(([steps, cuts]) => [BigInt(steps), cuts]), stream), bytes_used: stream.used };
   },
   are_cuts: ([cuts, levels]) => areCuts(cuts, levels),
+  alternatives: ({ manifest, content }) => told(() => [...alternativesOf(manifestOf(manifest), Object(JSON.parse(content)))]),
+  comparison_words({ tag, law, levels }) {
+    speak(tag);
+    return comparisonWords(lawOf(law), levels);
+  },
+  compared: ({ cuts, reading, ...task }) => [questionText(cuts, task), ownLevelText(reading, cuts, task), ...[...cuts, 0].map((_, level) => levelText(level, cuts, task))],
   answer_law({ law: text, cells, readings, moved, delta }) {
     const law = lawOf(text);
     const figures = [law.pureEpsilon(moved, readings), law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
@@ -103,10 +110,10 @@ const ANSWERS = {
   },
   is_law: (text) => isLaw(text),
   order: ({ count, seed }) => drawnOrder(count, seeded(seed)),
-  noisy({ manifest, readings, seed }) {
+  noisy({ manifest, readings, seed, cuts = {} }) {
     const { noise, tasks } = manifestOf(manifest);
-    const noisy = noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed));
-    return noisy.map(({ task, value }) => ({ task, value: Array.isArray(value) ? value : Number(value) }));
+    const noisy = noisyReadings(noise, tasks, new Map(Object.entries(readings)), seeded(seed), new Map(Object.entries(cuts)));
+    return noisy.map(({ value, ...others }) => ({ ...others, value: Array.isArray(value) ? value : Number(value) }));
   },
   draws({ noise, grid, low, high, readings, samples }) {
     const stream = new sampler.ByteStream();

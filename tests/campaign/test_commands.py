@@ -77,10 +77,10 @@ def test_whole_campaign_from_a_json_file(campaigns, tmp_path):
         "deadline": "2100-01-01T00:00:00+01:00", "purpose": "To know.", "asked_by": "The museum",
         "tasks": [{"id": "room", "low": 0, "high": 1e2, "grid": 0.1}],
     }))  # fmt: skip
-    made = campaigns("create", path, "--title", "Halls", "--method", "median")
+    made = campaigns("create", path, "--title", "Halls", "--method", "median", "--target", "mean")
     assert made["title"] == "Halls"  # an option wins over the file
     assert (made["distance"], made["tasks"][0]["grid"]) == ("0.3", "0.1")
-    assert (made["deadline"], made["method"]) == ("2099-12-31T23:00:00Z", "median")
+    assert (made["deadline"], made["method"], made["target"]) == ("2099-12-31T23:00:00Z", "median", "mean")
 
 
 def test_next_version_starts_where_the_last_one_stands(campaigns, opened):
@@ -91,6 +91,18 @@ def test_next_version_starts_where_the_last_one_stands(campaigns, opened):
 def test_draft_is_deleted_and_open_campaign_is_not(campaigns, draft):
     campaigns("delete", draft)
     assert "there is no such campaign" in campaigns.refused("status", draft)
+
+
+def test_known_truths_are_set_shown_and_forgotten(campaigns, opened, tmp_path):
+    path = tmp_path / "known.csv"
+    task = campaigns("status", opened)["tasks"][0]["id"]
+    path.write_text(f"task,truth\n{task},20.50\n")
+    assert campaigns("known", opened, path)["known"] == {task: "20.5"}
+    assert campaigns("known", opened)["known"] == {task: "20.5"}
+    path.write_text("task,truth\nnowhere,20\n")
+    assert "there is no such task" in campaigns.refused("known", opened, path)
+    assert "leave one of them out" in campaigns.refused("known", opened, path, "--clear")
+    assert campaigns("known", opened, "--clear")["known"] == {}
 
 
 def test_method_can_be_pinned_and_released(campaigns, opened):

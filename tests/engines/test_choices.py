@@ -99,6 +99,7 @@ def check_operations(ours, plain, seed):
         one, other = ours.poll(poll, chances), plain.poll(poll, chances)
         assert_close(one.chances, other.chances, 1.0)
         assert_close(one.agreed, other.agreed, 1.0)
+        assert_close(one.move, other.move, 1.0)
     if plain.answers.shared and plain.answers.size == 1:
         options = len(plain.answers.labels)
         rows, corrected = np.log(rng.random((2, n_users, options * options)))
@@ -108,6 +109,7 @@ def check_operations(ours, plain, seed):
             )
             assert_close(one.chances, other.chances, 1.0)
             assert_close(one.agreed, other.agreed, 1.0)
+            assert_close(one.move, other.move, 1.0)
 
 
 @pytest.mark.parametrize("size", [2, 3])

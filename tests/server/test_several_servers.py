@@ -48,7 +48,7 @@ def opened(engine):
     migrate(engine)
     with engine.execution_options(write=True).begin() as connection:
         operators.add_operator(connection, "o", "token", administrator=True, now=0)
-        made = campaigns.create_campaign(connection, 1, MANIFEST, {"t2": 1}, None, None, 0)
+        made = campaigns.create_campaign(connection, 1, MANIFEST, {"t2": 1}, {}, None, 0)
         campaigns.open_campaign(connection, made, MANIFEST, "{}", 0)
         connection.execute(
             insert(tables.participants),
@@ -245,7 +245,7 @@ def test_what_is_being_opened_does_not_change(engine, opened):
     draft = Manifest.of(MANIFEST.model_dump() | {"campaign": "d"})
     other = Manifest.of(draft.model_dump() | {"title": "another question"})
     with engine.execution_options(write=True).begin() as connection:
-        campaigns.create_campaign(connection, 1, draft, {}, None, None, 0)
+        campaigns.create_campaign(connection, 1, draft, {}, {}, None, 0)
 
     def opening(connection):
         campaigns.open_campaign(connection, campaigns.campaign_of(connection, 1, "d"), draft, "{}", 7)

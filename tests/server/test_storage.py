@@ -109,7 +109,7 @@ def prepared(engine):
     )  # fmt: skip
     with engine.execution_options(write=True).begin() as connection:
         add_operator(connection, "o", "token", administrator=True, now=0)
-        create_campaign(connection, 1, manifest, {}, None, None, 0)
+        create_campaign(connection, 1, manifest, {}, {}, None, 0)
         open_campaign(connection, campaign_of(connection, 1, "c"), manifest, "{}", 0)
         connection.execute(
             insert(tables.participants),

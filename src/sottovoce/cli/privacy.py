@@ -163,7 +163,11 @@ def plan(
             "and comparisons beside it.",
         ),
     ] = None,
-    readings: Annotated[int, typer.Option(help="Readings per participant.")] = 30,
+    choices: Annotated[
+        int | None,
+        typer.Option(help="Plan for answers to questions with this many choices, instead of numbers."),
+    ] = None,
+    readings: Annotated[int, typer.Option(help="Readings per participant; with --choices, questions.")] = 30,
     participants: Annotated[int, typer.Option(help="Participants who read each object.")] = 150,
     unit: Annotated[
         UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
@@ -175,7 +179,12 @@ def plan(
             show_default="none: continuous noise",
         ),
     ] = None,
-    error: Annotated[float | None, typer.Option(help="Target error: how many participants does it take?")] = None,
+    error: Annotated[
+        float | None,
+        typer.Option(
+            help="Target error: how many participants does it take? With --choices, the share of wrong questions."
+        ),
+    ] = None,
     error_rate: Annotated[
         float | None, typer.Option(help="Quality of raw readings: rate λ1 of their error variances.")
     ] = None,
@@ -189,12 +198,25 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Find the noise law that keeps a promise at the least cost in accuracy."""
+    """Find the noise law that keeps a promise at the least cost in accuracy.
+
+    With --choices it is a promise for any two answers: the plan says how often the crowd is wrong at several ε, whether
+    answers should report sets of choices, and of what size.
+    """
     from sottovoce.claims import Claims
+    from sottovoce.cli.choice_plans import show_choice_plan
     from sottovoce.planning import plan as find_plans
     from sottovoce.planning import trade_off
     from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
+    if choices is not None:
+        for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("pilot", pilot)):
+            if given is not None:
+                raise BadParameter(f"{name} {given} with choices {choices}: it is about numbers; leave one of them out")
+        show_choice_plan(
+            epsilon, choices, readings, participants, unit.value, error, simulations, seed, plot, json
+        )  # fmt: skip
+        return
     if plot:
         from sottovoce.lab.plots import check_picture, draw_trade_off
 
@@ -291,7 +313,10 @@ def plan(
         if warning := compared.warning(participants):
             notes.print(f"[yellow]Warning:[/] {escape(warning)}", highlight=False)
     console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
-    few = max(plans, key=lambda option: (option.answer_gain or 1) / option.predicted_error)
+    few = max(
+        [*plans, *([compared] if compared else [])],
+        key=lambda option: (option.answer_gain or 1) / option.predicted_error,
+    )
     few_error = few.predicted_error / (few.answer_gain or 1)
     if few.answer is not None and few.answer < readings and few_error < best.predicted_error:
         console.print(

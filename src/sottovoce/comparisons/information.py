@@ -71,7 +71,7 @@ def expected_deviation(epsilon: float, levels: int, spread: float, width: float,
     return _after_search(_NORMAL_EXCESS, usual_information(epsilon, levels, spread), left, width)
 
 
-def expected_crowd_deviation(epsilon: float, error_rate: float, width: float, participants: int) -> float:
+def expected_crowd_deviation(epsilon: float, error_rate: float, width: float, participants: float) -> float:
     """The same in a crowd whose error variances are Exponential(``error_rate`` = λ1)."""
     left = participants - answers_to_find(epsilon, width * math.sqrt(error_rate))[0]
     return _after_search(_CROWD_EXCESS, crowd_information(epsilon, error_rate), left, width)

@@ -109,7 +109,7 @@ class _AccuracyIteration(ChoiceIteration):
         polled = self._engine.poll(poll, before)
         self._chances = polled.chances
         self._accuracy = polled.agreed.sum(axis=1) / (self._given.counts * self._given.answers.size)
-        move = float(np.abs(self._chances - before).max())
+        move = polled.move
         self.settled = self._method.tol > 0 and move <= self._method.tol * TOLERANCE
         return move
 

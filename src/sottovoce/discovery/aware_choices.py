@@ -22,7 +22,7 @@ from sottovoce.errors import BadParameter
 _LEARNING = (0, 1, 2, 4, 7, 11, 16, 24, 36)  # iterations at which the crowd's law is learnt
 _UNDAMPED, _DAMPING = 8, 0.3  # iterations before chances are mixed with the ones before, and how much of these
 # Tables by user, truth and answer are worth their time only while they fit into a core's own cache.
-_HABIT_BYTES = 1 << 22
+_HABIT_BYTES = 1 << 20
 
 
 class AwareChoices(ChoiceIteration):
@@ -90,7 +90,7 @@ class AwareChoices(ChoiceIteration):
             polled = self._engine.poll(poll, before)
         self._chances, self._agreed = polled.chances, polled.agreed
         self._done += 1
-        move = float(np.abs(self._chances - before).max())
+        move = polled.move
         self.settled = self._tol > 0 and move <= self._tol
         return move
 

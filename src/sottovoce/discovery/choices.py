@@ -150,7 +150,7 @@ class ChoiceIteration:
 
 
 class VoteIteration(ChoiceIteration):
-    """Weigh the users by how often they disagree with the truths, then let them vote."""
+    """Weigh the users by how often they disagree with the truths, then let them vote: each object has one truth."""
 
     def __init__(self, given: ChoiceInput, weigh: Weigh, tol: float) -> None:
         self._given, self._engine, self._weigh, self._tol = given, given.engine, weigh, tol * TOLERANCE
@@ -165,7 +165,7 @@ class VoteIteration(ChoiceIteration):
         polled = self._engine.poll(Poll(self._weights, known=self._given.known), before)
         self._chances = polled.chances
         self._losses = np.maximum(self._given.counts - polled.agreed[:, 0], 0.0)
-        return float(np.abs(self._chances - before).max())
+        return polled.move
 
     def advance(self) -> float:
         self._weights = usable(self._weigh(UserLosses(self._losses, self._given.counts)), self._compared)

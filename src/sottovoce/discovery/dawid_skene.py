@@ -71,7 +71,7 @@ class _HabitIteration(ChoiceIteration):
         prior, before = np.log(np.maximum(shares, _LEAST)), self._chances
         polled = self._engine.confuse(np.log(habits).reshape(self._counts.shape), prior, before, self._given.known)
         self._chances, self._counts = polled.chances, polled.agreed
-        move = float(np.abs(self._chances - before).max())
+        move = polled.move
         self.settled = self._tol > 0 and move <= self._tol
         return move
 

@@ -6,6 +6,7 @@ order of the runs. Runs follow from the claims alone and sums are added in their
 neither on the number of threads or machines nor on which of them is done first.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -220,24 +221,25 @@ class BlockwiseEngine(ABC):
         weights = poll.weights.reshape(self.n_users, -1)
         slopes = () if poll.slopes is None else (poll.slopes.reshape(weights.shape),)
         constants = self.answers.size, poll.mix, poll.softmax, bool(slopes), (*named, *cell_names)
-        found, agreed = self._pass(
+        (found, moves), agreed = self._pass(
             operations.poll, arrays, (np.hstack((weights, *slopes)),), constants, sums=weights.shape[1],
             by_cell=cell_arrays, cells=self.answers.offsets,
         )  # fmt: skip
-        return Polled(found[0], np.stack(agreed, axis=1))
+        return Polled(found, np.stack(agreed, axis=1), float(moves.max()))
 
     def confuse(
         self, rows: Floats, prior: Floats, chances: Floats, known: NDArray[np.int64] | None = None, mix: float = 0.0,
         corrected: Floats | None = None,
     ) -> Polled:  # fmt: skip
         named, arrays = _present({"known": known})
-        per_user = rows if corrected is None else np.hstack((rows, corrected))
-        constants = prior, mix, corrected is not None, (*named, "old")
-        found, counts = self._pass(
+        # A claim needs what its answer says of each truth: these numbers should be neighbours.
+        by_answer = [_swapped(table) for table in (rows, corrected) if table is not None]
+        per_user, constants = np.hstack(by_answer), (prior, mix, corrected is not None, (*named, "old"))
+        (found, moves), counts = self._pass(
             operations.confuse, arrays, (per_user,), constants, sums=rows.shape[1],
             by_cell=(chances,), cells=self.answers.offsets,
         )  # fmt: skip
-        return Polled(found[0], np.stack(counts, axis=1))
+        return Polled(found, _swapped(np.stack(counts, axis=1)), float(moves.max()))
 
     def _pass(
         self,
@@ -269,6 +271,12 @@ def _present(arrays: dict[str, NDArray[Any] | None]) -> tuple[tuple[str, ...], A
     """Names and arrays of those that there are."""
     there = {name: array for name, array in arrays.items() if array is not None}
     return tuple(there), tuple(there.values())
+
+
+def _swapped(table: Floats) -> Floats:
+    """Of truths × answers, for each user, those of answers × truths; and the reverse."""
+    options = math.isqrt(table.shape[1])
+    return table.reshape(-1, options, options).swapaxes(1, 2).reshape(table.shape)
 
 
 class PackEngine(BlockwiseEngine):

@@ -142,17 +142,17 @@ def agree(block: Block, inputs: Inputs) -> Arrays:
 
 
 def poll(block: Block, inputs: Inputs) -> Arrays:
-    """Chances from votes, and how probably each user is right."""
+    """Chances from votes, how far they moved, and how probably each user is right."""
     (cells,), (chances,) = _cells(inputs, 1)
     size, mix, softmax, has_slopes, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
     assert inputs.per_user is not None
     slopes = inputs.per_user if has_slopes else None
-    votes.poll(
+    move = votes.poll(
         *block.by_object, cells, size, arrays.get("groups"), arrays.get("prior"), arrays.get("unseen"),
         arrays.get("known"), arrays["old"], mix, softmax, inputs.per_user, slopes, inputs.sums, chances,
     )  # fmt: skip
-    return (chances,)
+    return chances, np.array([move])
 
 
 def confuse(block: Block, inputs: Inputs) -> Arrays:
@@ -162,11 +162,11 @@ def confuse(block: Block, inputs: Inputs) -> Arrays:
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
     assert inputs.per_user is not None
     corrected = inputs.per_user if is_corrected else None
-    votes.confuse(
+    move = votes.confuse(
         *block.by_object, cells, prior, arrays.get("known"), arrays["old"], mix, inputs.per_user, corrected,
         inputs.sums, chances,
     )  # fmt: skip
-    return (chances,)
+    return chances, np.array([move])
 
 
 def _cells(inputs: Inputs, count: int) -> tuple[Arrays, Arrays]:

@@ -1,9 +1,21 @@
-"""Sums over users' posteriors on nodes, compiled: a table of users × nodes would not fit into the cache."""
+"""Sums over users' posteriors on nodes, compiled: a table of users × nodes would not fit into the cache.
+
+Users are taken some at a time, and each loop goes over them, so that the processor computes several at once. The order
+of the additions for each user is fixed, and with it every bit of the result.
+"""
+
+import math
 
 import numpy as np
 from numba import njit
 
 # mypy: disable-error-code="no-untyped-def"
+
+_AT_ONCE = 64  # users whose sums stay in the core's own cache
+_LEAST = -700.0  # logarithms below this are taken as this: the number is still normal, and far below rounding
+# ln 2 in two parts, the first of which times a whole number has no rounding
+_LN2_HIGH, _LN2_LOW = 0.693145751953125, 1.42860682030941723212e-6
+_SERIES = tuple(1 / math.factorial(power) for power in range(11))
 
 
 @njit(nogil=True, cache=True)
@@ -12,20 +24,56 @@ def moments(agreed, disagreed, log_right, log_wrong, factors, out):
 
     The likelihood is that of agreeing and disagreeing this often, in each group.
     """
-    groups, nodes = log_right.shape
-    likely = np.empty(nodes)
-    for user in range(len(out)):
-        largest = -np.inf
+    (groups, nodes), columns = log_right.shape, factors.shape[1]
+    right, wrong, sums = np.zeros((groups, _AT_ONCE)), np.zeros((groups, _AT_ONCE)), np.empty((columns, _AT_ONCE))
+    likely, largest, exponents = np.empty(_AT_ONCE), np.empty(_AT_ONCE), np.empty(_AT_ONCE, np.int64)
+    powers = exponents.view(np.float64)
+    for first in range(0, len(out), _AT_ONCE):
+        many = min(_AT_ONCE, len(out) - first)
+        for group in range(groups):
+            for user in range(many):
+                right[group, user], wrong[group, user] = agreed[first + user, group], disagreed[first + user, group]
+        largest[:] = -np.inf
         for node in range(nodes):
-            total = 0.0
-            for group in range(groups):
-                total += agreed[user, group] * log_right[group, node] + disagreed[user, group] * log_wrong[group, node]
-            likely[node] = total
-            largest = max(largest, total)
-        for column in range(factors.shape[1]):
-            out[user, column] = 0.0
+            _log_likelihood(right, wrong, log_right, log_wrong, node, likely)
+            for user in range(_AT_ONCE):
+                largest[user] = likely[user] if likely[user] > largest[user] else largest[user]
+        sums[:] = 0.0
         for node in range(nodes):
-            if likely[node] > largest - 60:  # the rest is below rounding
-                share = np.exp(likely[node] - largest)
-                for column in range(factors.shape[1]):
-                    out[user, column] += share * factors[node, column]
+            _log_likelihood(right, wrong, log_right, log_wrong, node, likely)
+            _exponentials(likely, largest, exponents, powers)
+            for column in range(columns):
+                factor = factors[node, column]
+                for user in range(_AT_ONCE):
+                    sums[column, user] += likely[user] * factor
+        for user in range(many):
+            for column in range(columns):
+                out[first + user, column] = sums[column, user]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _log_likelihood(right, wrong, log_right, log_wrong, node, out):
+    out[:] = 0.0
+    for group in range(len(right)):
+        one, other = log_right[group, node], log_wrong[group, node]
+        for user in range(_AT_ONCE):
+            out[user] += right[group, user] * one + wrong[group, user] * other
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _exponentials(logs, largest, exponents, powers):
+    """Logarithms, none above the largest, become numbers: 2^n · e^r, where r is small enough for a short series.
+
+    The library's function takes one number at a time. ``powers`` are the same bytes as ``exponents``.
+    """
+    for user in range(_AT_ONCE):
+        log = max(logs[user] - largest[user], _LEAST)
+        n = np.floor(log / _LN2_HIGH + 0.5)
+        r = (log - n * _LN2_HIGH) - n * _LN2_LOW
+        total = _SERIES[10]
+        for power in range(9, -1, -1):
+            total = total * r + _SERIES[power]
+        logs[user] = total
+        exponents[user] = (np.int64(n) + 1023) << 52
+    for user in range(_AT_ONCE):
+        logs[user] *= powers[user]

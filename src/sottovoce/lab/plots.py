@@ -101,6 +101,33 @@ def draw_trade_off(
     _save(figure, path)
 
 
+def draw_choice_trade_off(
+    rows: list[dict[str, Any]], epsilon: float, choices: int, readings: int, participants: int, unit: str,
+    path: str | Path,
+) -> None:  # fmt: skip
+    """Share of wrong questions against ε, with 95 % intervals."""
+    figure, axes = _canvas(path, (7.5, 5), columns=1)
+    epsilons = [row["epsilon"] for row in rows]
+    means, lows, highs = ([100 * row["simulated_error"][name] for row in rows] for name in ("mean", "low", "high"))
+    axes.plot(epsilons, means, color=BLUE, marker="o", ms=4, lw=1.5, label="noise-aware")
+    axes.fill_between(epsilons, lows, highs, color=BLUE, alpha=0.15, lw=0)
+    axes.axhline(100 * (1 - 1 / choices), color=GREY, lw=1, ls="--", label="a guess")
+    axes.axvline(epsilon, color=GREY, lw=1, ls=":")
+    for row, mean in zip(rows, means, strict=True):
+        axes.annotate(row["noise"], (row["epsilon"], mean), xytext=(5, 6), textcoords="offset points", fontsize=8)
+    axes.set(
+        xscale="log", xlabel="ε (smaller is more private)", ylabel="wrong questions, %",
+        title=f"{participants:,} participants, {readings} questions with {choices} choices, per {unit}",
+    )  # fmt: skip
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(right=1.6 * epsilons[-1])  # room for the last name
+    axes.set_xticks(epsilons, [f"{place:g}" for place in epsilons])
+    axes.minorticks_off()
+    axes.grid(alpha=0.15, which="both")
+    axes.legend(frameon=False)
+    _save(figure, path)
+
+
 def _canvas(
     path: str | Path, size: tuple[float, float], columns: int, width_ratios: tuple[float, ...] | None = None
 ) -> tuple[Any, Any]:

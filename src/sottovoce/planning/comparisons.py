@@ -8,12 +8,13 @@ from typing import Any
 from sottovoce.comparisons.information import answers_to_find, expected_crowd_deviation
 from sottovoce.comparisons.policy import usual_levels
 from sottovoce.errors import BadParameter
+from sottovoce.planning.answering import best_answering
+from sottovoce.planning.noise import rounded_down
 from sottovoce.planning.planner import Simulated
 from sottovoce.privacy.answers import AnswerGuarantee
 from sottovoce.privacy.laws import AnswerLaw, Response, Unit
 from sottovoce.worlds.sequential import SequentialCrowd
 
-_DIGITS = 6
 _FEW = 2  # times the answers that nine searches of ten take: with fewer participants the error cannot be planned
 _SIMULATED_ANSWERS = 20_000
 _LEAST_OBJECTS, _MOST_OBJECTS = 8, 60
@@ -33,6 +34,9 @@ class ComparisonPlan:
     participants_to_find: int  # who find the truth within a reading's error, in nine campaigns of ten (n90)
     enough: bool  # whether there are twice as many
     participants_needed: int | None
+    answer: int | None = None  # how many of its tasks a device should answer, at the level of a participant
+    answer_noise: str | None = None  # the noise if it answers this many
+    answer_gain: float | None = None  # the error of answering all over that of answering these
 
     def summary(self) -> dict[str, Any]:
         plain = {
@@ -83,7 +87,7 @@ def plan_comparisons(
     """
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise BadParameter(f"range {low:g}:{high:g}: the low end must be below the high end; swap them")
-    each = _rounded_down(epsilon if unit == "reading" else epsilon / readings)
+    each = rounded_down(epsilon if unit == "reading" else epsilon / readings)
     law = Response(each)
     levels = usual_levels(each, readings)
     guarantee = law.guarantee(levels, readings, unit)
@@ -92,6 +96,22 @@ def plan_comparisons(
 
     def deviation(people: int) -> float:
         return expected_crowd_deviation(each, error_rate, width, people)
+
+    def information_of_one(count: int) -> float:
+        """Of one answer if everybody gives this many: what the error after the whole search says of it."""
+        fewer_each, people = rounded_down(epsilon / count), participants * count / readings
+        if count < readings and people < _FEW * answers_to_find(fewer_each, width / spread)[1]:
+            raise BadParameter(f"answer {count}: too few answers to each task to plan with; answer more")
+        return 1 / (count * expected_crowd_deviation(fewer_each, error_rate, width, people) ** 2)
+
+    few: dict[str, Any] = {}
+    if unit == "participant":
+        best = best_answering(information_of_one, readings)
+        few = {
+            "answer": best.answer,
+            "answer_noise": str(Response(rounded_down(epsilon / best.answer))),
+            "answer_gain": best.gain,
+        }
 
     simulated = None
     if simulations and participants <= _SIMULATED_ANSWERS // _LEAST_OBJECTS:
@@ -108,6 +128,7 @@ def plan_comparisons(
         participants_needed=_needed(lambda people: math.sqrt(2 / math.pi) * deviation(people), error)
         if error
         else None,
+        **few,
     )
 
 
@@ -137,13 +158,3 @@ def _needed(error_of: Any, error: float) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if error_of(middle) > error else (low, middle)
     return high
-
-
-def _rounded_down(number: float) -> float:
-    """A short decimal number that is not above this one."""
-    for digits in range(1, _DIGITS):
-        near = float(f"{number:.{digits}g}")
-        if near <= number and math.isclose(near, number, rel_tol=10.0**-_DIGITS):
-            return near
-    near = float(f"{number:.{_DIGITS}g}")
-    return near if near <= number else near - 10.0 ** (math.floor(math.log10(number)) - _DIGITS + 1)

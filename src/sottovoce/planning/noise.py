@@ -4,6 +4,7 @@ The result is checked again, in its text form and by the figures that devices re
 """
 
 import math
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
@@ -72,3 +73,17 @@ def _reach(distance: float, grid: float) -> Fraction:
     """The distance in whole steps of the grid, rounded up."""
     step = exact_number(grid)
     return math.ceil(exact_number(distance) / step) * step
+
+
+def rounded_down(number: float) -> float:
+    """A short decimal number that is not above this one.
+
+    >>> rounded_down(2 / 30), rounded_down(0.1)
+    (0.0666666, 0.1)
+    """
+    with localcontext(prec=_DIGITS, rounding=ROUND_HALF_EVEN):
+        near = float(+Decimal(number))
+    if near <= number:
+        return near
+    with localcontext(prec=_DIGITS, rounding=ROUND_FLOOR):
+        return float(+Decimal(number))

@@ -10,11 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from sqlalchemy import Connection
 
+from sottovoce.discovery.target import Target
 from sottovoce.protocol.drafting import drafted
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
 from sottovoce.server.compared import first_offers
+from sottovoce.server.gold import as_stored, checked, from_stored
 from sottovoce.server.methods import Method
 from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import State
@@ -58,11 +60,12 @@ class TaskDraft(RequestBody):
     quota: Annotated[int, Field(ge=1, le=10**12)] | None = None
 
 
+_ANALYSIS = {"method", "target", "known"}  # no part of what participants agree to, and so not in the manifest
 _REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 
 
 class CampaignChange(RequestBody):
-    """What to change. Everything but the method can be changed in drafts only."""
+    """What to change. Everything but the method, its target and the known truths can be changed in drafts only."""
 
     title: Name | None = None
     asked_by: Name | None = None
@@ -82,6 +85,14 @@ class CampaignChange(RequestBody):
     logo: Annotated[str, Field(max_length=64)] | None = None
     deadline: Annotated[str, Field(max_length=40)] | None = None
     method: Method | None = None
+    target: Target | None = None
+    known: (
+        Annotated[
+            dict[str, Number],
+            Field(max_length=10_000, description="truths that you know, by task: numbers, or the words of a choice"),
+        ]
+        | None
+    ) = None
 
 
 class CampaignDraft(CampaignChange):
@@ -96,26 +107,28 @@ def create(connection: Connection, operator: OperatorRow, draft: CampaignDraft, 
     """Create a draft."""
     # Devices identify campaigns by their id for ever, so no two may share one, on any server.
     base = {"campaign": secrets.token_hex(12), "asked_by": operator.name, "readings": len(draft.tasks)}
-    return stored.create_campaign(
-        connection, operator.key, _changed(base, draft), _quotas(draft) or {}, draft.method, None, now
-    )
+    manifest = _changed(base, draft)
+    analysis = _analysis(dict.fromkeys(_ANALYSIS), draft, manifest)
+    return stored.create_campaign(connection, operator.key, manifest, _quotas(draft) or {}, analysis, None, now)
 
 
 def change(connection: Connection, operator_key: int, campaign: str, changes: CampaignChange) -> CampaignRow:
-    """Change a draft, or pin the method of any campaign."""
+    """Change a draft, or how the results of any campaign are computed."""
     row = stored.campaign_of(connection, operator_key, campaign)
-    if changes.model_fields_set - {"method"}:
+    manifest = Manifest.parse(row.manifest)
+    if changes.model_fields_set - _ANALYSIS:
         quotas = _quotas(changes)
+        manifest = _changed(manifest.content(), changes)
         stored.change_draft(
-            connection,
-            row,
-            _changed(Manifest.parse(row.manifest).content(), changes),
-            stored.quotas_of(connection, row.key) if quotas is None else quotas,
+            connection, row, manifest, stored.quotas_of(connection, row.key) if quotas is None else quotas
         )
-    if "method" in changes.model_fields_set and changes.method != row.method:
+    before = _analysis_of(row)
+    analysis = _analysis(before, changes, manifest)
+    if analysis != before:
         if row.erasing_at is not None:
             raise Problem("erased", f"campaign {campaign!r}: its readings are erased, so its results stay as they are")
-        stored.pin_method(connection, row.key, changes.method)
+        anew = any(analysis[name] != before[name] for name in _ANALYSIS - {"known"})
+        stored.change_analysis(connection, row.key, analysis, anew)
     return stored.campaign_of(connection, operator_key, campaign)
 
 
@@ -128,13 +141,13 @@ def new_version(
         raise Problem("wrong_state", f"campaign {campaign!r}: it is a draft, so change it instead")
     base = Manifest.parse(row.manifest).content()
     base |= {"campaign": secrets.token_hex(12), "version": base["version"] + 1}
-    quotas = _quotas(changes)
+    quotas, manifest = _quotas(changes), _changed(base, changes)
     return stored.create_campaign(
         connection,
         operator_key,
-        _changed(base, changes),
+        manifest,
         stored.quotas_of(connection, row.key) if quotas is None else quotas,
-        changes.method if "method" in changes.model_fields_set else row.method,
+        _analysis(_analysis_of(row), changes, manifest),
         row.key,
         now,
     )
@@ -174,14 +187,14 @@ def _first_results(
     connection: Connection, row: CampaignRow, manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
 ) -> None:
     """Results exist as soon as a campaign opens, and say that nothing is known yet."""
-    empty = Computation.empty(manifest, guarantee, row.method, server.settings.least_claims)
+    empty = Computation.empty(manifest, guarantee, row.method, row.target, server.settings.least_claims)
     content = encode(empty.results({}, version=1, as_of=now))
     add_results(connection, row.key, 1, empty.method_name, 0, now, content)
 
 
 def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     """The manifest with the changed fields replaced."""
-    fields = change.model_dump(exclude_unset=True, exclude={"method"})
+    fields = change.model_dump(exclude_unset=True, exclude=_ANALYSIS)
     if fields.get("tasks"):
         fields["tasks"] = [
             {name: entry for name, entry in task.items() if entry is not None} for task in fields["tasks"]
@@ -205,6 +218,21 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
             "give similar tasks the same grid",
         )
     return manifest
+
+
+def _analysis_of(row: CampaignRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _ANALYSIS}
+
+
+def _analysis(before: dict[str, Any], change: CampaignChange, manifest: Manifest) -> dict[str, Any]:
+    """How results are computed after a change. Known truths of tasks that are gone go with them."""
+    analysis = before | change.model_dump(include=_ANALYSIS, exclude_unset=True)
+    if "known" in change.model_fields_set:
+        known = change.known or {}
+    else:
+        kept = from_stored(before["known"])
+        known = {name: truth for name, truth in kept.items() if name in manifest.task_of}
+    return analysis | {"known": as_stored(checked(known, manifest))}
 
 
 def _quotas(change: CampaignChange) -> dict[str, int] | None:

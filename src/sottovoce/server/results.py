@@ -13,19 +13,23 @@ from numpy.typing import NDArray
 from sottovoce.claims import Claims
 from sottovoce.discovery import DEFAULT, METHODS, NoiseAware, make_method
 from sottovoce.discovery.doubts import doubts
+from sottovoce.discovery.registry import takes
 from sottovoce.discovery.result import ChoiceResult, Outcome, Result, discovered
 from sottovoce.discovery.schema import SCHEMAS, Column, Place, columns_in
+from sottovoce.discovery.target import Target
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.privacy.laws import Kind
 from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
+from sottovoce.server.gold import Known, by_place
 from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings, Sets
 from sottovoce.server.storage.rows import CampaignRow
 
 Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
+_USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors at any rate
 _NEGLIGIBLE = 1e-3  # a move of a truth by this share of its interval
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
@@ -107,17 +111,26 @@ class Computation:
     manifest: Manifest
     guarantee: dict[str, Any]
     method: str | None  # None: the default one
+    target: Target | None  # None: the method's own choice
     step: Step
     reports: int
     least_claims: int
     before: dict[str, Any] | None  # the results published last
     sets: Sets = field(default_factory=dict)  # of choices, where sets are reported
+    known: Known = field(default_factory=dict)  # truths, from closing on
 
     @classmethod
-    def empty(cls, manifest: Manifest, guarantee: dict[str, Any], method: str | None, least_claims: int) -> Self:
+    def empty(
+        cls,
+        manifest: Manifest,
+        guarantee: dict[str, Any],
+        method: str | None,
+        target: Target | None,
+        least_claims: int,
+    ) -> Self:
         """Of a campaign that has just opened."""
         nothing = next_step(NOTHING_INCLUDED, NO_READINGS, 0, least_claims, len(manifest.tasks))
-        return cls(manifest, guarantee, method, nothing, 0, least_claims, None)
+        return cls(manifest, guarantee, method, target, nothing, 0, least_claims, None)
 
     @property
     def readings(self) -> Readings:
@@ -133,6 +146,24 @@ class Computation:
         if wanted not in METHODS or kind in METHODS[wanted].kinds:
             return wanted
         return next(name for name, method in METHODS.items() if kind in method.kinds)
+
+    @property
+    def aim(self) -> Target | None:
+        """What is taken as the truth of a number; None where there are none, or the method has no choice."""
+        method = self.method_for("number")
+        if method not in METHODS or not takes(method, "target") or not self._asked("number").any():
+            return None
+        return self.target or _USUAL_AIM
+
+    @property
+    def used(self) -> Known:
+        """The known truths of tasks whose method can use them."""
+
+        def uses(kind: Kind) -> bool:
+            method = METHODS.get(self.method_for(kind))
+            return method is not None and method.uses_known(kind)
+
+        return {name: truth for name, truth in self.known.items() if uses(self.manifest.task_of[name].kind)}
 
     @property
     def first(self) -> bool:
@@ -151,8 +182,12 @@ class Computation:
             for kind, law in self.manifest.laws.items():
                 readings = self.readings.where(self._asked(kind)[self.readings.places])
                 if len(readings):
-                    method = make_method(self.method_for(kind), noise=law)
-                    found[kind] = discovered(method, self._claims(kind, readings), LEVEL)
+                    aim = {"target": self.aim} if kind == "number" and self.aim else {}
+                    method = make_method(self.method_for(kind), noise=law, **aim)
+                    claimed = {*readings.places.tolist()}
+                    known = by_place(self.used, self.manifest).items()
+                    gold = {place: truth for place, truth in known if place in claimed}
+                    found[kind] = discovered(method, self._claims(kind, readings), LEVEL, known=gold)
         return found
 
     def _asked(self, kind: Kind) -> NDArray[np.bool_]:
@@ -188,6 +223,8 @@ class Computation:
             "version": version,
             "as_of": moment(as_of),
             "method": self.method_name,
+            "target": self.aim,
+            "known": self.used,
             "level": LEVEL,
             "reports": self.reports,
             "least_claims": self.least_claims,
@@ -226,8 +263,11 @@ class Computation:
         """
         if self.before is None or self.step.changed[place]:
             return True
-        known = self.before["results"][place]["truth"] is not None and self.before["method"] == self.method_name
-        return not known and bool(self.step.whole[place])
+        same_method = self.before["method"] == self.method_name
+        same_aim = self.before.get("target", _USUAL_AIM) == self.aim
+        same_known = self.before.get("known", {}) == self.used
+        same = self.before["results"][place]["truth"] is not None and same_method and same_aim and same_known
+        return not same and bool(self.step.whole[place])
 
     def _claims(self, kind: Kind, readings: Readings) -> Claims:
         """Readings as claims of participants (by number) about tasks (by place); answers are numbers of choices."""

@@ -38,13 +38,15 @@ export function choiceField(task, id, drafts) {
 export const choiceText = (value, { choices }) => [value].flat().map((place) => choices[place]).join(", ");
 
 /** What happens to an answer out of this many, as in the installed client: how often another is sent, what that hides. */
-export function answerWords(law, cells) {
+export const answerWords = (law, cells) => say(`answer.${law.cellsReported > 1 ? "set" : cells === 2 ? "two" : "many"}`, answerGaps(law, cells));
+
+export function answerGaps(law, cells) {
   const { hit, miss } = law.channel(cells);
   const size = law.cellsReported;
   const away = size > 1 ? 1 - hit : (cells - 1) * miss;
   const odds = (hit * (cells - size)) / (away * size);
   const so = say(`answer.so.${size > 1 ? "set" : "one"}.${odds <= LITTLE ? "hidden" : odds <= MUCH ? "likely" : "open"}`);
-  return say(`answer.${size > 1 ? "set" : cells === 2 ? "two" : "many"}`, { share: shareText(away), size, cells, so });
+  return { share: shareText(away), size, cells, so };
 }
 
 function shareText(chance) {
@@ -65,7 +67,7 @@ export function answersPicture(manifest) {
   });
 }
 
-function dots(hit) {
+export function dots(hit) {
   const kept = Math.round(100 * hit);
   const dot = (_, place) => h(`circle${place < kept ? "" : ".other"}`, { cx: STEP * ((place % COLUMNS) + 0.5), cy: STEP * (Math.floor(place / COLUMNS) + 0.5), r: 5 });
   return h("svg.dots", { viewBox: `0 0 ${STEP * COLUMNS} ${STEP * ROWS}`, role: "img", "aria-label": say("answer.dots", { kept: number(kept), other: number(100 - kept) }) },

@@ -1,16 +1,19 @@
 // The view of a campaign: what is asked and promised; after joining, the readings, the state of their reports, and withdrawing.
 
 import { choiceField, choiceText } from "./answer.js";
-import { answeredIn, changes, enrol, flush, join, joinedBy, judged, offered, release, tasksInOrder, withdraw } from "./device.js";
+import { isFull } from "./comparing.js";
+import { ownLevelText, questionText } from "./comparison.js";
+import { answeredIn, changes, enrol, flush, join, joinedBy, judged, offered, refreshCuts, release, tasksInOrder, withdraw } from "./device.js";
 import { button, h } from "./dom.js";
 import { exactNumber, isLess } from "./exact.js";
 import { opener } from "./instruments.js";
 import { decimal, editable, moment, say, typedNumber, withUnit } from "./language.js";
-import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
+import { deviceDraws, mostReadings, protectedDistance, readingsComeAtOnce } from "./manifest.js";
 import { read } from "./store.js";
 import { nameOf, privacyCard, problemText, redrawnBy, releaseCard, sentText, show, shown, showProblem, tell } from "./views.js";
 
 const MOST_AT_ONCE = 5; // with more tasks than this, questions come one after the other
+const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached"]; // nothing was drawn, so it can be sent later
 
 export async function showCampaign(link) {
   show(say("invitation"), h("p.loading", { role: "status" }, say("loading")));
@@ -59,6 +62,7 @@ async function showJoined({ campaign }) {
   const drafts = new Map(); // typed readings are kept only here
   const panels = new Map(); // instruments in use, by task
   let pairs; // what was measured and what was sent, until the page is left
+  let hindrance; // why the last tap sent nothing
 
   async function draw() {
     const record = await read();
@@ -67,15 +71,18 @@ async function showJoined({ campaign }) {
     const released = record.releases.filter((one) => one.campaign === campaign);
     const answered = answeredIn(record, campaign);
     const left = readingsComeAtOnce(manifest) && answered.length ? 0 : mostReadings(manifest) - answered.length;
-    const isOpen = ({ id }) => !answered.includes(id);
+    const isAnswered = ({ id }) => answered.includes(id);
+    const notFull = tasksInOrder(joined).filter((task) => isAnswered(task) || !isFull(joined, task));
     // Where the device draws which tasks it answers, only these are asked: what is left out must not depend on readings.
-    const asked = deviceDraws(manifest) ? tasksInOrder(joined).slice(0, mostReadings(manifest)) : manifest.tasks;
-    const open = shown({ ...manifest, tasks: asked.filter(isOpen) });
+    const asked = deviceDraws(manifest) ? notFull.slice(0, mostReadings(manifest)) : notFull;
+    const open = shown({ ...manifest, tasks: asked.filter((task) => !isAnswered(task)) });
+    const full = manifest.tasks.length - notFull.length;
     const focused = document.activeElement.id;
     show(open.title, heading(say("campaign"), manifest),
       withdrawn ? h("p.banner", told ? say("withdraw.confirmed") : say("withdraw.unconfirmed")) : !token && h("p.banner", say("notConfirmed")),
+      hindrance && h("p.banner", problemText(hindrance)), !withdrawn && full > 0 && h("p.quiet", say("form.full", { count: full })),
       pairs && pairsCard(manifest, pairs),
-      !withdrawn && left > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, send),
+      !withdrawn && left > 0 && open.tasks.length > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, send),
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest))),
         h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), h("a", { href: `../c/${campaign}` }, say("crowd"))),
@@ -86,6 +93,7 @@ async function showJoined({ campaign }) {
   }
 
   async function send(joined, readings) {
+    hindrance = null;
     try {
       const noisy = await release(joined, readings);
       pairs = noisy.map((sent) => ({ ...sent, measured: readings.get(sent.task) }));
@@ -94,7 +102,8 @@ async function showJoined({ campaign }) {
       panels.clear();
     } catch (problem) {
       tell(problemText(problem.code));
-      if (problem.code !== "already_released") return showProblem(problem);
+      if (TYPED_STAYS.includes(problem.code)) hindrance = problem.code;
+      else if (problem.code !== "already_released") return showProblem(problem);
     }
     await draw();
     return document.getElementById("pairs")?.focus();
@@ -103,14 +112,17 @@ async function showJoined({ campaign }) {
   redrawnBy(draw);
   changes.addEventListener("change", draw);
   await draw();
-  const { participant_token: token, withdrawn_at: withdrawn } = (await read()).memberships[campaign];
+  const joined = (await read()).memberships[campaign];
+  const { participant_token: token, withdrawn_at: withdrawn } = joined;
+  if (joined.manifest.levels) refreshCuts(joined).then(draw, () => {}); // for a phone that has no network when its reading is sent
   if (!token && !withdrawn) await enrol(campaign).then(draw, (problem) => problem.later || showProblem(problem));
 }
 
 function form(joined, tasks, left, { drafts, panels, draw }, send) {
   const summary = h("p.error", { role: "alert" });
   const areQuestions = tasks.every(({ kind }) => kind === "choice");
-  const sender = h("button", { id: "send" }, areQuestions ? say("form.sendAnswers") : say("form.send"));
+  const noiseless = !tasks.some((task) => protectedDistance(joined.manifest, task));
+  const sender = h("button", { id: "send" }, noiseless ? say("form.sendAnswers") : say("form.send"));
   const fields = tasks.map((task, place) => {
     const id = `reading-${place}`;
     if (task.kind === "choice") return choiceField(task, id, drafts);
@@ -191,12 +203,15 @@ const rangeOf = ({ low, high, unit }) => ({ low: decimal(low), high: withUnit(de
 
 function pairsCard(manifest, pairs) {
   const { tasks } = shown(manifest);
-  const line = ({ task: id, value, measured }) => {
-    const task = tasks.find((one) => one.id === id);
+  const line = ({ measured, ...reading }) => {
+    const task = tasks.find(({ id }) => id === reading.task);
+    const { cuts } = reading;
     return h("li", h("h3", nameOf(task)),
-      h("p.stays", h("span", task.choices ? say("pairs.answered") : say("pairs.measured")),
+      h(`p.stays${cuts ? ".wide" : ""}`, h("span", task.choices ? say("pairs.answered") : say("pairs.measured")),
         h("b", task.choices ? choiceText(measured, task) : withUnit(decimal(measured), task.unit)), h("small", say("pairs.stays"))),
-      h("p.sent", h("span", say("pairs.sent")), h("b", sentText(value, task))));
+      cuts && [h("p.wide", h("span", say("pairs.asked")), h("b", questionText(cuts, task))),
+        h("p.stays", h("span", say("pairs.ownAnswer")), h("b", ownLevelText(measured, cuts, task)), h("small", say("pairs.stays")))],
+      h("p.sent", h("span", say("pairs.sent")), h("b", sentText(reading, task))));
   };
   return h("section.card", { id: "pairs", tabindex: -1 }, h("h2", say("pairs.title")), h("ul.pairs", pairs.map(line)));
 }

@@ -4,10 +4,13 @@ import { canonicalBytes, Problem } from "./manifest.js";
 
 const API = new URL("../api/", import.meta.url);
 const TIMEOUT = 15_000; // milliseconds
+const TIMEOUT_OF_CUTS = 5_000; // somebody waits, and the last list will do
 const TEMPORARY = [408, 425, 429]; // and all from 500 on: the same request may succeed later
 
 export const lookUp = async (invitation) => text((await ask("invitations/look-up", { invitation })).campaign_id, /^[\w-]{1,64}$/);
 export const manifestBytes = (campaign) => send("GET", `campaigns/${campaign}/manifest`);
+/** The published cuts, the same for everybody; nothing says who asks. */
+export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, TIMEOUT_OF_CUTS));
 export const report = async (campaign, token, body) => json(await send("POST", `campaigns/${campaign}/reports`, body, token));
 export const withdraw = (campaign, token) => send("DELETE", `campaigns/${campaign}/participation`, null, token);
 
@@ -18,11 +21,11 @@ export async function enrol(invitation, enrolment_key) {
 
 const ask = async (path, content) => json(await send("POST", path, canonicalBytes(content)));
 
-async function send(method, path, body, token) {
+async function send(method, path, body, token, timeout = TIMEOUT) {
   const headers = { Accept: "application/json" };
   if (body) headers["Content-Type"] = "application/json";
   if (token) headers.Authorization = `Bearer ${token}`;
-  const signal = AbortSignal.timeout(TIMEOUT);
+  const signal = AbortSignal.timeout(timeout);
   const options = { redirect: "error", credentials: "omit", cache: "no-store" };
   let answer, content;
   try {

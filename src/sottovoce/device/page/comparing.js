@@ -1,7 +1,9 @@
-// From a reading to the answer of a comparison: its level among public cuts, or now and then another one.
-// Cuts are odd numbers of half grid steps, so that a reading, which is on the grid, never lies on a cut.
+// Public cuts, with which readings are compared, and the level of a reading among them. Cuts are odd numbers of half grid
+// steps, so that a reading, which is on the grid, never lies on a cut.
 
-import { reportedCells } from "./noisy.js";
+import { isCompared, Problem } from "./manifest.js";
+
+const MOST_ALTERNATIVES = 100;
 
 /** Whether a device may answer these cuts: the right number of them, on half steps, and rising. */
 export function areCuts(cuts, levels) {
@@ -12,11 +14,19 @@ export function areCuts(cuts, levels) {
   );
 }
 
+/** The alternatives of each task in a published list (a Map), every one of them checked. */
+export function alternativesOf(manifest, { tasks: listed }) {
+  const compared = new Set(manifest.tasks.filter((task) => isCompared(manifest, task)).map(({ id }) => id));
+  const isRight = ([id, offered]) =>
+    compared.has(id) && Array.isArray(offered) && offered.length > 0 && offered.length <= MOST_ALTERNATIVES &&
+    offered.every((cuts) => areCuts(cuts, manifest.levels));
+  const isList = typeof listed === "object" && listed !== null && !Array.isArray(listed);
+  if (!isList || !Object.entries(listed).every(isRight)) throw new Problem("bad_cuts");
+  return new Map(Object.entries(listed));
+}
+
+/** Whether a task has enough readings: the last list that this device has does not offer it. */
+export const isFull = ({ manifest, cuts }, task) => Boolean(cuts && isCompared(manifest, task) && !cuts.has(task.id));
+
 /** The number of cuts below a reading, which is in grid steps (a BigInt). */
 export const levelOf = (steps, cuts) => cuts.filter((cut) => BigInt(cut) < 2n * steps).length;
-
-/** What is sent for these readings, each with its cuts: a level for each. */
-export function compare(noise, comparisons, stream) {
-  const held = comparisons.map(([steps, cuts]) => [levelOf(steps, cuts), cuts.length + 1]);
-  return reportedCells(noise, held, stream).map(([level]) => level);
-}

@@ -1,14 +1,15 @@
 // The device in the browser: joining, releasing, sending, withdrawing, as in the installed client.
 
 import * as client from "./client.js";
+import { alternativesOf, isFull } from "./comparing.js";
 import { exactNumber } from "./exact.js";
-import { canonicalBytes, deviceDraws, mostReadings, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
+import { canonicalBytes, deviceDraws, isCompared, mostReadings, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
 import { drawnOrder } from "./noisy.js";
 import { checkLimits, checkTotal, judge } from "./promise.js";
 import { checkPromise } from "./sanity.js";
 import { change, read, spentBy } from "./store.js";
 
-const SENT_AFTER = 1000; // milliseconds after the tap, so that the time of the draw is not visible
+const SENT_AFTER = 1000; // milliseconds after the draw begins, so that the time it takes is not visible
 const [FIRST_PAUSE, LONGEST_PAUSE] = [2000, 60_000];
 
 const now = () => new Date().toISOString();
@@ -44,7 +45,6 @@ export async function offered({ token, hash }) {
   if (found !== hash) throw new Problem("manifest_mismatch");
   const manifest = parseManifest(bytes);
   if (manifest.campaign !== campaign) throw new Problem("bad_answer");
-  if (manifest.levels) throw new Problem("comparisons_unsupported"); // only the installed client compares, so nothing is spent
   return { campaign, manifest, manifest_sha256: hash, invitation: token };
 }
 
@@ -95,10 +95,39 @@ function drawn(...asked) {
   return new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
 }
 
+/**
+ * Bring the kept cuts up to date; without a network they stay as they are. A list that a device must not answer is
+ * refused, and the one from before is kept.
+ */
+export async function refreshCuts({ campaign, manifest, manifest_sha256: hash, withdrawn_at: withdrawn }) {
+  if (withdrawn || !manifest.levels) return;
+  const listed = await client.cuts(campaign).catch((problem) => {
+    if (!isNoAnswer(problem)) throw problem;
+  });
+  if (!listed) return;
+  const cuts = alternativesOf(manifest, listed);
+  await change(({ memberships: { [campaign]: joined } }) => {
+    if (joined.manifest_sha256 === hash) joined.cuts = cuts;
+  });
+}
+
+/** The readings (a Map) of tasks that do not have enough yet, and the alternatives to compare them with. */
+async function answerable({ campaign, manifest }, readings) {
+  const joined = (await read()).memberships[campaign];
+  const asked = manifest.tasks.filter(({ id }) => readings.has(id));
+  if (!joined.cuts && asked.some((task) => isCompared(manifest, task))) throw new Problem("no_cuts");
+  const open = asked.filter((task) => !isFull(joined, task));
+  if (asked.length && !open.length) throw new Problem("quota_reached");
+  return [new Map(open.map(({ id }) => [id, readings.get(id)])), joined.cuts];
+}
+
 /** Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. */
-export async function release({ campaign, manifest, manifest_sha256, epsilon, delta }, readings) {
-  const tapped = performance.now();
-  const noisy = await drawn(manifest.noise, manifest.tasks, readings);
+export async function release(membership, measured) {
+  const { campaign, manifest, manifest_sha256, epsilon, delta } = membership;
+  await refreshCuts(membership);
+  const [readings, cuts] = await answerable(membership, measured);
+  const begun = performance.now();
+  const noisy = await drawn(manifest.noise, manifest.tasks, readings, undefined, cuts); // its bytes are the worker's own
   const report_id = crypto.randomUUID();
   const body = canonicalBytes({ report_id, manifest_sha256, readings: noisy });
   await change((record) => {
@@ -106,7 +135,7 @@ export async function release({ campaign, manifest, manifest_sha256, epsilon, de
     record.releases.push({ report_id, campaign, epsilon, delta, readings: noisy, body, released_at: now(), state: "queued" });
   });
   changed();
-  setTimeout(flush, tapped + SENT_AFTER - performance.now());
+  setTimeout(flush, begun + SENT_AFTER - performance.now());
   return noisy;
 }
 

@@ -68,9 +68,9 @@ function spelled(number) {
   return `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
 
-/** This many steps of a grid, as decimal text. */
-export function stepsAsText(steps, grid) {
-  const places = (grid.split(".")[1] ?? "").length;
+/** This many steps of a grid, or of its tenth if there is one `more` digit, as decimal text. */
+export function stepsAsText(steps, grid, more = 0) {
+  const places = (grid.split(".")[1] ?? "").length + more;
   const total = BigInt(steps) * BigInt(grid.replace(".", ""));
   const digits = String(size(total)).padStart(places + 1, "0");
   const point = digits.length - places;

@@ -82,6 +82,8 @@ export const mostReadings = ({ readings, tasks, answer = readings }) => Math.min
 export const deviceDraws = ({ answer, tasks }) => answer < tasks.length;
 /** The number of a participant's readings that may change while the promise still holds. */
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
+/** Whether a task is answered by comparing its reading with public cuts. */
+export const isCompared = ({ levels }, { kind }) => levels !== undefined && kind === "number";
 /** Up to which distance a number is protected; nothing where any value is. */
 export const protectedDistance = ({ distance }, task) => task.distance ?? (task.kind === "choice" ? undefined : distance);
 

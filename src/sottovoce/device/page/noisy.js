@@ -1,5 +1,7 @@
-// The one way from readings and answers to what is sent: clip, round to the grid, add exact noise; or move answers on.
+// The one way from readings and answers to what is sent: clip, round to the grid, add exact noise or compare; or move
+// answers on.
 
+import { levelOf } from "./comparing.js";
 import { exactNumber, floor, isLess, over, plus, ratio } from "./exact.js";
 import { lawOf } from "./laws.js";
 import { ByteStream, uniform } from "./sampler.js";
@@ -12,26 +14,44 @@ export function steps(reading, grid, low, high) {
   return floor(plus(over(exact, grid), ratio(1n, 2n)));
 }
 
+/** The reading of a task, in grid steps. */
+export const stepsOf = (reading, { grid, low, high }) => steps(reading, ...[grid, low, high].map(exactNumber));
+
 /** Noisy numbers: {task, value}. Those that share a grid are noised together, grid by grid. */
 function noisyNumbers(noise, asked, readings, stream) {
   const grids = [...new Set(asked.map(({ grid }) => grid))].sort();
   return grids.flatMap((text) => {
     const together = asked.filter(({ grid }) => grid === text);
-    const grid = exactNumber(text);
-    const noises = lawOf(noise).onGrid(grid).draw(together.length, stream);
-    return together.map(({ id, low, high }, place) => ({
-      task: id,
-      value: steps(readings.get(id), grid, exactNumber(low), exactNumber(high)) + noises[place],
-    }));
+    const noises = lawOf(noise).onGrid(exactNumber(text)).draw(together.length, stream);
+    return together.map((task, place) => ({ task: task.id, value: stepsOf(readings.get(task.id), task) + noises[place] }));
   });
 }
 
-/** What is reported of a release: {task, value}. Readings are by task: a number as text, or the number of a choice. */
-export function noisyReadings(noise, tasks, readings, stream = new ByteStream()) {
+/** Compared numbers: {task, cuts, value}, with one of the alternatives of each task. */
+function comparedNumbers(noise, asked, readings, cuts, stream) {
+  // Which alternative is drawn must not depend on a reading.
+  const drawn = asked.map(({ id }) => cuts.get(id)[uniform(stream, BigInt(cuts.get(id).length))]);
+  const levels = compare(noise, asked.map((task, place) => [stepsOf(readings.get(task.id), task), drawn[place]]), stream);
+  return asked.map(({ id }, place) => ({ task: id, cuts: drawn[place], value: levels[place] }));
+}
+
+/** What is sent for these readings in grid steps, each with its cuts: a level for each. */
+export function compare(noise, comparisons, stream) {
+  const held = comparisons.map(([reading, cuts]) => [levelOf(reading, cuts), cuts.length + 1]);
+  return reportedCells(noise, held, stream).map(([level]) => level);
+}
+
+/**
+ * What is reported of a release: {task, value}, and cuts where numbers are compared. Readings are by task: a number as
+ * text, or the number of a choice. `cuts` are the alternatives of each task that is compared, also by task.
+ */
+export function noisyReadings(noise, tasks, readings, stream = new ByteStream(), cuts = new Map()) {
   const asked = tasks.filter(({ id }) => readings.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));
   const law = (kind) => (typeof noise === "string" ? noise : noise[kind]);
-  const [questions, numbers] = [asked.filter(({ kind }) => kind === "choice"), asked.filter(({ kind }) => kind !== "choice")];
-  const noisy = numbers.length ? noisyNumbers(law("number"), numbers, readings, stream) : [];
+  const [questions, others] = [asked.filter(({ kind }) => kind === "choice"), asked.filter(({ kind }) => kind !== "choice")];
+  const [compared, numbers] = [others.filter(({ id }) => cuts.has(id)), others.filter(({ id }) => !cuts.has(id))];
+  const noisy = compared.length ? comparedNumbers(law("number"), compared, readings, cuts, stream) : [];
+  if (numbers.length) noisy.push(...noisyNumbers(law("number"), numbers, readings, stream));
   const cells = questions.length ? reportedCells(law("choice"), questions.map(({ id, choices }) => [readings.get(id), choices.length]), stream) : [];
   return [...noisy, ...questions.map(({ id }, place) => ({ task: id, value: cells[place].length > 1 ? cells[place] : cells[place][0] }))];
 }

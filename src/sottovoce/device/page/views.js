@@ -1,6 +1,7 @@
 // What several views share.
 
 import { answersPicture, choiceText } from "./answer.js";
+import { comparisonPicture, levelText } from "./comparison.js";
 import { button, h } from "./dom.js";
 import { stepsAsText } from "./exact.js";
 import { decimal, figure, knows, moment, say, spokenTag, withUnit } from "./language.js";
@@ -51,8 +52,8 @@ export function showProblem(problem, retry) {
 
 const table = (rows) => h("dl", rows.map(([name, row]) => h("div", h("dt", name), h("dd", row))));
 export const nameOf = ({ title, id }) => title || id;
-export const sentText = (value, task) =>
-  task.kind === "choice" ? choiceText(value, task) : withUnit(decimal(stepsAsText(value, task.grid)), task.unit);
+export const sentText = ({ value, cuts }, task) =>
+  task.kind === "choice" ? choiceText(value, task) : cuts ? levelText(value, cuts, task) : withUnit(decimal(stepsAsText(value, task.grid)), task.unit);
 
 /** A manifest with its texts in the language of the page, for showing. What counts is the manifest itself. */
 export function shown(manifest) {
@@ -70,7 +71,7 @@ export function privacyCard({ manifest, manifest_sha256: hash }, { epsilon, delt
   const limit = say("card.limits", { epsilon: figure(limits.epsilon), delta: figure(limits.delta) });
   const [distance, unit] = [distanceText(manifest) ?? say("card.anyValue"), say(`card.unit.${manifest.unit}`)];
   const rows = { epsilon: figure(epsilon), delta: figure(delta), distance, unit, noise, limit, hash };
-  return h("section.card", h("h2", say("card.title")), numbers.length && noisePicture({ ...manifest, noise: noiseOf(manifest, numbers[0]), tasks: numbers }), answersPicture(manifest),
+  return h("section.card", h("h2", say("card.title")), numbers.length && noisePicture({ ...manifest, noise: noiseOf(manifest, numbers[0]), tasks: numbers }), comparisonPicture(manifest), answersPicture(manifest),
     h("p", sentence(manifest, { epsilon, delta })),
     h("p.quiet", say("promise.seen")), h("p.chip.delivered", say("card.ok")),
     h("details", h("summary", say("card.details")), table(Object.entries(rows).map(([name, row]) => [say(`card.row.${name}`), row]))));
@@ -79,7 +80,7 @@ export function privacyCard({ manifest, manifest_sha256: hash }, { epsilon, delt
 /** One release: when, what, and its state. */
 export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, manifest) {
   const { title, tasks } = shown(manifest);
-  const row = ({ task: id, value }) => tasks.filter((task) => task.id === id).map((task) => [nameOf(task), sentText(value, task)]);
+  const row = (reading) => tasks.filter(({ id }) => id === reading.task).map((task) => [nameOf(task), sentText(reading, task)]);
   return h("li.card", h("p.quiet", h(`span.chip.${state}`, say(`state.${state}`)), " ", moment(when)), h("p", h("b", title)),
     problem && h("p", problemText(problem)), state === "queued" && h("p", say("queued")),
     h("details", h("summary", say("sentValues", { count: readings.length })), table(readings.flatMap(row)),

@@ -191,8 +191,11 @@ async def new_version(campaign: CampaignId, session: Session, _: Form, server: S
 
 @router.post("/method")
 async def method(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
-    """Results by another method."""
+    """Results by another method, or of another target."""
+    chosen = {"method": form.get("method") or None}
+    if form.get("target"):
+        chosen["target"] = form["target"]
     with reported_as("bad_request"):
-        changes = CampaignChange.model_validate({"method": form.get("method") or None})
+        changes = CampaignChange.model_validate(chosen)
     await server.write(lambda connection: actions.change(connection, session.key, campaign, changes))
     return RedirectResponse(f"/campaigns/{campaign}", 303)

@@ -35,7 +35,7 @@ _ABOUT = ("title", "asked_by", "purpose", "deadline")
 
 @router.get("/new")
 async def new(request: Request, session: Session) -> Response:
-    about = {"title": "", "asked_by": session.operator.name, "purpose": "", "deadline": ""}
+    about = {"title": "", "asked_by": session.operator.name, "purpose": "", "deadline": "", "target": ""}
     return _question(request, None, about, [], "")
 
 
@@ -45,7 +45,9 @@ async def create(request: Request, session: Session, form: Form, server: Server)
 
     def prepare(tasks: list[dict[str, Any]]) -> Action:
         with reported_as("bad_request"):
-            draft = CampaignDraft.model_validate({**_about(form), "tasks": tasks, **first_noise(tasks)})
+            draft = CampaignDraft.model_validate(
+                {**_about(form), **_target(form), "tasks": tasks, **first_noise(tasks)}
+            )
         return lambda connection: actions.create(connection, session.operator, draft, now)
 
     return await _keep(request, server, None, form, prepare)
@@ -62,6 +64,7 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
     tasks = [{**dict.fromkeys(COLUMNS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
     about = {name: manifest[name] or "" for name in _ABOUT}
     about["deadline"] = about["deadline"].removesuffix(":00Z").removesuffix("Z")
+    about["target"] = row.target or ""
     many = len(tasks) > MOST_TYPED
     if not many:
         tasks = [task | {"choices": " | ".join(task["choices"])} for task in tasks]
@@ -78,7 +81,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
         kept = {task["id"]: task for task in raw["tasks"]}
         asked = [_with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
         about = _with_the_rest({**_about(form), "deadline": _about(form).get("deadline")}, raw, only=_ABOUT)
-        fields: dict[str, Any] = {**about, "tasks": asked, **_missing_noise(raw, tasks)}
+        fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
         if before["readings"] == len(before["tasks"]):  # all of them, as before
             fields["readings"] = len(tasks)
         with reported_as("bad_request"):
@@ -107,7 +110,7 @@ async def plan(campaign: CampaignId, request: Request, session: Session, server:
         plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
         offers, sentence = await run_in_threadpool(_plan, plan_request)
     except SottovoceError as mistake:
-        return render(request, "_plan.html", plan=None, offers=None, sentence=None, mistake=_words(mistake))
+        return render(request, "_plan.html", plan=None, offers=None, sentence=None, mistake=words_of(mistake))
     return render(request, "_plan.html", plan=plan_request, offers=offers, sentence=sentence, mistake=None)
 
 
@@ -130,7 +133,7 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
             asked = questions.change(form, manifest)
             await server.write(lambda connection: actions.change(connection, session.key, campaign, asked))
         except SottovoceError as mistake:
-            return await run_in_threadpool(questions.page, request, row, form, _words(mistake))
+            return await run_in_threadpool(questions.page, request, row, form, words_of(mistake))
         return RedirectResponse(f"/campaigns/{campaign}", 303)
     try:
         plan_request = PlanRequest.of(form, manifest)
@@ -141,7 +144,7 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
         before = PlanRequest.of({}, manifest)
         return render(
             request, "privacy.html", status=422,
-            row=row, plan=before, offers=None, sentence=None, mistake=_words(mistake),
+            row=row, plan=before, offers=None, sentence=None, mistake=words_of(mistake),
         )  # fmt: skip
     return RedirectResponse(f"/campaigns/{campaign}", 303)
 
@@ -175,10 +178,10 @@ async def _keep(
             kept = await server.write(prepare(tasks))
             return RedirectResponse(f"/campaigns/{kept.id}/privacy", 303)
         except SottovoceError as error:
-            mistake = _words(error)
+            mistake = words_of(error)
     else:
         mistake = None
-    about = {name: form.get(name, "") for name in _ABOUT}
+    about = {name: form.get(name, "") for name in (*_ABOUT, "target")}
     return _question(request, row, about, typed, form.get("table", ""), mistake, more="more" in form)
 
 
@@ -243,6 +246,11 @@ def _about(form: Mapping[str, str]) -> dict[str, str]:
     return fields
 
 
+def _target(form: Mapping[str, str]) -> dict[str, str]:
+    """What the truth of a number is, where the operator was asked."""
+    return {"target": form["target"]} if form.get("target") else {}
+
+
 def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
     """The rows that are not empty."""
     rows = [{name: form.get(f"{name}-{place}", "") for name in COLUMNS} for place in range(MOST_TYPED)]
@@ -280,6 +288,7 @@ def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 _CALLED = {"low": "lowest value", "high": "highest value", "grid": "step"}
 
 
-def _words(mistake: SottovoceError) -> str:
+def words_of(mistake: SottovoceError) -> str:
+    """A mistake as a sentence of the page."""
     message = mistake.detail if isinstance(mistake, Problem) else str(mistake)
     return f"{re.sub(r'^tasks[.][0-9]+: ', '', message)}."

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery.schema import Column, Place
+from sottovoce.discovery.target import Target
 from sottovoce.privacy.laws import Kind
 from sottovoce.server.clock import moment
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
@@ -95,6 +96,12 @@ class Results(BaseModel):
     version: int
     as_of: str
     method: str
+    target: Annotated[
+        Target | None, Field(description="what the truth of a number is: a measured value or the mean of opinions")
+    ] = None
+    known: Annotated[
+        dict[str, str], Field(description="truths that the operator knew, by task; used and shown from closing on")
+    ] = {}
     converged: bool | None
     iterations: Annotated[int | None, Field(description="of the method, until the truths stopped moving")] = None
     level: float

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import Executable
 
+from sottovoce.discovery.target import Target
+
 R = TypeVar("R", bound=tuple[Any, ...])
 
 
@@ -70,6 +72,8 @@ class CampaignRow(NamedTuple):
     trouble_at: int | None
     public_results: bool
     retention_days: int | None
+    target: Target | None
+    known: str | None
 
     @property
     def fixed_sha256(self) -> str:

@@ -1,0 +1,95 @@
+"""``sottovoce plan --choices``: which randomised response, and how often the crowd is then wrong."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.output import console, notes, print_json, progress_bar
+from sottovoce.errors import BadParameter
+
+if TYPE_CHECKING:
+    from sottovoce.planning.planner import Simulated
+    from sottovoce.privacy.laws import Unit
+
+
+def show_choice_plan(
+    epsilon: float,
+    choices: int,
+    readings: int,
+    participants: int,
+    unit: "Unit",
+    error: float | None,
+    simulations: int,
+    seed: int,
+    plot: Path | None,
+    json: bool,
+) -> None:
+    """The plan, and the error to expect at smaller and larger ε."""
+    from sottovoce.planning.choices import choice_trade_off, plan_choices
+
+    if plot:
+        from sottovoce.lab.plots import check_picture, draw_choice_trade_off
+
+        check_picture(plot)
+        if not simulations:
+            raise BadParameter("plot with simulations 0: errors of choices are simulated; leave one of them out")
+    with progress_bar() as progress:
+        progress.add_task("planning", total=None)
+        found = plan_choices(
+            epsilon, choices, readings, participants, unit=unit, error=error, simulations=simulations, seed=seed
+        )
+        rows = choice_trade_off(epsilon, choices, readings, participants, unit=unit, simulations=simulations, seed=seed)
+        if plot:
+            draw_choice_trade_off(rows, epsilon, choices, readings, participants, unit, plot)
+    if json:
+        print_json(
+            {"epsilon": epsilon, "delta": 0.0, "choices": choices, "unit": unit, "readings": readings,
+             "participants": participants, "error": error, "plans": [found.summary()], "trade_off": rows}
+        )  # fmt: skip
+        return
+    console.print(
+        f"Promise per {unit}: ε = {epsilon:g}, without exception, for any two answers out of {choices}; "
+        f"{participants:,} participants with {readings} questions each.\n",
+        highlight=False,
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("ε", "noise", "wrong questions"):
+        table.add_column(heading, justify="left" if heading == "noise" else "right")
+    for row in rows:
+        style = "bold" if row["epsilon"] == epsilon else None
+        table.add_row(f"{row['epsilon']:g}", row["noise"], _share(row["simulated_error"]), style=style)
+    console.print(table)
+    if error:
+        console.print(
+            f"\nAbout {found.participants_needed:,} participants get at most {100 * error:g} % wrong.", highlight=False
+        )
+    console.print(f"\nBest: [bold]--noise {found.law}[/]\n{escape(found.sentence())}", highlight=False)
+    if found.law.cells_reported > 1:
+        console.print(
+            f"\nAn answer reports a set of {found.law.cells_reported} choices, which says more than one choice at the "
+            f"same ε{_beside(found.simulated_error, 'with one choice', found.without_sets)}.",
+            highlight=False,
+        )
+    if found.answer is not None and found.answer < readings:
+        console.print(
+            f"\nBetter: let each device draw {found.answer} of its {readings} questions at random, and answer no "
+            f"others, with [bold]--noise {found.answer_noise}[/]: the same promise"
+            f"{_beside(found.answer_error, 'answering all', found.simulated_error)}.",
+            highlight=False,
+        )
+    if plot:
+        notes.print(f"wrote {escape(str(plot))}", highlight=False)
+
+
+def _share(simulated: dict[str, Any] | None) -> str:
+    if simulated is None:
+        return "–"
+    return f"{100 * simulated['mean']:.1f} ± {50 * (simulated['high'] - simulated['low']):.1f} %"
+
+
+def _beside(error: "Simulated | None", otherwise: str, other: "Simulated | None") -> str:
+    if error is None or other is None:
+        return ""
+    return f" (wrong questions: {100 * error.mean:.1f} %; {otherwise}: {100 * other.mean:.1f} %)"

@@ -1,0 +1,228 @@
+"""A promise for answers: how often the crowd's choice is wrong at each ε, with sets of the best size.
+
+What an answer is worth is how clearly it separates the true choice from another one. With a the chance that a report
+names the truth and not the other, and b the chance of the reverse, the difference of their votes has mean a - b and
+variance a + b - (a - b)², so an answer adds (a - b)² / (a + b - (a - b)²) to the squared signal-to-noise ratio. This
+chooses the size of sets and how many questions to answer; the errors themselves are simulated.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sottovoce.discovery import NoiseAware
+from sottovoce.errors import BadParameter
+from sottovoce.planning.answering import best_answering
+from sottovoce.planning.noise import rounded_down
+from sottovoce.planning.planner import Simulated
+from sottovoce.privacy.answers import MOST_ANSWERS, AnswerGuarantee
+from sottovoce.privacy.laws import AnswerLaw, Response, Unit
+from sottovoce.privacy.least_noise import check_asked
+from sottovoce.worlds import choice_crowd
+
+MOST_CHOICES = 100  # of a question
+_WORLDS, _MOST_WORLDS = 40, 10_000
+_ANSWERS_PER_WORLD = 200_000
+_OTHER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the one that is asked for
+_KEPT = 256
+_NEAR = 1.03  # the number of participants is found up to this factor
+
+
+@dataclass(frozen=True)
+class ChoicePlan:
+    """A law that keeps a promise for answers, and the share of questions that the crowd then gets wrong."""
+
+    law: AnswerLaw
+    guarantee: AnswerGuarantee
+    choices: int
+    epsilon: float
+    simulated_error: Simulated | None
+    without_sets: Simulated | None  # the error if an answer reports one choice
+    answer: int | None = None  # how many of its questions a device should answer, at the level of a participant
+    answer_noise: str | None = None  # the noise if it answers this many
+    answer_error: Simulated | None = None
+    answer_gain: float | None = None  # the error of answering all over that of answering these
+    participants_needed: int | None = None
+
+    def summary(self) -> dict[str, Any]:
+        simulated = {name: getattr(self, name) for name in ("simulated_error", "without_sets", "answer_error")}
+        return {
+            "noise": str(self.law),
+            "delta": 0.0,
+            "epsilon": self.epsilon,
+            "size": self.law.cells_reported,
+            **{name: asdict(entry) if entry else None for name, entry in simulated.items()},
+            "answer": self.answer,
+            "answer_noise": self.answer_noise,
+            "answer_gain": self.answer_gain,
+            "participants_needed": self.participants_needed,
+            "sentence": self.sentence(),
+        }
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return self.guarantee.sentence(delta=0.0)
+
+
+def plan_choices(
+    epsilon: float,
+    choices: int,
+    readings: int = 30,
+    participants: int = 150,
+    *,
+    unit: Unit = "reading",
+    error: float | None = None,
+    simulations: int = _WORLDS,
+    seed: int = 0,
+) -> ChoicePlan:
+    """Randomised response that promises ε for any two answers, to ``readings`` questions with this many choices.
+
+    ``error`` is a target share of wrong questions: the plan then says how many participants are needed for it.
+
+    >>> planned = plan_choices(1.0, choices=10, simulations=0)
+    >>> str(planned.law)
+    'response:1.0:3'
+    """
+    _check(epsilon, choices, readings, participants, simulations, seed)
+    if error is not None and not (0 < error < 1 and simulations):
+        raise BadParameter(
+            f"error {error!r}: it is a share of wrong questions above 0 and below 1, found by simulation; write 0.05, "
+            "and leave simulations on"
+        )
+    law = _best_law(epsilon, choices, readings if unit == "participant" else 1)
+
+    def simulated(noise: AnswerLaw, answer: int | None = None, people: int = participants) -> Simulated | None:
+        return _simulate(noise, choices, readings, people, answer, simulations, seed) if simulations else None
+
+    found = simulated(law)
+    plain = found if law.cells_reported == 1 else simulated(Response(law.epsilon))
+    few: dict[str, Any] = {}
+    if unit == "participant":
+        best = best_answering(lambda count: worth(_best_law(epsilon, choices, count), choices), readings).answer
+        noise = _best_law(epsilon, choices, best)
+        fewer = found if best == readings else simulated(noise, best)
+        gain = found.mean / fewer.mean if found and fewer and fewer.mean > 0 else None
+        few = {"answer": best, "answer_noise": str(noise), "answer_error": fewer, "answer_gain": gain}
+    return ChoicePlan(
+        law=law,
+        guarantee=law.guarantee(choices, readings, unit),
+        choices=choices,
+        epsilon=epsilon,
+        simulated_error=found,
+        without_sets=plain,
+        participants_needed=_needed(lambda people: simulated(law, people=people), error) if error else None,
+        **few,
+    )
+
+
+def choice_trade_off(
+    epsilon: float,
+    choices: int,
+    readings: int,
+    participants: int,
+    *,
+    unit: Unit = "reading",
+    simulations: int = _WORLDS,
+    seed: int = 0,
+    factors: Sequence[float] = _OTHER_EPSILONS,
+) -> list[dict[str, Any]]:
+    """The error to expect at smaller and larger ε: rows of epsilon, noise and simulated_error."""
+    _check(epsilon, choices, readings, participants, simulations, seed)
+    rows = []
+    for factor in factors:
+        law = _best_law(epsilon * factor, choices, readings if unit == "participant" else 1)
+        found = _simulate(law, choices, readings, participants, None, simulations, seed) if simulations else None
+        rows.append(
+            {"epsilon": epsilon * factor, "noise": str(law), "simulated_error": asdict(found) if found else None}
+        )
+    return rows
+
+
+def worth(law: AnswerLaw, choices: int, right: float | None = None) -> float:
+    """What one answer adds to the squared signal-to-noise ratio between the truth and another choice.
+
+    Of a user who is right with this chance; by default that of the mean user in the simulated crowd.
+
+    >>> round(worth(Response(1.0), choices=2, right=0.75), 4)
+    0.0564
+    """
+    right = (1 + 1 / choices) / 2 if right is None else right
+    channel, size = law.channel(choices), law.cells_reported
+    # The chances that a report names one choice and not another given one: who reports holds the one, the other, or a
+    # third choice.
+    first = channel.hit * (choices - size) / (choices - 1)
+    second = (1 - channel.hit) * size / (choices - 1)
+    third = 0.0
+    if choices > 2:
+        named = channel.hit * (size - 1) * (choices - size) + (1 - channel.hit) * size * (choices - 1 - size)
+        third = named / ((choices - 1) * (choices - 2))
+    wrong = (1 - right) / (choices - 1)
+    truth = right * first + wrong * second + wrong * (choices - 2) * third
+    other = right * second + wrong * first + wrong * (choices - 2) * third
+    signal = (truth - other) ** 2
+    return signal / (truth + other - signal)
+
+
+def _best_law(epsilon: float, choices: int, answers: int) -> Response:
+    """Sets of the best size, whose promise for this many answers is ε."""
+    each = rounded_down(epsilon / answers)
+    return max((Response(each, size) for size in range(1, choices // 2 + 1)), key=lambda law: worth(law, choices))
+
+
+@lru_cache(_KEPT)
+def _simulate(
+    law: AnswerLaw, choices: int, readings: int, participants: int, answer: int | None, simulations: int, seed: int
+) -> Simulated:
+    """The share of questions that the crowd gets wrong; one that nobody answered is guessed."""
+    questions = max(1, min(readings, _ANSWERS_PER_WORLD // participants))
+    if answer is not None:  # in a smaller world, as many answers to each question
+        fewer = max(1, answer * questions // readings)
+        answer, questions = fewer, round(readings * fewer / answer)
+    errors = []
+    for number in range(simulations):
+        rng = np.random.default_rng((seed, number))
+        world = choice_crowd(participants, questions, choices, answer=answer, seed=rng).with_simulated_noise(law, rng)
+        fit = NoiseAware(noise=str(law)).fit(world.claims)
+        right = float((np.asarray(fit.truths_) == world.truths).sum()) + (questions - len(world.truths)) / choices
+        errors.append(1 - right / questions)
+    mean = float(np.mean(errors))
+    margin = 1.96 * float(np.std(errors, ddof=1)) / math.sqrt(simulations) if simulations > 1 else 0.0
+    return Simulated(NoiseAware.name, mean, max(0.0, mean - margin), min(1.0, mean + margin))
+
+
+def _needed(simulated: Any, error: float) -> int:
+    """About how many people get no more than this share wrong: doubled until they do, then between."""
+    low, high = 0, 1
+    while simulated(high).mean > error:
+        low, high = high, 2 * high
+        if high > _ANSWERS_PER_WORLD:
+            raise BadParameter(
+                f"error {error:g}: more than {_ANSWERS_PER_WORLD:,} participants would be needed; raise it, or epsilon"
+            )
+    while high - low > 1 and high > low * _NEAR:
+        middle = (low + high) // 2
+        low, high = (middle, high) if simulated(middle).mean > error else (low, middle)
+    return high
+
+
+def _check(epsilon: float, choices: int, readings: int, participants: int, simulations: int, seed: int) -> None:
+    check_asked(epsilon, 0.0)
+    for name, number, least, most in (
+        ("choices", choices, 2, MOST_CHOICES),
+        ("readings", readings, 1, MOST_ANSWERS),
+        ("participants", participants, 1, _ANSWERS_PER_WORLD),
+    ):
+        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+            raise BadParameter(
+                f"{name} {number!r}: it must be a whole number from {least} to {most:,}; give another one"
+            )
+    if not 0 <= simulations <= _MOST_WORLDS:
+        raise BadParameter(
+            f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is usual"
+        )
+    if seed < 0:
+        raise BadParameter(f"seed {seed}: a seed is 0 or a positive whole number; 0 is usual")
