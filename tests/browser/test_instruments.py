@@ -119,7 +119,12 @@ def test_a_stopwatch_runs_by_the_clock(participant, server):
     assert float(taken()[-1]) == pytest.approx(1.5, abs=0.3)
 
 
-WALK = """(moments) => {
+# From the start to the first event within the page: a slow machine must not look like a phone without a sensor.
+WALK = """async (moments) => {
+    const buttons = () => [...document.querySelectorAll("main button")];
+    const named = (name) => buttons().find((one) => one.textContent.trim() === name);
+    named("Start").click();
+    while (!named("Stop")) await new Promise((done) => setTimeout(done));
     for (const [time, x, y, z] of moments) {
         const event = new DeviceMotionEvent("devicemotion", { accelerationIncludingGravity: { x, y, z } });
         Object.defineProperty(event, "timeStamp", { value: 1000 * time });
@@ -133,8 +138,6 @@ def test_a_hallway_is_as_long_as_steps_times_stride(participant, server):
     page = phone.page
     taken = mounted(page, server, "steps")
     draw = random.Random(3)
-    page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     page.evaluate(WALK, walk(draw, 50, **WALKS["usual"]))
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator("main p[role=status]")).to_contain_text("The length of your stride is not known yet")
@@ -142,7 +145,6 @@ def test_a_hallway_is_as_long_as_steps_times_stride(participant, server):
     page.get_by_label("Length that you have just walked").fill("40")
     page.get_by_role("button", name="Calibrate").click()
     assert float(taken()[-1]) == pytest.approx(40)
-    page.get_by_role("button", name="Start", exact=True).click()
     page.evaluate(WALK, walk(draw, 100, **WALKS["usual"]))
     page.get_by_role("button", name="Stop", exact=True).click()
     assert float(taken()[-1]) == pytest.approx(80, rel=0.06)
@@ -183,8 +185,6 @@ HIDE = """() => {
 def test_steps_stop_when_the_page_is_hidden(participant, server):
     page = participant().page
     taken = mounted(page, server, "steps")
-    page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     page.evaluate(WALK, walk(random.Random(4), 20, **WALKS["usual"]))
     page.evaluate(HIDE)
     expect(page.locator("main p[role=status]")).to_contain_text("Measuring stopped because the page was hidden")

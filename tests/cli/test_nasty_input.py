@@ -65,6 +65,7 @@ SKIPPED_OPTIONS = {
     "method",
     "duplicates",
     "kind",
+    "target",
     "unit",
     "object",
     "value",

@@ -82,7 +82,7 @@ BROKEN = {
 def test_the_audit_sees_what_devices_send(broken, monkeypatch):
     """There is one function from readings to what is sent: broken, it is broken for devices, `perturb` and audit."""
     asked, readings = manifest(), {"hall-1": "12", "hall-2": "1e6"}
-    perturbing = Sampler(asked.law, GRID, sampler.exact_number(0), sampler.exact_number(100))
+    perturbing = Sampler(asked.laws["number"], GRID, sampler.exact_number(0), sampler.exact_number(100))
     sent = noisy_readings(asked, readings, seeded_stream("sent"))
     perturbed = perturbing.perturb(readings.values(), seeded_stream("sent"))
     monkeypatch.setattr(sampler, "noisy_steps", broken)

@@ -127,15 +127,17 @@ def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") 
         highlight=False,
     )
     numbers = any(isinstance(task, NumberTask) for task in manifest.tasks[:10])
+    questions = any(isinstance(task, ChoiceTask) for task in manifest.tasks[:10])
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("task", "what", *(("from", "to", "grid", "unit") if numbers else ()), "choices"):
+    ranges, choices = ("from", "to", "grid", "unit") if numbers else (), ("choices",) if questions else ()
+    for heading in ("task", "what", *ranges, *choices):
         table.add_column(heading)
     for task in manifest.tasks[:10]:
         cells = [escape(task.id), escape(said(task.title))]
         if isinstance(task, NumberTask):
             cells += [task.low, task.high, task.grid, escape(said(task.unit))]
         elif isinstance(task, ChoiceTask):
-            cells += [""] * (4 if numbers else 0) + [escape(" / ".join(map(said, task.choices)))]
+            cells += [""] * len(ranges) + [escape(" / ".join(map(said, task.choices)))]
         table.add_row(*cells)
     screen.print(table)
     if len(manifest.tasks) > 10:
