@@ -156,8 +156,8 @@ class NumpyEngine:
             top = max(scores.max(), 0.0) if unseen else scores.max()
             chances = np.exp(scores - top) / (np.exp(scores - top).sum() + unseen * np.exp(-top))
         else:
-            most = scores >= scores.max() - 1e-9 * abs(scores.max())
-            chances = most / most.sum()
+            first = np.argmax(scores >= scores.max() - 1e-9 * abs(scores.max()))
+            chances = (np.arange(len(scores)) == first).astype(float)
         return (1 - poll.mix) * chances + poll.mix * before
 
     def confuse(self, rows, prior, chances, known=None, mix=0.0, corrected=None):

@@ -93,6 +93,18 @@ def test_draft_is_deleted_and_open_campaign_is_not(campaigns, draft):
     assert "there is no such campaign" in campaigns.refused("status", draft)
 
 
+def test_known_truths_are_set_shown_and_forgotten(campaigns, opened, tmp_path):
+    path = tmp_path / "known.csv"
+    task = campaigns("status", opened)["tasks"][0]["id"]
+    path.write_text(f"task,truth\n{task},20.50\n")
+    assert campaigns("known", opened, path)["known"] == {task: "20.5"}
+    assert campaigns("known", opened)["known"] == {task: "20.5"}
+    path.write_text("task,truth\nnowhere,20\n")
+    assert "there is no such task" in campaigns.refused("known", opened, path)
+    assert "leave one of them out" in campaigns.refused("known", opened, path, "--clear")
+    assert campaigns("known", opened, "--clear")["known"] == {}
+
+
 def test_method_can_be_pinned_and_released(campaigns, opened):
     assert campaigns("method", opened, "crh")["method"] == "crh"
     assert campaigns("method", opened)["method"] is None

@@ -5,12 +5,14 @@ import os
 import random
 import sqlite3
 import sys
+from pathlib import Path
 
 import pytest
 
 from hallways import manifest
 from sottovoce.cli.app import main
 from sottovoce.device import ParticipantFile, release
+from sottovoce.device.participant_limits import Limits
 from sottovoce.protocol import Problem, Promise
 
 LINK = f"http://127.0.0.1:1/j/{'n' * 43}#sha256={'0' * 64}"
@@ -156,3 +158,24 @@ def test_a_new_file_is_whole_when_it_has_its_name(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
     with ParticipantFile(path) as mine:
         assert mine.spent() == Promise(0.0, 0.0)
+
+
+def test_a_file_that_another_process_is_just_making_is_not_damaged(tmp_path, monkeypatch):
+    path = tmp_path / "new.db"
+    exists, others = Path.exists, []
+
+    def looked_at_a_moment_before(file):
+        found = exists(file)
+        if file == path and not others:
+            others.append(None)
+            others[0] = ParticipantFile(path)  # open, so that its log is there
+            others[0].set_limits(Limits())
+            return False
+        return found
+
+    monkeypatch.setattr(Path, "exists", looked_at_a_moment_before)
+    others_made_it = ParticipantFile(path)
+    assert (tmp_path / "new.db-wal").is_file()
+    assert others_made_it.limits == Limits()
+    others_made_it.close()
+    others[0].close()

@@ -7,6 +7,8 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.discovery import discovered, methods_for
 from sottovoce.discovery.choices import winners
+from sottovoce.discovery.habits import Habits
+from sottovoce.discovery.right_chance import Group
 from sottovoce.errors import BadParameter
 
 CHOICE_METHODS = methods_for("choice")
@@ -35,8 +37,9 @@ def chances_of(fit):
 
 
 def most(votes):
+    """1 for the first of the options with most votes."""
     wins = votes >= votes.max(axis=1, keepdims=True) * (1 - 1e-9)
-    return wins / wins.sum(axis=1, keepdims=True)
+    return (np.arange(votes.shape[1]) == wins.argmax(axis=1)[:, None]).astype(float)
 
 
 def weighted(table, weigh, iterations):
@@ -146,12 +149,25 @@ def test_rows_and_names_may_come_in_any_order(name):
     _, _, users, objects, answers = crowd(rng, 20, 30, 3, 0.5)
     order = rng.permutation(len(users))
     one = CHOICE_METHODS[name]().fit(sv.Claims.from_arrays(users, objects, answers, kind="choice"))
-    words = np.array(["c", "a", "b"])
+    # These two have one truth per object even while answers are tied, the first by name: names keep their order.
+    words = np.array(["a", "b", "c"] if name in ("crh", "catd") else ["c", "a", "b"])
     other = CHOICE_METHODS[name]().fit(sv.Claims.from_arrays(users[order], 99 - objects[order], words[answers[order]]))
     expected = {99 - thing: dict(zip(words[labels], row, strict=True)) for thing, labels, row in
                 zip(one.objects_, one.answers_, one.chances_, strict=True)}  # fmt: skip
     for thing, labels, row in zip(other.objects_, other.answers_, other.chances_, strict=True):
         assert dict(zip(labels.tolist(), row.tolist(), strict=True)) == pytest.approx(expected[thing], abs=1e-6)
+
+
+def test_a_claim_has_no_part_in_the_habits_that_weigh_it():
+    """What is taken off an entry leaves the row that the user's other claims make."""
+    habits, right = Habits(3, Group(3)), np.array([0.6])
+    counts = np.array([[4.0, 1.0, 0.0], [2.0, 1.0, 5.0], [0.0, 3.0, 1.0]])
+    rows, corrected = (table.reshape(3, 3) for table in habits.rows(counts.reshape(1, 9), right, learn=False))
+    for truth, answer in zip(*np.nonzero(counts), strict=True):
+        fewer = counts.copy()
+        fewer[truth, answer] -= 1
+        expected = habits.rows(fewer.reshape(1, 9), right, learn=False)[0].reshape(3, 3)[truth, answer]
+        assert rows[truth, answer] - corrected[truth, answer] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", [name for name, method in CHOICE_METHODS.items() if not method.plain])

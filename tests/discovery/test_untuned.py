@@ -46,7 +46,7 @@ def test_small_random_sets_converge():
         claims, law = random_set(seed)
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)
-            sv.NoiseAware(noise=law, max_iter=3000).fit(MemoryEngine(claims, threads=1))
+            sv.NoiseAware(noise=law, max_iter=300).fit(MemoryEngine(claims, threads=1))
 
 
 def test_a_leap_that_does_not_pay_is_taken_back():
@@ -59,6 +59,23 @@ def test_a_leap_that_does_not_pay_is_taken_back():
     for _ in range(200):
         state = acceleration.ahead(onward(state))
     assert abs(float(onward(state)[0] - state[0])) < 1e-6
+
+
+def test_acceleration_ends_overshooting():
+    """Plain steps of these maps go back and forth, each time farther."""
+    for slope in (-1.2, -3.0):
+        acceleration, state = Acceleration(), np.array([5.0, 1.0])
+        for _ in range(40):
+            state = acceleration.ahead(np.array([slope * (state[0] - 1) + 1, 0.9 * state[1]]))
+        assert state == pytest.approx([1.0, 0.0], abs=1e-9)
+
+
+def test_acceleration_leaves_an_unstable_fixed_point():
+    """Beginning beside 0, from which plain steps lead away slowly: they end at 1, and so must this."""
+    acceleration, state, steps = Acceleration(), np.array([1e-5]), 0
+    while abs(float(state[0]) - 1) > 1e-6 and steps < 1000:
+        state, steps = acceleration.ahead(state + 0.02 * (state - state**3)), steps + 1
+    assert steps < 200  # 900 plain steps
 
 
 @pytest.mark.parametrize("name", ["hallways", "ratings"])

@@ -193,6 +193,36 @@ def method(
 
 @app.command()
 @_connected
+def known(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Truths as CSV (task, truth); they replace those from before.", show_default=False),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Forget all known truths.")] = False,
+    json: bool = False,
+) -> None:
+    """Show or set the truths that you know. They stay on the server, and improve the results after closing."""
+    from sottovoce.operators.drafts import read_known
+
+    if file and clear:
+        raise BadParameter("--clear with a file: known truths are either removed or replaced; leave one of them out")
+    if file or clear:
+        truths = client.set_known(campaign, read_known(file) if file else {})["known"]
+    else:
+        truths = client.campaign(campaign)["known"]
+    if json:
+        print_json({"campaign": campaign, "known": truths})
+        return
+    table = _table("task", "truth")
+    for task, truth in truths.items():
+        table.add_row(escape(task), escape(truth))
+    console.print(table if truths else "No truths are known.")
+
+
+@app.command()
+@_connected
 def invite(
     client: "OperatorClient",
     campaign: CampaignArgument,
@@ -280,7 +310,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         ("participants", f"{counts['participants']:,}, of whom {counts['withdrawn']:,} have withdrawn"),
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
         ("noise", _noise_of(entry)),
-        ("method", _method_of(entry) + (f", target {entry['target']}" if entry["target"] else "")),
+        ("method", _method_of(entry) + (f", target {entry['target']}" if entry.get("target") else "")),
         *([("results", f"not the newest: {trouble['reason']}, since {trouble['since']}")] if trouble else []),
         ("manifest", f"sha256 {entry['manifest_sha256']}" if entry["manifest_sha256"] else "fixed when it opens"),
     ):  # fmt: skip

@@ -22,6 +22,10 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with a real floorplan: claims.csv and truth.csv, or the published pair of files."),
     ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(help="Folder with real answers: a folder for each set, with claims.csv and truth.csv."),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids, in seconds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
     lambda1: Annotated[float | None, typer.Option(help="Rate λ1 of the users' error variances.")] = None,
@@ -50,6 +54,7 @@ def reproduce(
     setting = Setting(
         seed, quick, str(floorplan) if floorplan else None, lambda1, _numbers("epsilons", epsilons),
         _numbers("deltas", deltas), participants, objects, runs, method, b, eta,
+        str(answers) if answers else None,
     )  # fmt: skip
     with progress_bar() as progress:
         task = progress.add_task("starting", total=None)

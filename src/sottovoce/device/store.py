@@ -162,7 +162,8 @@ class ParticipantFile:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             if not self.path.exists():
-                if self.path.with_name(f"{self.path.name}-wal").exists():
+                # Looked for again after its log: another process may have made both in the meantime.
+                if self.path.with_name(f"{self.path.name}-wal").exists() and not self.path.exists():
                     raise Problem("damaged_file", f"file {self.path}: it is missing, though its log is there")
                 _make(self.path)
             if self.path.is_file() and self.path.stat().st_size == 0:

@@ -130,6 +130,11 @@ class TruthDiscovery(ABC):
         step, start = self.step(engine, given.spreads), self.start(engine)
         return LossIteration(given, step, start, self.counts(engine), self.weigher(engine), self.tol)
 
+    @classmethod
+    def uses_known(cls, kind: Kind) -> bool:
+        """Whether truths that are known beforehand help with claims of a kind."""
+        return cls.takes_known or (kind == "choice" and not cls.plain)
+
     def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
         """The state of a new fit to choices. Here: weights from 0–1 losses, truths by weighted votes."""
         return VoteIteration(given, self.weigher(given.engine), self.tol)
@@ -164,7 +169,7 @@ class TruthDiscovery(ABC):
         self._check_parameters()
         engine = engine_of(Claims.from_frame(claims) if hasattr(claims, "columns") else claims)
         self._check_kind(engine.kind)
-        if known and not self.takes_known and (engine.kind == "number" or self.plain):
+        if known and not self.uses_known(engine.kind):
             raise BadParameter(
                 f"known={dict(known)!r}: {type(self).__name__} cannot use known truths; leave them out, or use "
                 "NoiseAware"

@@ -150,7 +150,7 @@ class ChoiceIteration:
 
 
 class VoteIteration(ChoiceIteration):
-    """Weigh the users by how often they disagree with the truths, then let them vote."""
+    """Weigh the users by how often they disagree with the truths, then let them vote: each object has one truth."""
 
     def __init__(self, given: ChoiceInput, weigh: Weigh, tol: float) -> None:
         self._given, self._engine, self._weigh, self._tol = given, given.engine, weigh, tol * TOLERANCE

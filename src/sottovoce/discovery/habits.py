@@ -24,18 +24,25 @@ class Habits:
         return np.asarray(self._table(counts).trace(axis1=1, axis2=2))
 
     def rows(self, counts: Floats, right: Floats, learn: bool) -> tuple[Floats, Floats]:
-        """Logarithms of the rows, and what a claim itself has added to its entry, to first order."""
+        """Logarithms of the rows, and how much lower an entry would be without one of its claims."""
         table, plain = self._table(counts), self._plain(right)
         totals = table.sum(axis=2, keepdims=True)
         if learn:
             some = slice(None, None, max(1, len(table) // _MOST_USERS))
             self._learn(table[some], totals[some], plain[some])
         strength = math.exp(self._log_strength)
-        mass, whole = table + strength * plain, totals + strength
-        rows = np.clip(mass / whole, self._group.miss, self._group.hit) if self._group.miss > 0 else mass / whole
-        corrected = 1 / mass - 1 / whole
+        prior = strength * plain
+        rows = self._logs(table + prior, totals + strength)
+        without = self._logs(np.maximum(table - 1, 0.0) + prior, np.maximum(totals - 1, 0.0) + strength)
         flat = len(counts), self._options**2
-        return np.log(np.maximum(rows, 1e-12)).reshape(flat), corrected.reshape(flat)
+        return rows.reshape(flat), np.maximum(rows - without, 0.0).reshape(flat)
+
+    def _logs(self, mass: Floats, whole: Floats) -> Floats:
+        """Logarithms of shares, which noise keeps within bounds."""
+        shares = mass / whole
+        if self._group.miss > 0:
+            shares = np.clip(shares, self._group.miss, self._group.hit)
+        return np.asarray(np.log(np.maximum(shares, 1e-12)))
 
     def _learn(self, table: Floats, totals: Floats, plain: Floats) -> None:
         """The strength by the likelihood of the counts (Dirichlet-multinomial), with a pull towards a usual one."""

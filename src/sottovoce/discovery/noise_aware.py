@@ -27,6 +27,8 @@ _MOSTLY = 0.9
 _SAMPLE = 20_000
 _FIRST_REST = 1e-3  # move of a truth
 _MOST_LESSONS = 60
+_FARTHEST_PRIOR = 4.0  # of its steps from lesson to lesson, which are known less well than those of truths
+_FARTHEST_LOG = 30.0  # of a user's squares and counts, from what is seen
 _CROWD_SWEEPS = 5  # to find what the crowd alone says about known objects
 _LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
 _RESOLUTION = 1e-4  # of a square, over the typical one: claims that coincide exactly are not infinitely accurate
@@ -154,16 +156,14 @@ class _AwareIteration(Iteration):
         self._unit = self._objects.unit if self._objects else np.ones(engine.n_objects)
         # Later units of known objects include the crowd's bias; these come from the scatter of claims alone.
         self._scatter_unit = self._unit
-        self._acceleration = Acceleration()
-        self._last: tuple[Floats, Floats] | None = None  # logarithms of squares and counts, and their last step
-        self._share = 1.0  # of a step
+        self._acceleration, self._priors = Acceleration(), Acceleration(_FARTHEST_PRIOR)
         self._done = self._lessons = 0
         self._rest = max(tol, _FIRST_REST)  # at moves below this, learn again
 
     def _begin_with(self, earlier: State) -> tuple[int, ...]:
         """Take over what an earlier fit of mostly the same crowd has learnt; when to learn again."""
         self._tail = earlier.learnt["tail"] if self._learn_tail else 0.0
-        self._quality.begin_with(earlier.learnt["prior"])
+        self._quality.begin_with(*earlier.learnt["prior"])
         if self._objects:
             common = earlier.common_objects(self._engine.object_labels)
             self._objects.begin_with(earlier.by_object["log scale"], common)
@@ -178,8 +178,10 @@ class _AwareIteration(Iteration):
         resting = self._done > self._last_lesson and swept.move <= self._rest
         if self._done in self._schedule or (resting and self._tol > 0):
             moved = self._learn(squares, counts) and self._lessons < _MOST_LESSONS
+            if moved and resting:
+                self._quality.begin_with(*self._priors.ahead(np.array(self._quality.prior)))
             self._belief = self._quality.belief(squares, counts)
-            self._acceleration, self._last = Acceleration(), None
+            self._acceleration = Acceleration()
             if self._done >= self._last_lesson:
                 self._quality.freeze(squares, counts)
             if resting:
@@ -228,19 +230,11 @@ class _AwareIteration(Iteration):
     def _extrapolate(self, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
         """Go on from a point farther along the way: its truths are kept, its squares and counts returned."""
         users = np.concatenate((np.log(squares), np.log(counts)))
-        if self._last is not None:
-            (before, step), new = self._last, users - self._last[0]
-            # One who decides about many objects leaves few residuals that tell of their quality: weights may then go
-            # back and forth for ever. Half a step does not overshoot where a whole one does.
-            if float(new @ step) < -0.5 * float(np.linalg.norm(new)) * float(np.linalg.norm(step)):
-                self._share = max(self._share / 2, 1 / 8)
-            users = before + self._share * new
         ahead = self._acceleration.ahead(np.concatenate((self._truths / self._spreads, users)))
         objects, many = len(self._truths), len(squares)
-        self._last = (ahead[objects:], users - self._last[0] if self._last is not None else np.zeros(2 * many))
         self._truths = ahead[:objects] * self._spreads
-        most = self._engine.claims_per_user
-        return np.exp(ahead[objects : objects + many]), np.minimum(np.exp(ahead[objects + many :]), most)
+        users = np.exp(np.clip(ahead[objects:], users - _FARTHEST_LOG, users + _FARTHEST_LOG))
+        return users[:many], np.minimum(users[many:], self._engine.claims_per_user)
 
     def knowledge(self) -> Knowledge:
         scales = {"log scale": self._objects.logs} if self._objects else {}

@@ -66,9 +66,9 @@ class Quality:
         """Log of the prior's mean, and of its shape."""
         return float(self._prior[0]) + math.log(self.scale), float(self._prior[1])
 
-    def begin_with(self, prior: tuple[float, float]) -> None:
-        """Take the prior of an earlier fit as the first guess."""
-        self._believe(np.array([prior[0] - math.log(self.scale), prior[1]]))
+    def begin_with(self, log_mean: float, log_shape: float) -> None:
+        """Take this prior as the guess from which the next lesson begins."""
+        self._believe(np.clip([log_mean - math.log(self.scale), log_shape], _LEAST_PRIOR, _MOST_PRIOR))
 
     def learn(self, squares: Floats, counts: Floats) -> bool:
         """Fit the prior to the crowd; whether that made it more likely than it was."""

@@ -68,8 +68,8 @@ class Poll:
     """How one iteration turns votes for options into chances.
 
     Each claim votes for its option with its user's weight, in the group to which its object belongs; with ``slopes``
-    the vote also depends on the chance that the option had before. The options with most votes share the truth; with
-    ``softmax`` chances are in proportion to the exponentials of the votes.
+    the vote also depends on the chance that the option had before. The option with most votes is the truth, of several
+    the first; with ``softmax`` chances are in proportion to the exponentials of the votes.
     """
 
     weights: Floats  # of users, or of users × groups

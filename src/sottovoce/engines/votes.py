@@ -63,7 +63,7 @@ def poll(
             if softmax:
                 _softmax(scores, options, 0.0 if unseen is None else unseen[n])
             else:
-                _winners(scores, options)
+                _winner(scores, options)
             _mix(scores, options, old, first, mix)
         move = max(move, _settle(scores, options, old, first, chances))
         for i in range(begin, end):
@@ -152,15 +152,14 @@ def _softmax(scores, options, unseen):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _winners(scores, options):
-    """The options with most votes share the chance; rounding does not break a tie."""
+def _winner(scores, options):
+    """The option with most votes is the truth; of several the first, even if rounding has put another one above it."""
     largest = _largest(scores, options)
-    least, ties = largest - 1e-9 * abs(largest), 0
+    least, place = largest - 1e-9 * abs(largest), options
+    for c in range(options - 1, -1, -1):
+        place = c if scores[c] >= least else place
     for c in range(options):
-        ties += scores[c] >= least
-    share = 1.0 / ties
-    for c in range(options):
-        scores[c] = share if scores[c] >= least else 0.0
+        scores[c] = 1.0 if c == place else 0.0
 
 
 @njit(nogil=True, cache=True, inline="always")

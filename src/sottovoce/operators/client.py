@@ -60,6 +60,10 @@ class OperatorClient(HttpClient):
         """Choose the method of the results; None for the server's own choice."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"method": method})
 
+    def set_known(self, campaign: str, known: Mapping[str, str]) -> dict[str, Any]:
+        """Replace the truths that the operator knows, by task."""
+        return self._ask("PATCH", f"/api/campaigns/{campaign}", {"known": known})
+
     def invite(self, campaign: str, count: int) -> list[dict[str, Any]]:
         """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again."""
         made: list[dict[str, Any]] = []

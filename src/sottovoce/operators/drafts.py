@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.errors import UnreadableFile
-from sottovoce.protocol.task_table import read_tasks
+from sottovoce.protocol.task_table import read_tasks, read_truths
 
 
 def read_draft(path: Path) -> dict[str, Any]:
@@ -23,3 +23,11 @@ def read_draft(path: Path) -> dict[str, Any]:
         return {"tasks": read_tasks(str(path), text)}
     except (ValueError, RecursionError) as mistake:
         raise UnreadableFile(f"{path}: {mistake}; give tasks as CSV or a whole campaign as JSON, in UTF-8") from None
+
+
+def read_known(path: Path) -> dict[str, str]:
+    """Known truths from a file with the columns task and truth."""
+    try:
+        return read_truths(str(path), path.read_text(encoding="utf-8-sig"))
+    except ValueError as mistake:
+        raise UnreadableFile(f"{path}: {mistake}; give truths as CSV in UTF-8") from None

@@ -36,6 +36,25 @@ def read_tasks(name: str, text: str) -> list[dict[str, Any]]:
     return tasks
 
 
+def read_truths(name: str, text: str) -> dict[str, str]:
+    """Known truths by task from a table with the columns task and truth; other columns and empty truths are left out.
+
+    >>> read_truths("known.csv", "task,truth,unit\\nhall-1,20.5,m\\nhall-2,,m\\n")
+    {'hall-1': '20.5'}
+    """
+    truths: dict[str, str] = {}
+    for number, cells in read_rows(name, text, ("task", "truth")):
+        if "task" in cells and cells["task"] in truths:
+            raise UnreadableFile(
+                f"{name}, line {number}: task {cells['task']!r} has a truth already; remove one of them"
+            )
+        if "truth" in cells:
+            if "task" not in cells:
+                raise UnreadableFile(f"{name}, line {number}: truth {cells['truth']!r} has no task; name it")
+            truths[cells["task"]] = cells["truth"]
+    return truths
+
+
 def read_choices(text: str) -> list[str]:
     """Choices from one cell: divided by |, or by semicolons.
 
@@ -66,6 +85,17 @@ def read_quota(text: str, place: str) -> int:
             f"{place}: quota {shown!r}: it must be a whole number of at most {_LONGEST_QUOTA} digits; correct it"
         )
     return int(text)
+
+
+def write_truths(truths: Mapping[str, str]) -> str:
+    """Known truths by task as a table that `read_truths` reads.
+
+    >>> write_truths({"bird": "robin, red"})
+    'task,truth\\nbird,"robin, red"\\n'
+    """
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows(map(harmless, row) for row in [("task", "truth"), *truths.items()])
+    return table.getvalue()
 
 
 def write_tasks(tasks: Sequence[Mapping[str, Any]]) -> str:

@@ -16,6 +16,7 @@ from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
 from sottovoce.server.compared import first_offers
+from sottovoce.server.gold import as_stored, checked, from_stored
 from sottovoce.server.methods import Method
 from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import State
@@ -59,12 +60,12 @@ class TaskDraft(RequestBody):
     quota: Annotated[int, Field(ge=1, le=10**12)] | None = None
 
 
-_ANALYSIS = {"method", "target"}  # no part of what participants agree to, and so not in the manifest
+_ANALYSIS = {"method", "target", "known"}  # no part of what participants agree to, and so not in the manifest
 _REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 
 
 class CampaignChange(RequestBody):
-    """What to change. Everything but the method and its target can be changed in drafts only."""
+    """What to change. Everything but the method, its target and the known truths can be changed in drafts only."""
 
     title: Name | None = None
     asked_by: Name | None = None
@@ -85,6 +86,13 @@ class CampaignChange(RequestBody):
     deadline: Annotated[str, Field(max_length=40)] | None = None
     method: Method | None = None
     target: Target | None = None
+    known: (
+        Annotated[
+            dict[str, Number],
+            Field(max_length=10_000, description="truths that you know, by task: numbers, or the words of a choice"),
+        ]
+        | None
+    ) = None
 
 
 class CampaignDraft(CampaignChange):
@@ -99,26 +107,28 @@ def create(connection: Connection, operator: OperatorRow, draft: CampaignDraft, 
     """Create a draft."""
     # Devices identify campaigns by their id for ever, so no two may share one, on any server.
     base = {"campaign": secrets.token_hex(12), "asked_by": operator.name, "readings": len(draft.tasks)}
-    manifest, quotas, analysis = _changed(base, draft), _quotas(draft) or {}, draft.model_dump(include=_ANALYSIS)
-    return stored.create_campaign(connection, operator.key, manifest, quotas, analysis, None, now)
+    manifest = _changed(base, draft)
+    analysis = _analysis(dict.fromkeys(_ANALYSIS), draft, manifest)
+    return stored.create_campaign(connection, operator.key, manifest, _quotas(draft) or {}, analysis, None, now)
 
 
 def change(connection: Connection, operator_key: int, campaign: str, changes: CampaignChange) -> CampaignRow:
     """Change a draft, or how the results of any campaign are computed."""
     row = stored.campaign_of(connection, operator_key, campaign)
+    manifest = Manifest.parse(row.manifest)
     if changes.model_fields_set - _ANALYSIS:
         quotas = _quotas(changes)
+        manifest = _changed(manifest.content(), changes)
         stored.change_draft(
-            connection,
-            row,
-            _changed(Manifest.parse(row.manifest).content(), changes),
-            stored.quotas_of(connection, row.key) if quotas is None else quotas,
+            connection, row, manifest, stored.quotas_of(connection, row.key) if quotas is None else quotas
         )
-    analysis = _analysis(row, changes)
-    if analysis != _analysis(row, CampaignChange()):
+    before = _analysis_of(row)
+    analysis = _analysis(before, changes, manifest)
+    if analysis != before:
         if row.erasing_at is not None:
             raise Problem("erased", f"campaign {campaign!r}: its readings are erased, so its results stay as they are")
-        stored.change_analysis(connection, row.key, analysis)
+        anew = any(analysis[name] != before[name] for name in _ANALYSIS - {"known"})
+        stored.change_analysis(connection, row.key, analysis, anew)
     return stored.campaign_of(connection, operator_key, campaign)
 
 
@@ -131,13 +141,13 @@ def new_version(
         raise Problem("wrong_state", f"campaign {campaign!r}: it is a draft, so change it instead")
     base = Manifest.parse(row.manifest).content()
     base |= {"campaign": secrets.token_hex(12), "version": base["version"] + 1}
-    quotas = _quotas(changes)
+    quotas, manifest = _quotas(changes), _changed(base, changes)
     return stored.create_campaign(
         connection,
         operator_key,
-        _changed(base, changes),
+        manifest,
         stored.quotas_of(connection, row.key) if quotas is None else quotas,
-        _analysis(row, changes),
+        _analysis(_analysis_of(row), changes, manifest),
         row.key,
         now,
     )
@@ -210,10 +220,19 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     return manifest
 
 
-def _analysis(row: CampaignRow, change: CampaignChange) -> dict[str, Any]:
-    """How results are computed after a change."""
-    kept = {name: getattr(row, name) for name in _ANALYSIS}
-    return kept | change.model_dump(include=_ANALYSIS, exclude_unset=True)
+def _analysis_of(row: CampaignRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _ANALYSIS}
+
+
+def _analysis(before: dict[str, Any], change: CampaignChange, manifest: Manifest) -> dict[str, Any]:
+    """How results are computed after a change. Known truths of tasks that are gone go with them."""
+    analysis = before | change.model_dump(include=_ANALYSIS, exclude_unset=True)
+    if "known" in change.model_fields_set:
+        known = change.known or {}
+    else:
+        kept = from_stored(before["known"])
+        known = {name: truth for name, truth in kept.items() if name in manifest.task_of}
+    return analysis | {"known": as_stored(checked(known, manifest))}
 
 
 def _quotas(change: CampaignChange) -> dict[str, int] | None:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Engine, select
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server.clock import Clock, moment
 from sottovoce.server.compared import Boards, compared_tasks, with_figures
+from sottovoce.server.gold import from_stored
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.results import Computation, encode, same_findings, warm_up
 from sottovoce.server.settings import Settings
@@ -219,9 +220,11 @@ class Jobs:
             answers = counted_answers(connection, campaign_key, campaign.cohort) if compares else []
         step = next_step(included, readings, campaign.cohort, least, len(manifest.tasks))
         guarantee = json.loads(campaign.guarantee or "{}")
+        known = from_stored(campaign.known) if campaign.state == "closed" else {}
         computation = Computation(
-            manifest, guarantee, campaign.method, campaign.target, step, campaign.shown_reports, least, before, sets
-        )
+            manifest, guarantee, campaign.method, campaign.target, step, campaign.shown_reports, least, before, sets,
+            known,
+        )  # fmt: skip
         return _Due(campaign_key, campaign.step, included, computation, answers)
 
     def erase(self) -> None:

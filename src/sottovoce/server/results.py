@@ -22,6 +22,7 @@ from sottovoce.privacy.laws import Kind
 from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
+from sottovoce.server.gold import Known, by_place
 from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings, Sets
 from sottovoce.server.storage.rows import CampaignRow
@@ -116,6 +117,7 @@ class Computation:
     least_claims: int
     before: dict[str, Any] | None  # the results published last
     sets: Sets = field(default_factory=dict)  # of choices, where sets are reported
+    known: Known = field(default_factory=dict)  # truths, from closing on
 
     @classmethod
     def empty(
@@ -154,6 +156,16 @@ class Computation:
         return self.target or _USUAL_AIM
 
     @property
+    def used(self) -> Known:
+        """The known truths of tasks whose method can use them."""
+
+        def uses(kind: Kind) -> bool:
+            method = METHODS.get(self.method_for(kind))
+            return method is not None and method.uses_known(kind)
+
+        return {name: truth for name, truth in self.known.items() if uses(self.manifest.task_of[name].kind)}
+
+    @property
     def first(self) -> bool:
         """Whether no figure was ever published."""
         return self.before is None or all(row["truth"] is None for row in self.before["results"])
@@ -170,10 +182,12 @@ class Computation:
             for kind, law in self.manifest.laws.items():
                 readings = self.readings.where(self._asked(kind)[self.readings.places])
                 if len(readings):
-                    name = self.method_for(kind)
                     aim = {"target": self.aim} if kind == "number" and self.aim else {}
-                    method = make_method(name, noise=law, **aim)
-                    found[kind] = discovered(method, self._claims(kind, readings), LEVEL)
+                    method = make_method(self.method_for(kind), noise=law, **aim)
+                    claimed = {*readings.places.tolist()}
+                    known = by_place(self.used, self.manifest).items()
+                    gold = {place: truth for place, truth in known if place in claimed}
+                    found[kind] = discovered(method, self._claims(kind, readings), LEVEL, known=gold)
         return found
 
     def _asked(self, kind: Kind) -> NDArray[np.bool_]:
@@ -210,6 +224,7 @@ class Computation:
             "as_of": moment(as_of),
             "method": self.method_name,
             "target": self.aim,
+            "known": self.used,
             "level": LEVEL,
             "reports": self.reports,
             "least_claims": self.least_claims,
@@ -250,8 +265,9 @@ class Computation:
             return True
         same_method = self.before["method"] == self.method_name
         same_aim = self.before.get("target", _USUAL_AIM) == self.aim
-        known = self.before["results"][place]["truth"] is not None and same_method and same_aim
-        return not known and bool(self.step.whole[place])
+        same_known = self.before.get("known", {}) == self.used
+        same = self.before["results"][place]["truth"] is not None and same_method and same_aim and same_known
+        return not same and bool(self.step.whole[place])
 
     def _claims(self, kind: Kind, readings: Readings) -> Claims:
         """Readings as claims of participants (by number) about tasks (by place); answers are numbers of choices."""

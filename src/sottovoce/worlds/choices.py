@@ -15,7 +15,7 @@ _SHAPE = 2.0  # of the beta distribution of qualities, both parameters
 
 @dataclass(frozen=True)
 class ChoiceWorld:
-    """Answers whose truths (places among the choices) are known, and how often each user is right."""
+    """Answers whose truths (places among the choices; -1 if unknown) are known, and how often each user is right."""
 
     claims: Claims
     choices: int

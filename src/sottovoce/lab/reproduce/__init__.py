@@ -31,6 +31,8 @@ FIGURES = {
     "attackers": "attackers",
     "sparsity": "sparsity",
     "cost": "cost",
+    "choices": "choices",
+    "two-layer": "two_layer",
 }
 # The paper's numbers of its figures; its Figure 1 shows the setting.
 NUMBERS = {

@@ -15,7 +15,7 @@ from sottovoce.discovery import TruthDiscovery, make_method
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.lab.reproduce import NUMBERS
 from sottovoce.lab.reproduce.tables import Row, Table
-from sottovoce.privacy.laws import NoiseLaw
+from sottovoce.privacy.laws import Law, NoiseLaw
 from sottovoce.worlds import World, floorplan, read_floorplan
 from sottovoce.worlds.floorplan import floorplan_digest
 
@@ -42,6 +42,7 @@ class Setting:
     method: str | None = None
     b: float | None = None
     eta: float | None = None
+    answers: str | None = None  # folder with real sets of answers
 
     def sized(self, full: Any, quick: Any) -> Any:
         """One of two sizes."""
@@ -140,7 +141,7 @@ class Reproduction:
         return self.out / "index.html"
 
 
-def fitted(method: str, claims: Claims, law: NoiseLaw | None = None, **options: Any) -> TruthDiscovery:
+def fitted(method: str, claims: Claims, law: Law | None = None, **options: Any) -> TruthDiscovery:
     """A method by name, fitted; one that does not settle in its iterations counts as it stands."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -24,7 +24,7 @@ from sottovoce.progress import Progress
 
 # Everything a result is computed with: a change there makes kept results stale.
 _ROOMS = ("claims", "engines", "privacy", "discovery", "worlds", "planning")
-_SHARED = ("lab/reproduce/experiment.py", "lab/reproduce/tables.py", "lab/reproduce/encrypted.py")
+_SHARED = tuple(f"lab/reproduce/{name}.py" for name in ("experiment", "tables", "encrypted", "answer_sets"))
 
 
 def reproduce(

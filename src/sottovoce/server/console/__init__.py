@@ -5,6 +5,7 @@ from sottovoce.server.console import (
     campaign,
     drafts,
     files,
+    gold,
     health,
     invitations,
     overview,
@@ -13,4 +14,5 @@ from sottovoce.server.console import (
 )
 
 # Drafts come before campaigns, of which "new" would be one.
-ROUTERS = [part.router for part in (files, sign_in, overview, drafts, campaign, invitations, health, public, analyst)]
+_PARTS = (files, sign_in, overview, drafts, campaign, gold, invitations, health, public, analyst)
+ROUTERS = [part.router for part in _PARTS]

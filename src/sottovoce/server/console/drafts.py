@@ -110,7 +110,7 @@ async def plan(campaign: CampaignId, request: Request, session: Session, server:
         plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
         offers, sentence = await run_in_threadpool(_plan, plan_request)
     except SottovoceError as mistake:
-        return render(request, "_plan.html", plan=None, offers=None, sentence=None, mistake=_words(mistake))
+        return render(request, "_plan.html", plan=None, offers=None, sentence=None, mistake=words_of(mistake))
     return render(request, "_plan.html", plan=plan_request, offers=offers, sentence=sentence, mistake=None)
 
 
@@ -133,7 +133,7 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
             asked = questions.change(form, manifest)
             await server.write(lambda connection: actions.change(connection, session.key, campaign, asked))
         except SottovoceError as mistake:
-            return await run_in_threadpool(questions.page, request, row, form, _words(mistake))
+            return await run_in_threadpool(questions.page, request, row, form, words_of(mistake))
         return RedirectResponse(f"/campaigns/{campaign}", 303)
     try:
         plan_request = PlanRequest.of(form, manifest)
@@ -144,7 +144,7 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
         before = PlanRequest.of({}, manifest)
         return render(
             request, "privacy.html", status=422,
-            row=row, plan=before, offers=None, sentence=None, mistake=_words(mistake),
+            row=row, plan=before, offers=None, sentence=None, mistake=words_of(mistake),
         )  # fmt: skip
     return RedirectResponse(f"/campaigns/{campaign}", 303)
 
@@ -178,7 +178,7 @@ async def _keep(
             kept = await server.write(prepare(tasks))
             return RedirectResponse(f"/campaigns/{kept.id}/privacy", 303)
         except SottovoceError as error:
-            mistake = _words(error)
+            mistake = words_of(error)
     else:
         mistake = None
     about = {name: form.get(name, "") for name in (*_ABOUT, "target")}
@@ -288,6 +288,7 @@ def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 _CALLED = {"low": "lowest value", "high": "highest value", "grid": "step"}
 
 
-def _words(mistake: SottovoceError) -> str:
+def words_of(mistake: SottovoceError) -> str:
+    """A mistake as a sentence of the page."""
     message = mistake.detail if isinstance(mistake, Problem) else str(mistake)
     return f"{re.sub(r'^tasks[.][0-9]+: ', '', message)}."

@@ -17,6 +17,7 @@ from sottovoce.server.bodies import body_of, described
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.clock import moment
 from sottovoce.server.etags import tagged
+from sottovoce.server.gold import from_stored
 from sottovoce.server.methods import StoredMethod
 from sottovoce.server.problems import problems
 from sottovoce.server.results import is_final, trouble_words
@@ -108,6 +109,7 @@ class Campaign(CampaignEntry):
     logo: str | None = None
     method: StoredMethod | None
     target: Annotated[Target | None, Field(description="what the truth of a number is; null: what the method takes")]
+    known: Annotated[dict[str, str], Field(description="truths that you know, by task; used from closing on")]
     previous: str | None
     manifest_sha256: str | None
     guarantee: dict[str, Any] | None
@@ -152,6 +154,7 @@ def _whole(connection: Connection, row: CampaignRow) -> Campaign:
         tasks=[TaskEntry(**{**task, "quota": quotas.get(task["id"])}) for task in content["tasks"]],
         method=row.method,
         target=row.target,
+        known=from_stored(row.known),
         previous=stored.previous_id(connection, row),
         manifest_sha256=row.manifest_sha256,
         guarantee=json.loads(row.guarantee) if row.guarantee else None,
@@ -202,7 +205,7 @@ async def change(
     body: Annotated[CampaignChange, Depends(body_of(CampaignChange))],
     server: Server,
 ) -> Campaign:
-    """Change a draft, or the method and its target of any campaign (null: back to the default)."""
+    """Change a draft, or the method, its target and the known truths of any campaign (null: back to the default)."""
     return await server.write(
         lambda connection: _whole(connection, actions.change(connection, operator.key, campaign, body))
     )

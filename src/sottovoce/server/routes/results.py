@@ -99,6 +99,9 @@ class Results(BaseModel):
     target: Annotated[
         Target | None, Field(description="what the truth of a number is: a measured value or the mean of opinions")
     ] = None
+    known: Annotated[
+        dict[str, str], Field(description="truths that the operator knew, by task; used and shown from closing on")
+    ] = {}
     converged: bool | None
     iterations: Annotated[int | None, Field(description="of the method, until the truths stopped moving")] = None
     level: float

@@ -11,6 +11,8 @@ from sottovoce.server.clock import milliseconds
 from sottovoce.server.storage.rows import CampaignRow, all_rows, one_row, row_or_none
 from sottovoce.server.storage.tables import campaigns, invitations, tasks
 
+# Known truths count from closing on, even if nothing else is new.
+_STEP_AT_CLOSING = campaigns.c.step + case((campaigns.c.known.is_not(None), 1), else_=0)
 Quotas = Mapping[str, int]  # by task id; tasks without one take any number of readings
 
 
@@ -151,11 +153,10 @@ def _write_tasks(connection: Connection, campaign_key: int, manifest: Manifest, 
     connection.execute(insert(tasks), rows)
 
 
-def change_analysis(connection: Connection, campaign_key: int, analysis: Mapping[str, Any]) -> None:
-    """Choose the method and what it aims at; results are computed again, from the same claims."""
-    connection.execute(
-        update(campaigns).where(campaigns.c.key == campaign_key).values(**analysis, step=campaigns.c.step + 1)
-    )
+def change_analysis(connection: Connection, campaign_key: int, analysis: Mapping[str, Any], anew: bool) -> None:
+    """Change how results are computed; those of a closed campaign are in any case, from the same claims."""
+    step = campaigns.c.step + (1 if anew else case((campaigns.c.state == "closed", 1), else_=0))
+    connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(**analysis, step=step))
 
 
 def delete_draft(connection: Connection, campaign: CampaignRow) -> None:
@@ -190,7 +191,11 @@ def close_campaign(connection: Connection, campaign: CampaignRow, now: int) -> N
         raise Problem(
             "wrong_state", f"campaign {campaign.id!r}: it is {campaign.state}, and only open ones can be closed"
         )
-    connection.execute(update(campaigns).where(campaigns.c.key == campaign.key).values(state="closed", closed_at=now))
+    connection.execute(
+        update(campaigns)
+        .where(campaigns.c.key == campaign.key)
+        .values(state="closed", closed_at=now, step=_STEP_AT_CLOSING)
+    )
 
 
 def close_overdue(connection: Connection, now: int) -> int:
@@ -198,6 +203,6 @@ def close_overdue(connection: Connection, now: int) -> int:
     closed = connection.execute(
         update(campaigns)
         .where(campaigns.c.state == "open", campaigns.c.deadline <= now)
-        .values(state="closed", closed_at=campaigns.c.deadline)
+        .values(state="closed", closed_at=campaigns.c.deadline, step=_STEP_AT_CLOSING)
     )
     return closed.rowcount

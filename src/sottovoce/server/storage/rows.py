@@ -73,6 +73,7 @@ class CampaignRow(NamedTuple):
     public_results: bool
     retention_days: int | None
     target: Target | None
+    known: str | None
 
     @property
     def fixed_sha256(self) -> str:

@@ -108,6 +108,7 @@ campaigns = Table(
         "retention_days", Integer, comment="readings are erased this long after closing, or earlier; null: no promise"
     ),
     Column("target", String(5), comment="what the truth of a number is: value or mean; null: the method's own choice"),
+    Column("known", Text, comment="truths that the operator knows, by task (JSON); not public"),
     CheckConstraint("state IN ('draft', 'open', 'closed')", name="state"),
     CheckConstraint("state = 'draft' OR manifest_sha256 IS NOT NULL", name="frozen"),
     Index(None, "operator_key"),
