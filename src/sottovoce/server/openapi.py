@@ -10,7 +10,8 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.format_1 import FirstManifest
+from sottovoce.protocol.format_2 import SecondManifest
 from sottovoce.protocol.report import Report
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.problems import PROBLEM_SCHEMA
@@ -20,8 +21,9 @@ from sottovoce.server.routes.operators import NewOperator
 from sottovoce.server.routes.reports import Batch
 
 _ADDRESS = "/api/openapi.json"
+_FORMATS: tuple[type[BaseModel], ...] = (FirstManifest, SecondManifest)
 _BODIES: tuple[type[BaseModel], ...] = (
-    Manifest, CampaignDraft, CampaignChange, NewInvitations, Rotation, Lookup, Enrolment, Report, Batch, NewOperator,
+    *_FORMATS, CampaignDraft, CampaignChange, NewInvitations, Rotation, Lookup, Enrolment, Report, Batch, NewOperator,
 )  # fmt: skip
 _UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
@@ -37,6 +39,7 @@ def describe(app: FastAPI) -> None:
                 [(body, "validation") for body in _BODIES], ref_template="#/components/schemas/{model}"
             )
             schemas |= bodies["$defs"] | {"Problem": PROBLEM_SCHEMA}
+            schemas["Manifest"] = {"anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in _FORMATS]}
             for name in ("Report", "GatewayReport"):
                 schemas[name]["properties"]["report_id"] |= {"format": "uuid", "pattern": _UUID}
             for name in ("HTTPValidationError", "ValidationError"):  # reported as problems instead

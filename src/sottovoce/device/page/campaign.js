@@ -114,8 +114,10 @@ async function showJoined({ campaign }) {
   await draw();
   const joined = (await read()).memberships[campaign];
   const { participant_token: token, withdrawn_at: withdrawn } = joined;
-  if (joined.manifest.levels) refreshCuts(joined).then(draw, () => {}); // for a phone that has no network when its reading is sent
-  if (!token && !withdrawn) await enrol(campaign).then(draw, (problem) => problem.later || showProblem(problem));
+  const refused = !token && !withdrawn && (await enrol(campaign).then(draw, (problem) => !problem.later && problem));
+  if (refused) return showProblem(refused);
+  // For a phone that has no network when its reading is sent.
+  return joined.manifest.levels && refreshCuts(joined).then(draw, () => {});
 }
 
 function form(joined, tasks, left, { drafts, panels, draw }, send) {
