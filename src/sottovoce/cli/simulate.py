@@ -201,7 +201,7 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
     console.print(table)
     withheld = len(outcome.truths) - len(shown)
     console.print(
-        f"\n{outcome.within} of {len(shown)} intervals (95 %) hold the truth"
+        f"\n{outcome.within} of {len(shown)} 95 % intervals hold the truth ({outcome.within / max(1, len(shown)):.0%})"
         + (f"; {withheld} more tasks have too few readings to be shown." if withheld else "."),
         highlight=False,
     )
