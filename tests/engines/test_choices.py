@@ -25,6 +25,10 @@ def on_disk(claims, folder, threads=2):
     return DiskEngine(pack_claims(claims, folder / "pack", claims_per_block=max(1, len(claims) // 7)), threads)
 
 
+# Dawid and Skene's tables of confusions need options that all objects share.
+CASES = [(name, own) for name in methods_for("choice") for own in (False, True) if (name, own) != ("dawid-skene", True)]
+
+
 @pytest.fixture(params=["memory", "disk"])
 def engine(request, tmp_path_factory):
     """A function that makes an engine of this kind."""
@@ -48,11 +52,8 @@ def crowd(options, own=False, users=70, objects=45, fill=0.5):
     return sv.Claims.from_arrays(who, what, values, kind="choice")
 
 
-@pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize("name", methods_for("choice"))
+@pytest.mark.parametrize(("name", "own"), CASES)
 def test_every_method_gives_what_numpy_gives(engine, name, own):
-    if own and name == "dawid-skene":
-        pytest.skip("it needs options that all objects share")
     claims = crowd(3, own)
     ours, plain = (METHODS[name](max_iter=5, tol=0).fit(one) for one in (engine(claims), NumpyEngine(claims)))
     # What NoiseAware learns of the crowd is found by a search, which ends slightly elsewhere after other roundings.
@@ -63,11 +64,8 @@ def test_every_method_gives_what_numpy_gives(engine, name, own):
     assert ours.truths_.tolist() == plain.truths_.tolist()
 
 
-@pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize("name", methods_for("choice"))
+@pytest.mark.parametrize(("name", "own"), CASES)
 def test_the_bits_are_the_same_for_any_number_of_threads(name, own, tmp_path, monkeypatch):
-    if own and name == "dawid-skene":
-        pytest.skip("it needs options that all objects share")
     monkeypatch.setattr(memory, "_CLAIMS_PER_RUN", 100)
     monkeypatch.setattr(memory, "_CLAIMS_PER_THREAD", 1)
     claims = crowd(4, own)
