@@ -132,7 +132,7 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     expect(watching.locator(".forest")).to_be_visible()
     expect(watching.locator("#findings .results tbody tr")).to_have_count(4)
     assert watching.evaluate("window.sameDocument")  # without a reload
-    watching.get_by_role("link", name="Truth").click()
+    watching.get_by_role("link", name="Truth", exact=True).click()
     truths = [float(cell.split()[0]) for cell in watching.locator("#findings td.truth").all_inner_texts()]
     assert truths == sorted(truths)
 

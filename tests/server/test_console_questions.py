@@ -125,3 +125,15 @@ def test_texts_in_several_languages_survive_the_wizard(server, console):
     assert console.post(f"/campaigns/{campaign}/tasks", **fields).status_code == 303
     (task,) = manifest_of(server, campaign)["tasks"]
     assert (task["title"], task["choices"], task["help"]) == (path["title"], path["choices"], "Look twice.")
+
+
+def test_open_questions_are_listed_among_the_campaigns(server, console):
+    titled = {"title": {"en": "Paths in the park", "de": "Wege im Park"}, "asked_by": "City gardens", "language": "en"}
+    made = server.client.post("/api/campaigns", headers=server.operator, json={**MIXED, "distance": 1, **titled})
+    assert made.status_code == 201, made.text
+    opened = server.client.post(f"/api/campaigns/{made.json()['id']}/open", headers=server.operator)
+    assert opened.status_code == 200, opened.text
+    listed = console.get("/")
+    assert listed.status_code == 200
+    assert "Paths in the park" in listed.text
+    assert "Wege" not in listed.text

@@ -87,7 +87,7 @@ def shift_by_liars(epsilon: float, share: float, spread: float = 1.0) -> float:
     """How far this share of participants, who all say "higher" without noise, move the estimate; infinite at most.
 
     >>> round(shift_by_liars(1.0, 0.1), 3)
-    0.307
+    0.306
     """
     pull = share / (2 * (1 - share) * math.tanh(epsilon / 2))
     return spread * float(ndtri(0.5 + pull)) if pull < 0.5 else math.inf
