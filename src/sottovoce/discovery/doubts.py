@@ -56,7 +56,7 @@ def doubts(
             (
                 "few_decide",
                 f"A few {words.user}s decide {_those(decided_by_few, words)}: in the worst case it is as if only "
-                f"{effective_users[worst]:.1f} of {claims[worst]:,} had reported. If they err, so do the results.",
+                f"{effective_users[worst]:.1f} of {claims[worst]:,} had reported. If they err, so do the results; intervals are wider there.",
             )
         )
     nothing = np.zeros(len(claims))
