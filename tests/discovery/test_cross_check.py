@@ -22,7 +22,7 @@ def checked(differences, favour=0.5, medians=None):
 
 
 def test_differences_by_chance_change_nothing_but_a_little():
-    """If the model is right, they have the variance 1 - 1/2. A chance of one in a hundred to widen: none of 50 seeds."""
+    """If the model is right, they have the variance 1 - 1/2. A chance of one in 150 to widen: none of 50 seeds."""
     for seed in range(50):
         found = checked(np.random.default_rng((seed, 8)).normal(0, np.sqrt(0.5), OBJECTS))
         assert np.abs(found.truths).max() < 0.15  # the common part alone: 0.11 is its standard error
@@ -69,7 +69,7 @@ def test_a_few_objects_say_nothing():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_where_those_who_agree_err_together_the_interval_holds_what_the_means_holds(sign):
-    """A third of the users agree with each other on guesses that are too low; nobody can know, so ours is no shorter."""
+    """A third of the users agree on guesses that are too low; nobody can know, so ours is no shorter."""
     rng = np.random.default_rng(4)
     held = {"ours": 0.0, "mean": 0.0}
     for _ in range(4):

@@ -32,8 +32,8 @@ _FARTHEST_PRIOR = 4.0  # of its steps from lesson to lesson, which are known les
 _FARTHEST_LOG = 30.0  # of a user's squares and counts, from what is seen
 _CROWD_SWEEPS = 5  # to find what the crowd alone says about known objects
 _LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
-# Squares beside those of a user's errors, over the typical one: no claim is infinitely accurate, least of all a copy; and
-# one who has few claims may agree with others by chance.
+# Squares beside those of a user's errors, over the typical one: no claim is infinitely accurate, least of all a copy;
+# and one who has few claims may agree with others by chance.
 _RESOLUTION, _COPIED, _BY_CHANCE = 1e-4, 0.02, 0.04
 _LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
 _FEW, _ALONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
@@ -297,8 +297,8 @@ class _AwareIteration(Iteration):
     def _alone(self, effective_users: Floats, truths: Floats) -> Floats:
         """Added to the variance where fewer than three users decide.
 
-        That they are the accurate ones rests on a few claims of theirs, so the scatter of the others counts a little, and
-        in full where claims coincide: there errors are gross.
+        That they are the accurate ones rests on a few claims of theirs, so the scatter of the others counts a little,
+        and in full where claims coincide: there errors are gross.
         """
         engine, claims = self._engine, self._engine.claims_per_object
         enough = np.minimum(claims, _FEW)
