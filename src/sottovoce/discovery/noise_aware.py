@@ -219,7 +219,8 @@ class _AwareIteration(Iteration):
             least = claims * _COPIED if self._coincide else 1e-12
             return swept.losses + swept.doubts + least * self._quality.scale, claims
         counts = np.maximum(claims - self._belief.weight * swept.doubts, _LEAST_COUNT)
-        return swept.losses + (counts * _RESOLUTION + _BY_CHANCE) * self._quality.scale, counts
+        usual = min(self._quality.scale, math.exp(self._quality.prior[0]))  # units of objects leave the scale open
+        return swept.losses + (counts * _RESOLUTION + _BY_CHANCE) * usual, counts
 
     def _learn(self, squares: Floats, counts: Floats) -> bool:
         """Learn the crowd's prior, tails and units of objects; whether they still change."""
