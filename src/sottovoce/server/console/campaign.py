@@ -95,7 +95,9 @@ async def findings(
         results = parsed(newest_results(connection, row.key).content)
         query = {name: text for name, text in request.query_params.items() if name != "version"}
         listing = results_page(results["results"], query, f"/campaigns/{campaign}")
-        return render(request, "_findings.html", row=row, results=results, listing=listing)
+        return render(
+            request, "_findings.html", row=row, manifest=parsed(row.manifest), results=results, listing=listing
+        )
 
     return await server.read(show)
 
