@@ -22,6 +22,7 @@ Row = Mapping[str, Any]
 _MOST_MAPS = 6  # of a page: the stylesheet knows as many
 _MOST_MARKS = 2_000  # of a map
 _SHADES = 7
+_LONGEST = 40  # characters of answers in a title
 _ANSWERS = 7  # with a colour of their own
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -44,7 +45,8 @@ def plan_maps(results: Mapping[str, Any], manifest: Mapping[str, Any], language:
     if not manifest.get("plan") or not any(row["truth"] is not None for row in rows):
         return Markup("")
     shown = rows[:_MOST_MARKS]
-    maps = [one for rows_alike in _groups(shown) for one in _maps(rows_alike, texts)][:_MOST_MAPS]
+    groups = list(_groups(shown))
+    maps = [one for group in groups for one in _maps(group, texts, apart=len(groups) > 1)][:_MOST_MAPS]
     picture = f"/api/campaigns/{results['campaign']}/plan"
     switches = Markup("").join(
         Markup('<input type="radio" name="map" id="map-{n}"{checked}><label for="map-{n}">{title}</label>').format(
@@ -73,11 +75,14 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
     yield from groups.values()
 
 
-def _maps(rows: Sequence[Row], texts: Texts) -> Iterator[_Map]:
+def _maps(rows: Sequence[Row], texts: Texts, *, apart: bool) -> Iterator[_Map]:
+    """Two of rows that share a scale; their titles say which, where others have other scales."""
     if kind_of(dict(rows[0])) == "choice":
-        yield _answers(rows, texts)
+        answers = " / ".join(rows[0]["chances"])
+        which = f": {answers if len(answers) <= _LONGEST else answers[:_LONGEST] + '…'}" if apart else ""
+        yield _answers(rows, which, texts)
         yield _scale(
-            texts.say("results.plan.chance"), texts.say("results.plan.chanceNote"), "sure",
+            texts.say("results.plan.chance") + which, texts.say("results.plan.chanceNote"), "sure",
             {row["task"]: row["chance"] for row in rows if row["chance"] is not None}, percent_edges, texts,
         )  # fmt: skip
         return
@@ -93,12 +98,13 @@ def _maps(rows: Sequence[Row], texts: Texts) -> Iterator[_Map]:
         if row["low"] is not None and row["high"] is not None and math.isfinite(row["high"] - row["low"])
     }
     yield _scale(
-        texts.say("results.plan.sure"), texts.say("results.plan.sureNote"), "sure",
+        texts.say("results.plan.sure") + (f" ({unit})" if apart and unit else ""),
+        texts.say("results.plan.sureNote"), "sure",
         widths, nice_edges, texts, unit, turned=True, before="± ",
     )  # fmt: skip
 
 
-def _answers(rows: Sequence[Row], texts: Texts) -> _Map:
+def _answers(rows: Sequence[Row], which: str, texts: Texts) -> _Map:
     """A colour for each answer that is the truth somewhere, the most frequent first."""
     truths = [row["truth"] for row in rows]
     ranked = sorted(set(truths), key=lambda answer: (-truths.count(answer), list(rows[0]["chances"]).index(answer)))
@@ -107,7 +113,7 @@ def _answers(rows: Sequence[Row], texts: Texts) -> _Map:
     if len(ranked) > _ANSWERS:
         legend.append((f"answer-{_ANSWERS}", texts.say("results.plan.others")))
     return _Map(
-        texts.say("results.plan.answer"), texts.say("results.plan.answerNote"),
+        texts.say("results.plan.answer") + which, texts.say("results.plan.answerNote"),
         {row["task"]: colour[row["truth"]] for row in rows}, legend,
     )  # fmt: skip
 
