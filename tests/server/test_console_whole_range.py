@@ -29,7 +29,7 @@ def shown(console, campaign, **asked):
 
 
 def error_of(page, values):
-    found = re.search(rf'id="values-{values}".*?<b>± ([\d.,]+)</b>', page, re.DOTALL)
+    found = re.search(rf'id="values-{values}".*?<b>±&nbsp;([\d.,]+)</b>', page, re.DOTALL)
     return float(found[1].replace(",", ""))
 
 
@@ -44,7 +44,7 @@ def test_both_ways_are_shown_with_the_error_to_expect(server, console):
     best = min(float(error) for error in re.findall(r'name="law".*?<b>± ([\d.]+)</b>', page, re.DOTALL))
     assert error_of(page, "distance") == best
     # Laplace noise of scale 100: √(2/π)·√(2·100²/500) would be the mean's error; the median's is √½ of it.
-    wide = float(re.search(r"any value too, with ± (\d+\.\d+)", page)[1])
+    wide = float(re.search(r"any value too, with ±&nbsp;(\d+\.\d+)", page)[1])
     assert wide == pytest.approx(0.798 * 100 / 500**0.5, rel=0.1)
     assert 'id="values-distance" value="distance" checked' in page
 
