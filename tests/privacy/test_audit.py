@@ -20,7 +20,6 @@ from sottovoce.device.release import noisy_readings
 from sottovoce.errors import BadParameter, BadRow, MissingColumn, UnreadableFile
 from sottovoce.privacy import sampler
 from sottovoce.privacy.audit import CONFIDENCE, Draws, Setting, audit, audit_draws
-from sottovoce.privacy.audit import device as audited_device
 from sottovoce.privacy.conformity import up_to
 from sottovoce.privacy.laws import parse_law
 from sottovoce.privacy.sampler import Sampler, exact_number
@@ -33,7 +32,7 @@ GRID = exact_number("0.1")
 
 def device(text, seed):
     """What devices run, on a seeded stream."""
-    return audited_device(parse_law(text), Setting(), seeded_stream(seed))
+    return Setting().device(parse_law(text), seeded_stream(seed))
 
 
 def failed(result):
