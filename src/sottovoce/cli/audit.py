@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from sottovoce.privacy.audit import Audit
-    from sottovoce.privacy.audit.inputs import Inputs
+    from sottovoce.privacy.audit.inputs import Neighbours
     from sottovoce.privacy.laws import Law
 
 _READINGS = 3
@@ -94,13 +94,15 @@ def _audit_of(
     **options: float | None,
 ) -> "Audit":
     """The audit of a law for numbers or answers, on draws from elsewhere or on what devices draw."""
-    from sottovoce.privacy.audit import AnswerDraws, AnswerSetting, Draws, Setting, audit, audit_draws
+    from sottovoce.privacy.audit import AnswerDraws, AnswerSetting, NumberDraws, NumberSetting, audit, audit_draws
     from sottovoce.privacy.laws import parse_answer_law, parse_noise_law
 
     law: Law = parse_noise_law(noise) if choices is None else parse_answer_law(noise)
-    draws = (Draws if choices is None else AnswerDraws).read(input) if input else None
+    draws = (NumberDraws if choices is None else AnswerDraws).read(input) if input else None
     count = readings if readings is not None else _READINGS if draws is None else draws.readings
-    setting: Inputs[Any] = Setting(distance, grid, count) if choices is None else AnswerSetting(choices, count)
+    setting: Neighbours[Any] = (
+        NumberSetting(distance, grid, count) if choices is None else AnswerSetting(choices, count)
+    )
     if draws is not None:
         return audit_draws(draws, law, setting, **options)
     return audit(setting.device(law), law, setting, samples=samples, progress=progress, **options)

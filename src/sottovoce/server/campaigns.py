@@ -19,7 +19,7 @@ from sottovoce.server.compared import first_offers
 from sottovoce.server.gold import as_stored, checked, from_stored
 from sottovoce.server.methods import Method
 from sottovoce.server.results import Computation, encode, guarantee_of
-from sottovoce.server.state import State
+from sottovoce.server.state import ServerState
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.offers import publish_offers
 from sottovoce.server.storage.results import add_results
@@ -153,7 +153,7 @@ def new_version(
     )
 
 
-async def opening(server: State, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
+async def opening(server: ServerState, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
     """The action that opens a draft: from then on its manifest is fixed and has a hash."""
     row = await server.read(lambda connection: stored.campaign_of(connection, operator_key, campaign))
     manifest = Manifest.parse(row.manifest)
@@ -184,7 +184,12 @@ def delete(connection: Connection, operator_key: int, campaign: str) -> None:
 
 
 def _first_results(
-    connection: Connection, row: CampaignRow, manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
+    connection: Connection,
+    row: CampaignRow,
+    manifest: Manifest,
+    guarantee: dict[str, Any],
+    server: ServerState,
+    now: int,
 ) -> None:
     """Results exist as soon as a campaign opens, and say that nothing is known yet."""
     empty = Computation.empty(manifest, guarantee, row.method, row.target, server.settings.least_claims)

@@ -114,7 +114,7 @@ class Experiment(ABC):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentOutcome:
     """One figure, made."""
 
     experiment: Experiment
@@ -132,7 +132,7 @@ class Reproduction:
 
     out: Path
     setting: Setting
-    outcomes: list[Outcome]
+    outcomes: list[ExperimentOutcome]
     left_out: dict[str, str]  # figure → why
     computed: int  # pieces of work done in this run; the others were kept from an earlier one
 

@@ -10,7 +10,16 @@ that nobody thought of go undetected, and so does anything outside the numbers, 
 
 from sottovoce.privacy.audit.answers import AnswerDraws, AnswerSetting
 from sottovoce.privacy.audit.auditing import audit, audit_draws
-from sottovoce.privacy.audit.numbers import Draws, Setting
+from sottovoce.privacy.audit.numbers import NumberDraws, NumberSetting
 from sottovoce.privacy.audit.result import CONFIDENCE, Audit
 
-__all__ = ["CONFIDENCE", "AnswerDraws", "AnswerSetting", "Audit", "Draws", "Setting", "audit", "audit_draws"]
+__all__ = [
+    "CONFIDENCE",
+    "AnswerDraws",
+    "AnswerSetting",
+    "Audit",
+    "NumberDraws",
+    "NumberSetting",
+    "audit",
+    "audit_draws",
+]

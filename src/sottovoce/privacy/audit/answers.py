@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sottovoce.errors import BadParameter
 from sottovoce.privacy import sampler as devices
 from sottovoce.privacy.answers import AnswerGuarantee
-from sottovoce.privacy.audit.inputs import Inputs, SampledOutputs, Sampler
+from sottovoce.privacy.audit.inputs import Neighbours, SampledOutputs, Sampler
 from sottovoce.privacy.audit.result import Evidence, epsilon_bound
 from sottovoce.privacy.conformity import Check, smallest, two_sided
 from sottovoce.privacy.laws import AnswerLaw, Channel
@@ -50,7 +50,7 @@ class AnswerDraws(SampledOutputs):
 
 
 @dataclass(frozen=True)
-class AnswerSetting(Inputs[AnswerLaw]):
+class AnswerSetting(Neighbours[AnswerLaw]):
     """The two inputs: ``readings`` answers out of ``choices``, all the first cell except, in one, the first answer."""
 
     choices: int = 2

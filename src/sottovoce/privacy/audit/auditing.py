@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.audit.inputs import FEWEST_DRAWS, Inputs, SampledOutputs, Sampler
-from sottovoce.privacy.audit.numbers import Setting
+from sottovoce.privacy.audit.inputs import FEWEST_DRAWS, Neighbours, SampledOutputs, Sampler
+from sottovoce.privacy.audit.numbers import NumberSetting
 from sottovoce.privacy.audit.result import Audit
 from sottovoce.privacy.laws import Law
 from sottovoce.progress import Progress
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def audit(
     sampler: Sampler,
     law: Law,
-    setting: Inputs[Any] | None = None,
+    setting: Neighbours[Any] | None = None,
     *,
     samples: int = 20_000,
     epsilon: float | None = None,
@@ -31,7 +31,7 @@ def audit(
     ``epsilon`` does; by default it is 0 where the law promises a pure ε, and else half of δ(0), where few draws show
     much. ``progress`` gets the number of draws done and the total.
     """
-    inputs: Inputs[Any] = setting or Setting()
+    inputs: Neighbours[Any] = setting or NumberSetting()
     promise = _promise(inputs.guarantee(law), epsilon, delta)  # a mistake is reported before the long work
     if samples < FEWEST_DRAWS:
         raise BadParameter(f"samples {samples!r}: at least {FEWEST_DRAWS:,} are needed; write 20000, for example")
@@ -41,7 +41,7 @@ def audit(
 def audit_draws(
     draws: SampledOutputs,
     law: Law,
-    setting: Inputs[Any],
+    setting: Neighbours[Any],
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -68,7 +68,7 @@ def _promise(
     return guarantee.epsilon(delta), delta
 
 
-def _audit(draws: SampledOutputs, law: Law, setting: Inputs[Any], promise: tuple[float, float]) -> Audit:
+def _audit(draws: SampledOutputs, law: Law, setting: Neighbours[Any], promise: tuple[float, float]) -> Audit:
     epsilon, delta = promise
     shown = setting.evidence(draws, law, delta)
     return Audit(

@@ -43,7 +43,7 @@ class SampledOutputs(ABC):
 
     @classmethod
     def of(
-        cls, sampler: Sampler, setting: "Inputs[Any]", samples: int, progress: Progress[int, int] | None = None
+        cls, sampler: Sampler, setting: "Neighbours[Any]", samples: int, progress: Progress[int, int] | None = None
     ) -> Self:
         """Draw ``samples`` releases for each input, in turn."""
         inputs = setting.inputs()
@@ -124,7 +124,7 @@ class SampledOutputs(ABC):
 AnyLaw = TypeVar("AnyLaw", bound=Law)
 
 
-class Inputs(ABC, Generic[AnyLaw]):
+class Neighbours(ABC, Generic[AnyLaw]):
     """Two neighbouring inputs, which differ in the first reading only."""
 
     readings: int

@@ -14,7 +14,7 @@ import numpy as np
 from sottovoce.errors import BadParameter
 from sottovoce.privacy import sampler as devices
 from sottovoce.privacy.audit.events import most_telling
-from sottovoce.privacy.audit.inputs import Inputs, SampledOutputs, Sampler
+from sottovoce.privacy.audit.inputs import Neighbours, SampledOutputs, Sampler
 from sottovoce.privacy.audit.result import Evidence, epsilon_bound
 from sottovoce.privacy.conformity import Numbers, conformity
 from sottovoce.privacy.guarantee import Guarantee
@@ -24,7 +24,7 @@ from sottovoce.progress import Progress
 
 
 @dataclass(frozen=True)
-class Draws(SampledOutputs):
+class NumberDraws(SampledOutputs):
     """Outputs in grid steps, releases × readings, for each of the two inputs."""
 
     value_rule = "a number"
@@ -48,7 +48,7 @@ class Draws(SampledOutputs):
 
 
 @dataclass(frozen=True)
-class Setting(Inputs[NoiseLaw]):
+class NumberSetting(Neighbours[NoiseLaw]):
     """The two inputs: ``readings`` readings, the first of which differs by ``distance``; outputs are ``grid`` steps."""
 
     distance: float = 1.0
@@ -102,10 +102,10 @@ class Setting(Inputs[NoiseLaw]):
 
         return send
 
-    def draw(self, sampler: Sampler, samples: int, progress: Progress[int, int] | None = None) -> Draws:
-        return Draws.of(sampler, self, samples, progress)
+    def draw(self, sampler: Sampler, samples: int, progress: Progress[int, int] | None = None) -> NumberDraws:
+        return NumberDraws.of(sampler, self, samples, progress)
 
-    def evidence(self, draws: Draws, law: NoiseLaw, delta: float) -> Evidence:
+    def evidence(self, draws: NumberDraws, law: NoiseLaw, delta: float) -> Evidence:
         # The event is chosen on one half and measured on the other: no correction for having tried many is needed.
         event = most_telling(draws.half(0), self.shift, delta)
         often, seldom = draws.half(1) if event.favours == 0 else draws.half(1)[::-1]

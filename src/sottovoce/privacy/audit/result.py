@@ -11,7 +11,10 @@ from sottovoce.privacy.conformity import SMALLEST_P_VALUE, Check
 from sottovoce.privacy.laws import Law
 
 if TYPE_CHECKING:
-    from sottovoce.privacy.audit.inputs import Inputs
+    from sottovoce.privacy.audit.inputs import Neighbours
+
+if TYPE_CHECKING:
+    pass
 
 # The bound on ε holds with this confidence: a correct sampler fails at most once in ten thousand audits.
 CONFIDENCE = 0.9999
@@ -42,7 +45,7 @@ class Audit:
     ``promised_epsilon`` there."""
 
     law: Law
-    setting: "Inputs[Any]"
+    setting: "Neighbours[Any]"
     samples: int
     delta: float
     promised_epsilon: float

@@ -22,7 +22,7 @@ from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import Form, Session, SignedIn
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.routes.campaigns import CampaignId
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import campaign_of, quotas_of
 from sottovoce.server.storage.rows import CampaignRow
 
@@ -163,7 +163,7 @@ def _draft(connection: Connection, session: SignedIn, campaign: str) -> Campaign
 
 async def _keep(
     request: Request,
-    server: State,
+    server: ServerState,
     row: CampaignRow | None,
     form: Mapping[str, str],
     prepare: Callable[[list[dict[str, Any]]], Action],
