@@ -159,7 +159,7 @@ class Experiment(ABC):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentOutcome:
     """One figure, made."""
 
     experiment: Experiment
@@ -177,7 +177,7 @@ class Reproduction:
 
     out: Path
     setting: Setting
-    outcomes: list[Outcome]
+    outcomes: list[ExperimentOutcome]
     left_out: dict[str, str]  # figure → why
     computed: int  # pieces of work done in this run; the others were kept from an earlier one
     unused: list[str]  # options that were given and change nothing
