@@ -29,7 +29,7 @@ def shown(console, campaign, **asked):
 
 
 def error_of(page, values):
-    found = re.search(rf'id="values-{values}".*?<b>±&nbsp;([\d.,]+)</b>', page, re.DOTALL)
+    found = re.search(rf'id="values-{values}".*?<b>±&nbsp;([\d.,]+) m</b>', page, re.DOTALL)
     return float(found[1].replace(",", ""))
 
 
@@ -41,7 +41,7 @@ def test_both_ways_are_shown_with_the_error_to_expect(server, console):
     page = shown(console, campaign, **ASKED)
     expected = plan_comparisons(1.0, 0.0, 100.0, 1, 500, error_rate=1.0, simulations=0)
     assert error_of(page, "any") == pytest.approx(expected.predicted_error, rel=0.06)  # two digits are shown
-    best = min(float(error) for error in re.findall(r'name="law".*?<b>± ([\d.]+)</b>', page, re.DOTALL))
+    best = min(float(error) for error in re.findall(r'name="law".*?<b>± ([\d.]+) m</b>', page, re.DOTALL))
     assert error_of(page, "distance") == best
     # Laplace noise of scale 100: √(2/π)·√(2·100²/500) would be the mean's error; the median's is √½ of it.
     wide = float(re.search(r"any value too, with ±&nbsp;(\d+\.\d+)", page)[1])

@@ -19,12 +19,12 @@ from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
-from sottovoce.server.console.session import Form, Session, SignedIn
+from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.console.whole_range import WholeRange, comparisons_for, other_strengths
 from sottovoce.server.routes.campaigns import CampaignId
-from sottovoce.server.state import Server, State
-from sottovoce.server.storage.campaigns import campaign_of, quotas_of
+from sottovoce.server.state import Server, ServerState
+from sottovoce.server.storage.campaigns import draft_of, quotas_of
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
@@ -57,7 +57,7 @@ async def create(request: Request, session: Session, form: Form, server: Server)
 @router.get("/{campaign}/tasks")
 async def question(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     def load(connection: Connection) -> tuple[CampaignRow, dict[str, int]]:
-        row = _draft(connection, session, campaign)
+        row = draft_of(connection, session.key, campaign)
         return row, quotas_of(connection, row.key)
 
     row, quotas = await server.read(load)
@@ -74,7 +74,7 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
 
 @router.post("/{campaign}/tasks")
 async def change(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     before = parsed(row.manifest)
 
     def prepare(tasks: list[dict[str, Any]]) -> Action:
@@ -95,7 +95,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
 @router.get("/{campaign}/privacy")
 async def privacy(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The planner. Its figures are loaded by script, or with the form where scripts are off."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     if questions.applies(parsed(row.manifest)):
         return await run_in_threadpool(questions.page, request, row)
     manifest = parsed(row.manifest)
@@ -107,7 +107,7 @@ async def privacy(campaign: CampaignId, request: Request, session: Session, serv
 @router.get("/{campaign}/privacy/plan")
 async def plan(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The laws that keep the promise, and the promise in words."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     manifest = parsed(row.manifest)
     try:
         plan_request = PlanRequest.of(request.query_params, manifest)
@@ -120,7 +120,7 @@ async def plan(campaign: CampaignId, request: Request, session: Session, server:
 @router.get("/{campaign}/privacy/line/{law}")
 async def line(campaign: CampaignId, law: str, request: Request, session: Session, server: Server) -> Response:
     """One line of the chart: the error to expect with one participant, at every promise."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     plan_request = PlanRequest.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
     if law not in plan_request.laws:
         raise Problem("not_found", f"law {law[:20]!r}: it cannot be used here")
@@ -129,7 +129,7 @@ async def line(campaign: CampaignId, law: str, request: Request, session: Sessio
 
 @router.post("/{campaign}/privacy")
 async def promise(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     manifest = parsed(row.manifest)
     if questions.applies(manifest):
         try:
@@ -171,16 +171,9 @@ def _promised(plan_request: PlanRequest, manifest: Mapping[str, Any]) -> dict[st
     return plan_request.change(manifest)
 
 
-def _draft(connection: Connection, session: SignedIn, campaign: str) -> CampaignRow:
-    row = campaign_of(connection, session.key, campaign)
-    if row.state != "draft":
-        raise Problem("frozen", f"campaign {campaign!r}: it is {row.state}")
-    return row
-
-
 async def _keep(
     request: Request,
-    server: State,
+    server: ServerState,
     row: CampaignRow | None,
     form: Mapping[str, str],
     prepare: Callable[[list[dict[str, Any]]], Action],

@@ -32,7 +32,7 @@ from sottovoce.protocol.canonical import canonical_decimal
 from sottovoce.protocol.drafting import drafted, replaced
 from sottovoce.protocol.manifest import MOST_TASKS
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.promise import promise_of
+from sottovoce.protocol.promise import common_unit, promise_of
 
 EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
 _CURVES_KEPT = 4096
@@ -59,6 +59,7 @@ class PlanRequest:
     grids: tuple[str, ...]
     values: Literal["any", "distance"]  # which are protected from each other: by comparisons, or by noise
     width: float  # of the widest range
+    measured_in: str = ""  # the tasks' unit of measurement, if they share one
 
     @classmethod
     def of(cls, query: Mapping[str, str], manifest: Mapping[str, Any]) -> "PlanRequest":
@@ -87,6 +88,7 @@ class PlanRequest:
             grids=grids,
             values="any" if query.get("values", "any" if compares else "") == "any" else "distance",
             width=max(float(task["high"]) - float(task["low"]) for task in manifest["tasks"]),
+            measured_in=common_unit(task["unit"] for task in manifest["tasks"]),
         )
 
     @property
@@ -189,7 +191,8 @@ class PlanRequest:
     def sentence(self) -> str:
         """The promise of the chosen law in words and figures, exactly as it holds on the grid."""
         law = self.noise(self.law)
-        return _sentence(law, self.distance, self.readings, self.unit, self._steps, law.granted(self.delta))
+        delta = law.granted(self.delta)
+        return _sentence(law, self.distance, self.readings, self.unit, self._steps, delta, self.measured_in)
 
     def change(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """The change to the campaign, after the same check that devices will make."""
@@ -254,11 +257,13 @@ def _plain(number: Fraction) -> str:
 
 
 def _distance_now(manifest: Mapping[str, Any]) -> float:
-    """The distance that a draft protects; where it compares, one to begin with."""
-    distances = [float(task["distance"]) for task in manifest["tasks"] if "distance" in task]
+    """The campaign's distance; where tasks have their own, the largest, which the promise depends on.
+
+    Where a draft compares, one to begin with.
+    """
     if "levels" in manifest:
         return float(_first(manifest["tasks"])["distance"])
-    return max(distances) if distances else float(manifest["distance"])
+    return max(float(task.get("distance") or manifest["distance"]) for task in manifest["tasks"])
 
 
 def _compared_epsilon_now(manifest: Mapping[str, Any]) -> float:
@@ -288,10 +293,18 @@ def _unit_error(law: NoiseLaw, rate: float, participants: int) -> float:
 
 
 @lru_cache(_CURVES_KEPT)
-def _sentence(law: NoiseLaw, distance: float, readings: int, unit: Unit, grids: tuple[float, ...], delta: float) -> str:
+def _sentence(
+    law: NoiseLaw,
+    distance: float,
+    readings: int,
+    unit: Unit,
+    grids: tuple[float, ...],
+    delta: float,
+    measured_in: str,
+) -> str:
     promise = weakest([quiet_guarantee(law, distance, readings, unit, grid) for grid in grids], delta)
     epsilon = promise.epsilon(delta)
-    words = privacy_sentence(epsilon, delta, f"{distance:g}", unit, readings)
+    words = privacy_sentence(epsilon, delta, f"{distance:g} {measured_in}".strip(), unit, readings)
     return f"{words} ({figures(epsilon, delta)})"
 
 
