@@ -20,7 +20,18 @@ from sottovoce.server.metrics import Metrics
 from sottovoce.server.observation import Observation
 from sottovoce.server.openapi import describe
 from sottovoce.server.problems import report_problems
-from sottovoce.server.routes import campaigns, cuts, enrolments, health, invitations, operators, page, reports, results
+from sottovoce.server.routes import (
+    campaigns,
+    codes,
+    cuts,
+    enrolments,
+    health,
+    invitations,
+    operators,
+    page,
+    reports,
+    results,
+)
 from sottovoce.server.settings import Settings
 from sottovoce.server.state import State
 from sottovoce.server.storage.engine import lock_start_up, open_engine
@@ -88,7 +99,7 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # metrics and logs are our own
     )
-    for part in (reports, enrolments, campaigns, cuts, invitations, results, operators, health, page):
+    for part in (reports, enrolments, codes, campaigns, cuts, invitations, results, operators, health, page):
         app.include_router(part.router)
     for router in PAGES:
         app.include_router(router)
