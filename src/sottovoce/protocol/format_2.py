@@ -206,6 +206,10 @@ class SecondManifest(Manifest):
         return self.retention
 
     @property
+    def plan_sha256(self) -> str | None:
+        return self.plan.sha256 if self.plan else None
+
+    @property
     def most_readings(self) -> int:
         return self.answer
 

@@ -29,6 +29,7 @@ from sottovoce.server.routes import (
     invitations,
     operators,
     page,
+    plans,
     reports,
     results,
 )
@@ -99,7 +100,7 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # metrics and logs are our own
     )
-    for part in (reports, enrolments, codes, campaigns, cuts, invitations, results, operators, health, page):
+    for part in (reports, enrolments, codes, campaigns, plans, cuts, invitations, results, operators, health, page):
         app.include_router(part.router)
     for router in PAGES:
         app.include_router(router)

@@ -22,6 +22,7 @@ from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import State
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.offers import publish_offers
+from sottovoce.server.storage.plans import copy_plan, plan_hash, remove_plan
 from sottovoce.server.storage.results import add_results
 from sottovoce.server.storage.rows import CampaignRow, OperatorRow
 
@@ -122,6 +123,8 @@ def change(connection: Connection, operator_key: int, campaign: str, changes: Ca
         stored.change_draft(
             connection, row, manifest, stored.quotas_of(connection, row.key) if quotas is None else quotas
         )
+        if plan_hash(connection, row.key) != manifest.plan_sha256:
+            remove_plan(connection, row.key)
     before = _analysis_of(row)
     analysis = _analysis(before, changes, manifest)
     if analysis != before:
@@ -142,7 +145,7 @@ def new_version(
     base = Manifest.parse(row.manifest).content()
     base |= {"campaign": secrets.token_hex(12), "version": base["version"] + 1}
     quotas, manifest = _quotas(changes), _changed(base, changes)
-    return stored.create_campaign(
+    made = stored.create_campaign(
         connection,
         operator_key,
         manifest,
@@ -151,6 +154,9 @@ def new_version(
         row.key,
         now,
     )
+    if manifest.plan_sha256 is not None and plan_hash(connection, row.key) == manifest.plan_sha256:
+        copy_plan(connection, row.key, made.key)
+    return made
 
 
 async def opening(server: State, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
@@ -164,6 +170,8 @@ async def opening(server: State, operator_key: int, campaign: str) -> Callable[[
     def open_it(connection: Connection) -> CampaignRow:
         now = server.clock()
         row = stored.campaign_of(connection, operator_key, campaign)
+        if plan_hash(connection, row.key) != manifest.plan_sha256:
+            raise Problem("bad_manifest", "plan: its picture must be uploaded before the campaign opens")
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
         _first_results(connection, row, manifest, guarantee, server, now)
         publish_offers(connection, row.key, first_cuts, now)
