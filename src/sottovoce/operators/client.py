@@ -15,6 +15,7 @@ from sottovoce.protocol.links import server_address
 from sottovoce.protocol.problems import Problem
 
 _MOST_INVITATIONS = 1000  # in one request
+_MOST_CODES = 100
 
 
 class OperatorClient(HttpClient):
@@ -64,11 +65,15 @@ class OperatorClient(HttpClient):
         """Replace the truths that the operator knows, by task."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"known": known})
 
-    def invite(self, campaign: str, count: int) -> list[dict[str, Any]]:
-        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again."""
+    def invite(self, campaign: str, count: int, **kind: Any) -> list[dict[str, Any]]:
+        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again.
+
+        ``kind`` is "link", "code" or, with ``people``, "open"; ``days`` says how long codes and open links are valid.
+        """
         made: list[dict[str, Any]] = []
+        most = _MOST_CODES if kind.get("kind") == "code" else _MOST_INVITATIONS
         while len(made) < count:
-            some = {"count": min(_MOST_INVITATIONS, count - len(made))}
+            some = {"count": min(most, count - len(made)), **kind}
             made += self._ask("POST", f"/api/campaigns/{campaign}/invitations", some)["invitations"]
         return made
 
