@@ -25,7 +25,7 @@ from sottovoce.protocol.fields import (
     law_text,
 )
 from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS, ChoiceTask, Manifest, NumberTask, Task
-from sottovoce.protocol.parts import Answers, NoisyNumbers, Part
+from sottovoce.protocol.parts import NoisyNumbers, Part, PerturbedAnswers
 
 FORMAT: Final = "sottovoce-manifest/2"
 MOST_POINTS = 100  # of a line on the plan
@@ -224,11 +224,11 @@ class SecondManifest(Manifest):
     def part_of(self, task: Task) -> Part:
         noise = str(self.laws[task.kind])
         if isinstance(task, ChoiceTask):
-            return Answers(noise, len(task.choices))
+            return PerturbedAnswers(noise, len(task.choices))
         assert isinstance(task, SecondNumberTask)
         if task.distance is None:
             assert self.levels
-            return Answers(noise, self.levels)
+            return PerturbedAnswers(noise, self.levels)
         return NoisyNumbers(noise, task.distance, task.grid)
 
     @classmethod

@@ -34,7 +34,7 @@ from sottovoce.server.routes import (
     results,
 )
 from sottovoce.server.settings import Settings
-from sottovoce.server.state import State
+from sottovoce.server.state import ServerState
 from sottovoce.server.storage.engine import lock_start_up, open_engine
 from sottovoce.server.storage.locks import served_alone
 from sottovoce.server.storage.migrations import migrate
@@ -77,7 +77,7 @@ def create_app(
             try:
                 migrate(engine)
                 _ensure_operator(engine, settings, clock, show_token)
-                app.state.sottovoce = State(settings, clock, metrics, engine, writer, jobs)
+                app.state.sottovoce = ServerState(settings, clock, metrics, engine, writer, jobs)
                 writer.start()
                 if background:
                     jobs.start()

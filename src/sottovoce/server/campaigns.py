@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from sottovoce.discovery.target import Target
-from sottovoce.protocol.drafting import drafted
+from sottovoce.protocol.drafting import drafted, replaced
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
@@ -19,7 +19,7 @@ from sottovoce.server.compared import first_offers
 from sottovoce.server.gold import as_stored, checked, from_stored
 from sottovoce.server.methods import Method
 from sottovoce.server.results import Computation, encode, guarantee_of
-from sottovoce.server.state import State
+from sottovoce.server.state import ServerState
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.offers import publish_offers
 from sottovoce.server.storage.plans import copy_plan, plan_hash, remove_plan
@@ -159,7 +159,7 @@ def new_version(
     return made
 
 
-async def opening(server: State, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
+async def opening(server: ServerState, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
     """The action that opens a draft: from then on its manifest is fixed and has a hash."""
     row = await server.read(lambda connection: stored.campaign_of(connection, operator_key, campaign))
     manifest = Manifest.parse(row.manifest)
@@ -192,7 +192,12 @@ def delete(connection: Connection, operator_key: int, campaign: str) -> None:
 
 
 def _first_results(
-    connection: Connection, row: CampaignRow, manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
+    connection: Connection,
+    row: CampaignRow,
+    manifest: Manifest,
+    guarantee: dict[str, Any],
+    server: ServerState,
+    now: int,
 ) -> None:
     """Results exist as soon as a campaign opens, and say that nothing is known yet."""
     empty = Computation.empty(manifest, guarantee, row.method, row.target, server.settings.least_claims)
@@ -210,15 +215,11 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     missing = [name for name, entry in fields.items() if entry is None and name not in _REMOVABLE]
     if missing:
         raise Problem("bad_request", f"{missing[0]} null: it cannot be removed; give it a value, or leave it out")
-    if "distance" in fields and "tasks" not in fields:  # that of all numbers, also of those that had their own
-        base = base | {"tasks": [{**task} for task in base["tasks"]]}
-        for task in base["tasks"]:
-            task.pop("distance", None)
     if "answer" in base and "answer" not in fields:  # all, as before, or as many as before where there are enough
         whole = base["answer"] == min(base["readings"], len(base["tasks"]))
         most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
         fields["answer"] = most if whole else min(base["answer"], most)
-    manifest = drafted(base | fields)
+    manifest = drafted(replaced(base, fields))
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from sottovoce.protocol.links import InvitationLink, server_address
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.codes import SALT, code_token, new_code
-from sottovoce.server.state import State
+from sottovoce.server.state import ServerState
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.invitations import create_invitations, create_open_link, store_invitations
 from sottovoce.server.storage.rows import CampaignRow, InvitationKind, InvitationRow
@@ -32,7 +32,7 @@ class MadeInvitation:
     code: str | None = None
 
 
-def address_of(server: State, request: Request) -> str:
+def address_of(server: ServerState, request: Request) -> str:
     """The address of the server as participants see it."""
     return server_address(server.settings.public_url or str(request.base_url))
 
@@ -78,7 +78,7 @@ _PAST = {"revoked": "been revoked", "expired": "expired"}
 
 
 async def make_invitations(
-    server: State,
+    server: ServerState,
     operator_key: int,
     campaign: str,
     kind: InvitationKind,

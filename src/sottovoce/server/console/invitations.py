@@ -27,7 +27,7 @@ from sottovoce.server.invitations import (
 )
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.invitations import InvitationNumber
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import campaign_of, counts_of
 from sottovoce.server.storage.invitations import (
     newest_invitations,
@@ -112,7 +112,7 @@ async def revoke(
 
 async def _sheet(
     request: Request,
-    server: State,
+    server: ServerState,
     row: CampaignRow,
     made: list[MadeInvitation],
     people: int | None = None,

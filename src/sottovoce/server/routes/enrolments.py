@@ -21,7 +21,7 @@ _NOT_ADMITTED = (
 Secret = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")]
 
 
-class Lookup(RequestBody):
+class InvitationLookup(RequestBody):
     """Which invitation."""
 
     invitation: Secret
@@ -47,9 +47,9 @@ class Enrolled(BaseModel):
 @router.post(
     "/invitations/look-up",
     responses=problems(*_NOT_ADMITTED, *UNREADABLE),
-    openapi_extra=described(Lookup),
+    openapi_extra=described(InvitationLookup),
 )
-async def look_up(body: Annotated[Lookup, Depends(body_of(Lookup))], server: Server) -> Invited:
+async def look_up(body: Annotated[InvitationLookup, Depends(body_of(InvitationLookup))], server: Server) -> Invited:
     """The campaign that an invitation is for. This does not spend it; the token is in the body, which is not logged.
 
     Operators know the tokens that they handed out, so this does not say that one is spent before the list of
