@@ -86,7 +86,7 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     first = page.locator(".offer").first.locator(".cost b").inner_text()
     page.locator("#participants").fill("10000")
     expect(page.locator(".offer").first.locator(".cost b")).not_to_have_text(first)
-    # A click on the chart chooses the strength under it and the nearest line.
+    # A click on the chart chooses the strength under it.
     plot = page.locator(".u-over")
     box = plot.bounding_box()
     plot.click(position={"x": box["width"] * 0.75, "y": box["height"] * 0.97})
@@ -302,6 +302,7 @@ def test_by_keyboard_alone(operator, server):
     before = page.locator("#epsilon").input_value()
     page.keyboard.press("ArrowLeft")
     assert float(page.locator("#epsilon").input_value()) < float(before)
+    expect(page.locator("#plan blockquote")).not_to_contain_text("ε = 1,")  # before the next one is asked for
     press_until(page, "Tab", "input[name=law]")
     page.keyboard.press("ArrowDown")
     expect(page.locator("#plan blockquote")).to_contain_text("except with a chance")

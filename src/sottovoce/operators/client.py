@@ -15,6 +15,7 @@ from sottovoce.protocol.links import server_address
 from sottovoce.protocol.problems import Problem
 
 _MOST_INVITATIONS = 1000  # in one request
+_ANY = "application/octet-stream"  # the server recognises a picture by its content
 
 
 class OperatorClient(HttpClient):
@@ -63,6 +64,19 @@ class OperatorClient(HttpClient):
     def set_known(self, campaign: str, known: Mapping[str, str]) -> dict[str, Any]:
         """Replace the truths that the operator knows, by task."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"known": known})
+
+    def set_plan(self, campaign: str, picture: bytes) -> dict[str, Any]:
+        """Give a draft a picture of the place."""
+        return self._read(self.send("PUT", f"/api/campaigns/{campaign}/plan", picture, self._token, kind=_ANY))
+
+    def clear_plan(self, campaign: str) -> dict[str, Any]:
+        """Take the picture from a draft, and all tasks off it."""
+        return self._ask("DELETE", f"/api/campaigns/{campaign}/plan")
+
+    def set_places(self, campaign: str, places: Mapping[str, list[list[int]] | None]) -> dict[str, Any]:
+        """Put tasks of a draft on its plan; None takes one off it."""
+        listed = [{"task": task, "place": place} for task, place in places.items()]
+        return self._ask("PUT", f"/api/campaigns/{campaign}/places", {"places": listed})
 
     def invite(self, campaign: str, count: int) -> list[dict[str, Any]]:
         """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again."""
@@ -115,7 +129,9 @@ class OperatorClient(HttpClient):
         return entries
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        content = self._send(method, path, body)
+        return self._read(self._send(method, path, body))
+
+    def _read(self, content: bytes) -> dict[str, Any]:
         try:
             answer = json.loads(content)
         except ValueError:

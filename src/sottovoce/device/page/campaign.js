@@ -38,7 +38,8 @@ function heading(eyebrow, manifest) {
   ];
 }
 
-function showOffer(offer, promise, limits) {
+/** What somebody who was invited sees first. */
+export function showOffer(offer, promise, limits) {
   redrawnBy(() => showOffer(offer, promise, limits));
   const { manifest } = offer;
   const [{ title, tasks }, most] = [shown(manifest), mostReadings(manifest)];
@@ -120,7 +121,8 @@ async function showJoined({ campaign }) {
   return joined.manifest.levels && refreshCuts(joined).then(draw, () => {});
 }
 
-function form(joined, tasks, left, { drafts, panels, draw }, send) {
+/** The questions of a campaign that somebody has joined. */
+export function form(joined, tasks, left, { drafts, panels, draw }, send) {
   const summary = h("p.error", { role: "alert" });
   const areQuestions = tasks.every(({ kind }) => kind === "choice");
   const noiseless = !tasks.some((task) => protectedDistance(joined.manifest, task));

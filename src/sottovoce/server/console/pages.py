@@ -19,8 +19,10 @@ from sottovoce import __version__
 from sottovoce.discovery import DEFAULT, describe_method
 from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.promise import common_unit
 from sottovoce.server.clock import moment
 from sottovoce.server.console import charts
+from sottovoce.server.console.plan_maps import plan_maps
 from sottovoce.server.results import kind_of
 from sottovoce.server.storage.writer import as_problem
 
@@ -80,6 +82,7 @@ _templates.filters.update(figure=figure, kind_of=kind_of, when=when)
 _templates.globals.update(
     analyst_columns=partial(result_columns, Place.COMMAND),
     campaign_columns=partial(result_columns, Place.PAGE),
+    common_unit=common_unit,
     default_method=DEFAULT,
     describe_method=describe_method,
     program=f"Sottovoce {__version__}",
@@ -88,6 +91,7 @@ _templates.globals.update(
     kind_of=kind_of,
     measured=charts.measured,
     percent=charts.percent,
+    plan_maps=plan_maps,
     result_cell=result_cell,
     weight_range=charts.weight_range,
     weights_chart=charts.weights_chart,
