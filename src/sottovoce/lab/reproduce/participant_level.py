@@ -29,7 +29,7 @@ _SIMULATED = (_COMPARISONS, _OVER_SPREAD)
 
 
 @dataclass(frozen=True)
-class ParticipantLevel(Experiment):
+class ParticipantLevelFigure(Experiment):
     """Error against the number of tasks that each device answers, and what the best number gains, against ε."""
 
     of_the_paper: ClassVar[bool] = False
@@ -161,7 +161,7 @@ def _seen(way: str, count: int, participants: int, seed: tuple[int, ...]) -> NDA
 
 
 EXPERIMENTS = (
-    ParticipantLevel(
+    ParticipantLevelFigure(
         "participant-level",
         "Answer a few tasks, not all",
         "Where a promise covers all readings of a participant, how many tasks should a device answer?",

@@ -28,7 +28,7 @@ LOOKS: dict[str, Look] = dict(zip((COMPARISONS, PAPER, OVER_RANGE, OVER_SPREAD),
 
 
 @dataclass(frozen=True)
-class WholeRange(Experiment):
+class WholeRangeFigure(Experiment):
     """Root mean squared error of each way to keep a promise, against ε and against the size of the crowd."""
 
     of_the_paper: ClassVar[bool] = False
@@ -141,7 +141,7 @@ def _with_known_variances(
 
 
 EXPERIMENTS = (
-    WholeRange(
+    WholeRangeFigure(
         "whole-range",
         "A promise for the whole range",
         "What does a promise for any two values of a wide range cost, by comparisons and by noise?",
