@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from sottovoce.discovery.target import Target
-from sottovoce.protocol.drafting import drafted
+from sottovoce.protocol.drafting import drafted, replaced
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
@@ -215,15 +215,11 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     missing = [name for name, entry in fields.items() if entry is None and name not in _REMOVABLE]
     if missing:
         raise Problem("bad_request", f"{missing[0]} null: it cannot be removed; give it a value, or leave it out")
-    if "distance" in fields and "tasks" not in fields:  # that of all numbers, also of those that had their own
-        base = base | {"tasks": [{**task} for task in base["tasks"]]}
-        for task in base["tasks"]:
-            task.pop("distance", None)
     if "answer" in base and "answer" not in fields:  # all, as before, or as many as before where there are enough
         whole = base["answer"] == min(base["readings"], len(base["tasks"]))
         most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
         fields["answer"] = most if whole else min(base["answer"], most)
-    manifest = drafted(base | fields)
+    manifest = drafted(replaced(base, fields))
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",

@@ -68,7 +68,8 @@ def reproduce(
             work.drawn = True
             tell(work.experiment.title)
     outcomes = [ExperimentOutcome(work.experiment, work.table, work.experiment.verdict(work.table)) for work in works]
-    made = Reproduction(out, setting, outcomes, left_out, computed)
+    unused = setting.unused([work.experiment for work in works])
+    made = Reproduction(out, setting, outcomes, left_out, computed, unused)
     write_page(made)
     return made
 

@@ -26,9 +26,9 @@ class WeightsExperiment(Experiment):
     """The seven users with most readings; and over many runs, what noise does to their weights."""
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        runs, part = setting.sized((60, 20), (6, 6))
+        runs, part = setting.chosen("runs", 60, 6), setting.sized(20, 6)
         common = {"seed": setting.seed, **setting.floorplan_parameters()}
-        return [{**common, "first": first, "runs": part} for first in range(0, runs, part)]
+        return [{**common, "first": first, "runs": min(part, runs - first)} for first in range(0, runs, part)]
 
     def run(self, task: Parameters) -> Table:
         rows: Table = []
