@@ -15,6 +15,7 @@ from sottovoce.protocol.links import server_address
 from sottovoce.protocol.problems import Problem
 
 _MOST_INVITATIONS = 1000  # in one request
+_MOST_CODES = 100
 _ANY = "application/octet-stream"  # the server recognises a picture by its content
 
 
@@ -78,11 +79,15 @@ class OperatorClient(HttpClient):
         listed = [{"task": task, "place": place} for task, place in places.items()]
         return self._ask("PUT", f"/api/campaigns/{campaign}/places", {"places": listed})
 
-    def invite(self, campaign: str, count: int) -> list[dict[str, Any]]:
-        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again."""
+    def invite(self, campaign: str, count: int, **kind: Any) -> list[dict[str, Any]]:
+        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again.
+
+        ``kind`` is "link", "code" or, with ``people``, "open"; ``days`` says how long codes and open links are valid.
+        """
         made: list[dict[str, Any]] = []
+        most = _MOST_CODES if kind.get("kind") == "code" else _MOST_INVITATIONS
         while len(made) < count:
-            some = {"count": min(_MOST_INVITATIONS, count - len(made))}
+            some = {"count": min(most, count - len(made)), **kind}
             made += self._ask("POST", f"/api/campaigns/{campaign}/invitations", some)["invitations"]
         return made
 
