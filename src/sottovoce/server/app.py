@@ -32,6 +32,7 @@ from sottovoce.server.routes import (
     plans,
     reports,
     results,
+    texts,
 )
 from sottovoce.server.settings import Settings
 from sottovoce.server.state import ServerState
@@ -100,7 +101,20 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # metrics and logs are our own
     )
-    for part in (reports, enrolments, codes, campaigns, plans, cuts, invitations, results, operators, health, page):
+    for part in (
+        reports,
+        enrolments,
+        codes,
+        campaigns,
+        plans,
+        texts,
+        cuts,
+        invitations,
+        results,
+        operators,
+        health,
+        page,
+    ):
         app.include_router(part.router)
     for router in PAGES:
         app.include_router(router)

@@ -13,8 +13,9 @@ from sottovoce.server.console import (
     plans,
     public,
     sign_in,
+    texts,
 )
 
 # Drafts come before campaigns, of which "new" would be one.
-_PARTS = (files, sign_in, overview, drafts, check, campaign, gold, plans, invitations, health, public, analyst)
+_PARTS = (files, sign_in, overview, drafts, check, campaign, gold, plans, texts, invitations, health, public, analyst)
 ROUTERS = [part.router for part in _PARTS]
