@@ -11,9 +11,10 @@ from sottovoce.server.console import (
     invitations,
     overview,
     public,
+    sharing,
     sign_in,
 )
 
 # Drafts come before campaigns, of which "new" would be one.
-_PARTS = (files, sign_in, overview, drafts, check, campaign, gold, invitations, health, public, analyst)
+_PARTS = (files, sign_in, overview, drafts, check, campaign, gold, sharing, invitations, health, public, analyst)
 ROUTERS = [part.router for part in _PARTS]
