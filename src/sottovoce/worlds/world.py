@@ -29,9 +29,12 @@ class World:
 
     def write(self, folder: str | Path) -> None:
         """Write ``claims.csv`` and ``truth.csv`` into a folder."""
+        self.write_truths(folder)
+        self.claims.write(Path(folder) / "claims.csv")
+
+    def write_truths(self, folder: str | Path) -> None:
+        """Write ``truth.csv`` into a folder."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self.claims.write(folder / "claims.csv")
-        write_table(
-            pa.table({"object": label_column(self.claims.object_labels), "value": self.truths}), folder / "truth.csv"
-        )
+        table = pa.table({"object": label_column(self.claims.object_labels), "value": self.truths})
+        write_table(table, folder / "truth.csv")
