@@ -22,6 +22,7 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import common_unit
 from sottovoce.server.clock import moment
 from sottovoce.server.console import charts
+from sottovoce.server.console.plan_maps import plan_maps
 from sottovoce.server.results import kind_of
 from sottovoce.server.storage.writer import as_problem
 
@@ -90,6 +91,7 @@ _templates.globals.update(
     kind_of=kind_of,
     measured=charts.measured,
     percent=charts.percent,
+    plan_maps=plan_maps,
     result_cell=result_cell,
     weight_range=charts.weight_range,
     weights_chart=charts.weights_chart,
