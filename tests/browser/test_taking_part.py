@@ -307,6 +307,7 @@ def test_a_comma_is_a_point_where_people_write_it_so(participant, invited):
     expect(page.locator("#reading-0-error")).to_have_text("„1.234“ ist mehrdeutig. Schreiben Sie 1234 oder 1,234.")
     page.locator("#reading-0").fill("1,234")
     page.get_by_role("button", name="Verrauschen und senden").click()
+    phone.confirm()
     expect(page.locator(".stays b")).to_have_text("1,234 m")
 
 
@@ -401,9 +402,12 @@ def test_a_campaign_that_closes_refuses_the_report_and_the_page_says_so(particip
     phone = participant()
     page = phone.join(url)
     server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator)
+    # As if it had closed just after the page asked.
+    phone.context.route("**/state", lambda route: route.fulfill(json={"state": "open"}))
     phone.send("5")
     expect(page.locator("li .chip.refused")).to_be_visible()
-    expect(page.locator("li.card")).to_contain_text("The campaign is not open")
+    expect(page.locator("#pairs")).to_contain_text("The server refused this")
+    expect(page.locator("li.card")).to_contain_text("This campaign is closed")
     expect(page.locator("form.card")).to_have_count(0)
 
 

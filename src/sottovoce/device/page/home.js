@@ -30,12 +30,14 @@ async function ledger() {
   const title = say("ledger.title");
   const record = await read();
   const { releases, memberships, limits } = record;
-  const { epsilon } = spentBy(record);
-  const card = (release) => releaseCard(release, memberships[release.campaign].manifest);
+  const spent = spentBy(record);
+  const isFirst = (release) => releases.find(({ campaign }) => campaign === release.campaign) === release;
+  const cards = releases.map((release) => releaseCard(release, memberships[release.campaign].manifest, isFirst(release))).reverse();
+  const bar = (name) => h("label.spent", say(`ledger.spent.${name}`, { spent: figure(spent[name]), limit: figure(limits[`total_${name}`]) }), h("progress", { value: spent[name], max: limits[`total_${name}`] || 1 }));
   show(title, h("h1", title), h("p", say("ledger.intro")),
-    h("label.spent", say("ledger.spent", { spent: figure(epsilon), limit: figure(limits.total_epsilon) }), h("progress", { value: epsilon, max: limits.total_epsilon })),
+    bar("epsilon"), spent.delta > 0 && bar("delta"),
     h("p.quiet", say("ledger.scope")), releases.some(({ state }) => state === "queued") && button(say("tryNow"), flush),
-    releases.length ? h("ul", releases.reverse().map(card)) : empty(say("ledger.none")));
+    cards.length ? h("ul", cards) : empty(say("ledger.none")));
 }
 
 async function limits() {

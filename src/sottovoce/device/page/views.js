@@ -77,12 +77,12 @@ export function privacyCard({ manifest, manifest_sha256: hash }, { epsilon, delt
     h("details", h("summary", say("card.details")), table(Object.entries(rows).map(([name, row]) => [say(`card.row.${name}`), row]))));
 }
 
-/** One release: when, what, and its state. */
-export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, manifest) {
+/** One release: when, what, and its state. A campaign costs what it may learn in all, once: with its first release. */
+export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, manifest, isFirst) {
   const { title, tasks } = shown(manifest);
   const row = (reading) => tasks.filter(({ id }) => id === reading.task).map((task) => [nameOf(task), sentText(reading, task)]);
   return h("li.card", h("p.quiet", h(`span.chip.${state}`, say(`state.${state}`)), " ", moment(when)), h("p", h("b", title)),
     problem && h("p", problemText(problem)), state === "queued" && h("p", say("queued")),
     h("details", h("summary", say("sentValues", { count: readings.length })), table(readings.flatMap(row)),
-      h("p.quiet", say("ledger.cost", { epsilon: figure(epsilon), delta: figure(delta) }))));
+      h("p.quiet", isFirst ? say("ledger.cost", { epsilon: figure(epsilon), delta: figure(delta) }) : say("ledger.paid"))));
 }

@@ -10,7 +10,7 @@ from sottovoce.server.bodies import RequestBody, body_of, described
 from sottovoce.server.invitations import state_of
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import ParticipantToken
-from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId
+from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId, PublicState, public_state
 from sottovoce.server.state import Server
 from sottovoce.server.storage.invitations import invitation_with
 from sottovoce.server.storage.participants import enrol, withdraw
@@ -35,6 +35,7 @@ class Enrolment(RequestBody):
 class Invited(BaseModel):
     campaign_id: str
     manifest_sha256: str
+    state: PublicState
 
 
 class Enrolled(BaseModel):
@@ -50,16 +51,16 @@ class Enrolled(BaseModel):
 async def look_up(body: Annotated[Lookup, Depends(body_of(Lookup))], server: Server) -> Invited:
     """The campaign that an invitation is for. This does not spend it; the token is in the body, which is not logged.
 
-    Operators know the tokens that they handed out, so this does not say that one is spent before the list of
-    invitations does.
+    A campaign that is closed says so first, whatever became of the invitation. Operators know the tokens that they
+    handed out, so this does not say that one is spent before the list of invitations does.
     """
     row, campaign = await server.read(lambda connection: invitation_with(connection, body.invitation))
-    state = state_of(row)
-    if state == "spent":
+    state, invitation = public_state(campaign, server.clock()), state_of(row)
+    if state == "open" and invitation == "spent":
         raise Problem("invitation_spent", f"invitation {row.key}: it has been used")
-    if state == "revoked":
+    if state == "open" and invitation == "revoked":
         raise Problem("invitation_revoked", f"invitation {row.key}: it was revoked")
-    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.fixed_sha256)
+    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.fixed_sha256, state=state)
 
 
 @router.post(
