@@ -1,5 +1,6 @@
 // The view of a campaign: what is asked and promised; after joining, the readings, the state of their reports, and withdrawing.
 
+import { privacyCard } from "./card.js";
 import { isFull } from "./comparing.js";
 import { confirmed } from "./confirmation.js";
 import { answeredIn, changes, endOf, enrol, flush, join, joinedBy, judged, offered, refreshCuts, release, tasksInOrder, withdraw, workerFailure } from "./device.js";
@@ -10,7 +11,7 @@ import { moment, say } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
 import { read } from "./store.js";
-import { nameOf, privacyCard, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
+import { nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
 
 const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached", "no_worker"]; // nothing was drawn, so it can be sent later
 const ENDED = ["campaign_not_open", "deadline_passed"];
