@@ -86,7 +86,7 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     first = page.locator(".offer").first.locator(".cost b").inner_text()
     page.locator("#participants").fill("10000")
     expect(page.locator(".offer").first.locator(".cost b")).not_to_have_text(first)
-    # A click on the chart chooses the strength under it and the nearest line.
+    # A click on the chart chooses the strength under it.
     plot = page.locator(".u-over")
     box = plot.bounding_box()
     plot.click(position={"x": box["width"] * 0.75, "y": box["height"] * 0.97})

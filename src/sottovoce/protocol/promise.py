@@ -9,7 +9,7 @@ any ``most_readings`` of the tasks, the parts add up.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,6 +19,8 @@ from sottovoce.privacy.sentence import guessed, privacy_sentence
 from sottovoce.protocol.manifest import Manifest, NumberTask, Task
 from sottovoce.protocol.parts import Part
 from sottovoce.texts import Texts, texts_in
+
+_MOST_UNITS = 4  # in one sentence
 
 
 @dataclass(frozen=True)
@@ -168,23 +170,35 @@ def distance_words(manifest: Manifest) -> str:
 
 
 def protected_change(manifest: Manifest, language: str = "") -> tuple[str | None, bool]:
-    """Up to which distance a number may change, with its unit if all have the same; and whether there are answers.
+    """Up to which distance a number may change, with its unit or units; and whether there are answers.
 
     The distance is None where there is no noisy number, and empty where tasks have different ones. An answer, to a
     question with choices or to a comparison, may change to any other.
     """
-    pairs: set[tuple[str, str]] = set()
+    pairs: dict[tuple[str, str], None] = {}  # in the order of the tasks
     answers = False
     for task in manifest.tasks:
         distance = manifest.part_of(task).protected_distance
         if distance is None:
             answers = True
         elif isinstance(task, NumberTask):
-            pairs.add((distance, manifest.words(task.unit, language)))
+            pairs[distance, manifest.words(task.unit, language)] = None
     if not pairs:
         return None, answers
-    distances, units = ({pair[place] for pair in pairs} for place in (0, 1))
+    distances, units = ([*dict.fromkeys(pair[place] for pair in pairs)] for place in (0, 1))
     if len(distances) > 1:
         return "", answers
     (distance,) = distances
-    return (f"{distance} {min(units)}".strip() if len(units) == 1 else distance), answers
+    return f"{distance} {common_unit(units)}".strip(), answers
+
+
+def common_unit(units: Iterable[str]) -> str:
+    """The unit of measurement of several tasks; a short list in brackets where they have different ones.
+
+    >>> common_unit(["m", "m"]), common_unit(["m", "°C"]), common_unit(["m", ""])
+    ('m', '(m, °C)', '')
+    """
+    named = [*dict.fromkeys(units)]
+    if len(named) == 1:
+        return named[0]
+    return f"({', '.join(named)})" if all(named) and 1 < len(named) <= _MOST_UNITS else ""

@@ -48,7 +48,8 @@ function showEnd({ campaign, manifest, end }) {
     manifest.public_results !== false && h("p.actions", results(campaign)));
 }
 
-function showOffer(offer, promise, limits) {
+/** What somebody who was invited sees first. */
+export function showOffer(offer, promise, limits) {
   redrawnBy(() => showOffer(offer, promise, limits));
   const { manifest } = offer;
   const [{ title, tasks }, most] = [shown(manifest), mostReadings(manifest)];

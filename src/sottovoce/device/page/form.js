@@ -105,7 +105,7 @@ function stepper(fields, sending, drafts) {
     fields[current].input.focus();
   };
   const [back, next] = [button(say("form.back"), move(-1), ".plain"), button(say("form.next"), move(1))];
-  goTo(Math.min(drafts.place, fields.length - 1));
+  goTo(Math.min(drafts.place ?? 0, fields.length - 1));
   return { place, goTo, buttons: [back, next] };
 }
 

@@ -3,6 +3,7 @@
 from sottovoce.server.console import (
     analyst,
     campaign,
+    check,
     drafts,
     files,
     gold,
@@ -14,5 +15,5 @@ from sottovoce.server.console import (
 )
 
 # Drafts come before campaigns, of which "new" would be one.
-_PARTS = (files, sign_in, overview, drafts, campaign, gold, invitations, health, public, analyst)
+_PARTS = (files, sign_in, overview, drafts, check, campaign, gold, invitations, health, public, analyst)
 ROUTERS = [part.router for part in _PARTS]

@@ -9,15 +9,15 @@ from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery import methods_for
 from sottovoce.protocol.fields import reported_as
-from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
+from sottovoce.server.console.check import draft_page
 from sottovoce.server.console.listing import Page, results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
-from sottovoce.server.results import guarantee_of, trouble_words
+from sottovoce.server.results import trouble_words
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.results import VersionNumber
 from sottovoce.server.state import Server, State
@@ -33,15 +33,19 @@ from sottovoce.server.storage.rows import CampaignRow, ResultsRow, VersionRow
 
 router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, include_in_schema=False)
 Step = Annotated[Literal["open", "close", "delete"], Path()]
-_TASKS_SHOWN = 10  # on the page of a draft
 
 
 @router.get("")
 async def page(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """A draft to check, or the progress of an open or closed campaign."""
-    row = await server.read(lambda connection: stored.campaign_of(connection, session.key, campaign))
+
+    def load(connection: Connection) -> tuple[CampaignRow, dict[str, int]]:
+        row = stored.campaign_of(connection, session.key, campaign)
+        return row, stored.quotas_of(connection, row.key)
+
+    row, quotas = await server.read(load)
     if row.state == "draft":
-        return await run_in_threadpool(_draft, request, row)
+        return await draft_page(request, row, quotas, server)
 
     def show(connection: Connection) -> Response:
         results = parsed(newest_results(connection, row.key).content)
@@ -65,13 +69,6 @@ def _progress(connection: Connection, row: CampaignRow, server: State) -> dict[s
         "least": server.settings.least_claims,
         "trouble": trouble_words(row.trouble) if row.trouble else None,
     }
-
-
-def _draft(request: Request, row: CampaignRow) -> Response:
-    manifest = parsed(row.manifest)
-    # It was checked when it was stored: parsing ten thousand tasks again would take longer than the page.
-    known = Manifest.trusted(manifest)
-    return render(request, "draft.html", row=row, manifest=manifest, promise=guarantee_of(known), shown=_TASKS_SHOWN)
 
 
 @router.get("/progress")

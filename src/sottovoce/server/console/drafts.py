@@ -19,11 +19,11 @@ from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
-from sottovoce.server.console.session import Form, Session, SignedIn
+from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, State
-from sottovoce.server.storage.campaigns import campaign_of, quotas_of
+from sottovoce.server.storage.campaigns import draft_of, quotas_of
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
@@ -56,7 +56,7 @@ async def create(request: Request, session: Session, form: Form, server: Server)
 @router.get("/{campaign}/tasks")
 async def question(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     def load(connection: Connection) -> tuple[CampaignRow, dict[str, int]]:
-        row = _draft(connection, session, campaign)
+        row = draft_of(connection, session.key, campaign)
         return row, quotas_of(connection, row.key)
 
     row, quotas = await server.read(load)
@@ -73,7 +73,7 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
 
 @router.post("/{campaign}/tasks")
 async def change(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     before = parsed(row.manifest)
 
     def prepare(tasks: list[dict[str, Any]]) -> Action:
@@ -94,7 +94,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
 @router.get("/{campaign}/privacy")
 async def privacy(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The planner. Its figures are loaded by script, or with the form where scripts are off."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     if questions.applies(parsed(row.manifest)):
         return await run_in_threadpool(questions.page, request, row)
     plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
@@ -105,7 +105,7 @@ async def privacy(campaign: CampaignId, request: Request, session: Session, serv
 @router.get("/{campaign}/privacy/plan")
 async def plan(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The laws that keep the promise, and the promise in words."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     try:
         plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
         offers, sentence = await run_in_threadpool(_plan, plan_request)
@@ -117,7 +117,7 @@ async def plan(campaign: CampaignId, request: Request, session: Session, server:
 @router.get("/{campaign}/privacy/line/{law}")
 async def line(campaign: CampaignId, law: str, request: Request, session: Session, server: Server) -> Response:
     """One line of the chart: the error to expect with one participant, at every promise."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     plan_request = PlanRequest.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
     if law not in plan_request.laws:
         raise Problem("not_found", f"law {law[:20]!r}: it cannot be used here")
@@ -126,7 +126,7 @@ async def line(campaign: CampaignId, law: str, request: Request, session: Sessio
 
 @router.post("/{campaign}/privacy")
 async def promise(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     manifest = parsed(row.manifest)
     if questions.applies(manifest):
         try:
@@ -152,13 +152,6 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
 def _plan(plan_request: PlanRequest) -> tuple[list[dict[str, Any]], str | None]:
     offers = plan_request.offers()
     return offers, plan_request.sentence() if plan_request.law in {offer["name"] for offer in offers} else None
-
-
-def _draft(connection: Connection, session: SignedIn, campaign: str) -> CampaignRow:
-    row = campaign_of(connection, session.key, campaign)
-    if row.state != "draft":
-        raise Problem("frozen", f"campaign {campaign!r}: it is {row.state}")
-    return row
 
 
 async def _keep(

@@ -19,6 +19,7 @@ from sottovoce import __version__
 from sottovoce.discovery import DEFAULT, describe_method
 from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.promise import common_unit
 from sottovoce.server.clock import moment
 from sottovoce.server.console import charts
 from sottovoce.server.results import kind_of
@@ -80,6 +81,7 @@ _templates.filters.update(figure=figure, kind_of=kind_of, when=when)
 _templates.globals.update(
     analyst_columns=partial(result_columns, Place.COMMAND),
     campaign_columns=partial(result_columns, Place.PAGE),
+    common_unit=common_unit,
     default_method=DEFAULT,
     describe_method=describe_method,
     program=f"Sottovoce {__version__}",

@@ -20,9 +20,10 @@ from sottovoce.privacy.laws import FreshVariance, NoiseLaw, Response, Unit, nois
 from sottovoce.privacy.least_noise import law_for
 from sottovoce.privacy.sentence import figures, privacy_sentence
 from sottovoce.protocol.canonical import canonical_decimal
-from sottovoce.protocol.manifest import MOST_TASKS, Manifest
+from sottovoce.protocol.drafting import drafted
+from sottovoce.protocol.manifest import MOST_TASKS
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.promise import promise_of
+from sottovoce.protocol.promise import common_unit, promise_of
 
 EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
 _CURVES_KEPT = 4096
@@ -47,12 +48,13 @@ class PlanRequest:
     error: float | None  # of a reading before noise, as a standard deviation
     law: str
     grids: tuple[str, ...]
+    measured_in: str = ""  # the tasks' unit of measurement, if they share one
 
     @classmethod
     def of(cls, query: Mapping[str, str], manifest: Mapping[str, Any]) -> "PlanRequest":
         """The values of the form; for empty fields, what the draft promises now."""
         law = parse_noise_law(manifest["noise"])
-        distance = _number(query, "distance", float(manifest["distance"]))
+        distance = _number(query, "distance", _distance_now(manifest))
         unit = query.get("unit", manifest["unit"])
         if unit not in ("reading", "participant"):
             raise Problem("bad_request", f"unit {unit[:20]!r}: a promise is for a reading or for a participant")
@@ -71,6 +73,7 @@ class PlanRequest:
             error=_number(query, "error", 0.0) or None,
             law=query.get("law", law.name) if query.get("law", law.name) in noise_laws() else FreshVariance.name,
             grids=grids,
+            measured_in=common_unit(task["unit"] for task in manifest["tasks"]),
         )
 
     @property
@@ -153,7 +156,8 @@ class PlanRequest:
     def sentence(self) -> str:
         """The promise of the chosen law in words and figures, exactly as it holds on the grid."""
         law = self.noise(self.law)
-        return _sentence(law, self.distance, self.readings, self.unit, self._steps, law.granted(self.delta))
+        delta = law.granted(self.delta)
+        return _sentence(law, self.distance, self.readings, self.unit, self._steps, delta, self.measured_in)
 
     def change(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """The change to the campaign, after the same check that devices will make."""
@@ -171,7 +175,8 @@ class PlanRequest:
             "unit": self.unit,
             "readings": self.readings,
         }
-        promise = promise_of(Manifest.of({**manifest, **change}), law.granted(self.delta))
+        tasks = [{name: entry for name, entry in task.items() if name != "distance"} for task in manifest["tasks"]]
+        promise = promise_of(drafted({**manifest, "tasks": tasks, **change}), law.granted(self.delta))
         if promise.epsilon > self.epsilon * (1 + _HAIR):
             raise Problem(
                 "bad_manifest",
@@ -215,6 +220,11 @@ def _plain(number: Fraction) -> str:
     return f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
 
 
+def _distance_now(manifest: Mapping[str, Any]) -> float:
+    """The campaign's distance; where tasks have their own, the largest, which the promise depends on."""
+    return max(float(task.get("distance") or manifest["distance"]) for task in manifest["tasks"])
+
+
 def _epsilon_now(law: NoiseLaw, distance: float, unit: Unit, readings: int, grids: tuple[str, ...]) -> float:
     """What a draft promises now, where that is one division; else the usual."""
     if not law.is_pure:
@@ -237,10 +247,18 @@ def _unit_error(law: NoiseLaw, rate: float, participants: int) -> float:
 
 
 @lru_cache(_CURVES_KEPT)
-def _sentence(law: NoiseLaw, distance: float, readings: int, unit: Unit, grids: tuple[float, ...], delta: float) -> str:
+def _sentence(
+    law: NoiseLaw,
+    distance: float,
+    readings: int,
+    unit: Unit,
+    grids: tuple[float, ...],
+    delta: float,
+    measured_in: str,
+) -> str:
     promise = weakest([quiet_guarantee(law, distance, readings, unit, grid) for grid in grids], delta)
     epsilon = promise.epsilon(delta)
-    words = privacy_sentence(epsilon, delta, f"{distance:g}", unit, readings)
+    words = privacy_sentence(epsilon, delta, f"{distance:g} {measured_in}".strip(), unit, readings)
     return f"{words} ({figures(epsilon, delta)})"
 
 

@@ -34,6 +34,14 @@ def _locked(connection: Connection, campaign: CampaignRow) -> CampaignRow:
     return locked
 
 
+def draft_of(connection: Connection, operator_key: int, id: str) -> CampaignRow:
+    """An operator's campaign that has not been opened."""
+    campaign = campaign_of(connection, operator_key, id)
+    if campaign.state != "draft":
+        raise Problem("frozen", f"campaign {id!r}: it is {campaign.state}")
+    return campaign
+
+
 def published_campaign(connection: Connection, id: str) -> CampaignRow:
     """A campaign that is or was open: the public sees no others."""
     public = select(campaigns).where(campaigns.c.id == id, campaigns.c.state != "draft")
