@@ -302,6 +302,7 @@ def test_by_keyboard_alone(operator, server):
     before = page.locator("#epsilon").input_value()
     page.keyboard.press("ArrowLeft")
     assert float(page.locator("#epsilon").input_value()) < float(before)
+    expect(page.locator("#plan blockquote")).not_to_contain_text("ε = 1,")  # before the next one is asked for
     press_until(page, "Tab", "input[name=law]")
     page.keyboard.press("ArrowDown")
     expect(page.locator("#plan blockquote")).to_contain_text("except with a chance")

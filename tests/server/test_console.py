@@ -364,7 +364,7 @@ def test_the_planner_says_what_the_library_says(server, console, unit):
     asked = {"epsilon": "0.8", "distance": "2.5", "unit": unit, "participants": "60", "readings": "4", "error": "1.2"}
     page = console.get(f"/campaigns/{campaign}/privacy/plan", params=asked | {"law": "fresh"}).text
     expected = plan(0.8, 1e-5, 2.5, 4, 60, unit=unit, grid=0.1, error_rate=1 / 1.2**2, simulations=0)
-    shown = re.findall(r'value="(\w+)".*?<b>± ([\d.,]+)</b>', page, re.DOTALL)
+    shown = re.findall(r'name="law" id="law-(\w+)".*?<b>± ([\d.,]+) m</b>', page, re.DOTALL)
     assert [law for law, _ in shown] == [option.law.name for option in expected]
     assert [float(error.replace(",", "")) for _, error in shown] == pytest.approx(
         [option.predicted_error for option in expected], rel=0.06  # two digits are shown

@@ -38,6 +38,8 @@ CATALOGUE = _catalogue(
     Kind("bad_number", 422, "A number cannot be used", "write a plain decimal of at most 15 digits, such as 0.25"),
     Kind("number_too_large", 422, "A number is too large", "whole numbers lie strictly between -2^63 and 2^63"),
     Kind("bad_manifest", 422, "The campaign's description is not valid", "correct the named field"),
+    Kind("bad_picture", 422, "The picture cannot be used",
+         "save it as PNG or JPEG, or as plain SVG, and upload that"),
     Kind("bad_report", 422, "The report is not valid", "correct the named field"),
     Kind("float_in_report", 422, "A value is not a whole number of grid steps", "send values as integers: grid steps"),
     Kind("unknown_task", 422, "The campaign has no such task", "use the task ids of the manifest"),

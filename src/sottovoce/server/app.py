@@ -20,9 +20,20 @@ from sottovoce.server.metrics import Metrics
 from sottovoce.server.observation import Observation
 from sottovoce.server.openapi import describe
 from sottovoce.server.problems import report_problems
-from sottovoce.server.routes import campaigns, cuts, enrolments, health, invitations, operators, page, reports, results
+from sottovoce.server.routes import (
+    campaigns,
+    cuts,
+    enrolments,
+    health,
+    invitations,
+    operators,
+    page,
+    plans,
+    reports,
+    results,
+)
 from sottovoce.server.settings import Settings
-from sottovoce.server.state import State
+from sottovoce.server.state import ServerState
 from sottovoce.server.storage.engine import lock_start_up, open_engine
 from sottovoce.server.storage.locks import served_alone
 from sottovoce.server.storage.migrations import migrate
@@ -65,7 +76,7 @@ def create_app(
             try:
                 migrate(engine)
                 _ensure_operator(engine, settings, clock, show_token)
-                app.state.sottovoce = State(settings, clock, metrics, engine, writer, jobs)
+                app.state.sottovoce = ServerState(settings, clock, metrics, engine, writer, jobs)
                 writer.start()
                 if background:
                     jobs.start()
@@ -88,7 +99,7 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # metrics and logs are our own
     )
-    for part in (reports, enrolments, campaigns, cuts, invitations, results, operators, health, page):
+    for part in (reports, enrolments, campaigns, plans, cuts, invitations, results, operators, health, page):
         app.include_router(part.router)
     for router in PAGES:
         app.include_router(router)

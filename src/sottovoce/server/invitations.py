@@ -5,11 +5,11 @@ from typing import Literal
 from fastapi import Request
 
 from sottovoce.protocol.links import InvitationLink, server_address
-from sottovoce.server.state import State
+from sottovoce.server.state import ServerState
 from sottovoce.server.storage.rows import CampaignRow, InvitationRow
 
 
-def address_of(server: State, request: Request) -> str:
+def address_of(server: ServerState, request: Request) -> str:
     """The address of the server as participants see it."""
     return server_address(server.settings.public_url or str(request.base_url))
 

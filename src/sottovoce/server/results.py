@@ -23,7 +23,7 @@ from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
 from sottovoce.server.gold import Known, by_place
-from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
+from sottovoce.server.steps import NOTHING_INCLUDED, ResultStep, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings, Sets
 from sottovoce.server.storage.rows import CampaignRow
 
@@ -112,7 +112,7 @@ class Computation:
     guarantee: dict[str, Any]
     method: str | None  # None: the default one
     target: Target | None  # None: the method's own choice
-    step: Step
+    step: ResultStep
     reports: int
     least_claims: int
     before: dict[str, Any] | None  # the results published last

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class State:
+class ServerState:
     """One running server."""
 
     settings: Settings
@@ -42,9 +42,9 @@ class State:
         return await self.writer.run(action)
 
 
-async def _state(request: Request) -> State:
-    state: State = request.app.state.sottovoce
+async def _state(request: Request) -> ServerState:
+    state: ServerState = request.app.state.sottovoce
     return state
 
 
-Server = Annotated[State, Depends(_state)]
+Server = Annotated[ServerState, Depends(_state)]

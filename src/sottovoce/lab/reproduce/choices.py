@@ -30,16 +30,16 @@ class Choices(Experiment):
     size: ClassVar[tuple[float, float]] = (7.2, 3.2)
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        epsilons = setting.epsilons or setting.sized((0.25, 0.5, 1.0, 2.0, 4.0), (1.0, 4.0))
+        epsilons = setting.chosen("epsilons", (0.25, 0.5, 1.0, 2.0, 4.0), (1.0, 4.0))
         common = {
             "seed": setting.seed,
-            "users": setting.participants or _USERS,
-            "questions": setting.objects or _QUESTIONS,
+            "users": setting.one("participants", _USERS),
+            "questions": setting.chosen("objects", _QUESTIONS),
         }
         tasks = [
             {
                 **common,
-                "runs": setting.runs or setting.sized(24, 2),
+                "runs": setting.chosen("runs", 24, 2),
                 "set": None,
                 "choices": choices,
                 "epsilon": epsilon,
@@ -50,7 +50,7 @@ class Choices(Experiment):
         for path in sets_of_answers(setting.answers) if setting.answers else []:
             if read_answers(path).choices > MOST_CHOICES:  # open answers, which nobody randomises over all of them
                 continue
-            given = {"seed": setting.seed, "runs": setting.runs or setting.sized(4, 1), "set": str(path)}
+            given = {"seed": setting.seed, "runs": setting.chosen("runs", 4, 1), "set": str(path)}
             given |= {"name": path.name, "digest": answers_digest(path)}
             tasks += [{**given, "epsilon": epsilon} for epsilon in epsilons]
         return tasks

@@ -16,7 +16,7 @@ from typing import Any
 import sottovoce
 from sottovoce.errors import BadParameter
 from sottovoce.lab.reproduce import FIGURES, named
-from sottovoce.lab.reproduce.experiment import Experiment, Outcome, Parameters, Reproduction, Setting
+from sottovoce.lab.reproduce.experiment import Experiment, ExperimentOutcome, Parameters, Reproduction, Setting
 from sottovoce.lab.reproduce.page import write_page
 from sottovoce.lab.reproduce.style import draw_files, require_matplotlib
 from sottovoce.lab.reproduce.tables import Table
@@ -67,8 +67,9 @@ def reproduce(
             draw_files(work.experiment, work.table, out)
             work.drawn = True
             tell(work.experiment.title)
-    outcomes = [Outcome(work.experiment, work.table, work.experiment.verdict(work.table)) for work in works]
-    made = Reproduction(out, setting, outcomes, left_out, computed)
+    outcomes = [ExperimentOutcome(work.experiment, work.table, work.experiment.verdict(work.table)) for work in works]
+    unused = setting.unused([work.experiment for work in works])
+    made = Reproduction(out, setting, outcomes, left_out, computed, unused)
     write_page(made)
     return made
 

@@ -156,6 +156,13 @@ def ticks(axes: Any, places: Sequence[float], which: str = "x") -> None:
     axis.set_minor_locator(_no_ticks())
 
 
+def spread_ticks(axes: Any, usual: Sequence[float], values: Sequence[float]) -> None:
+    """The usual places of a logarithmic axis, or, where its values lie beyond them, about five of the values."""
+    ends = usual[0] <= min(values) and max(values) <= usual[-1]
+    places = sorted(set(values))
+    ticks(axes, usual if ends else places[:: math.ceil(len(places) / 5)])
+
+
 def _no_ticks() -> Any:
     from matplotlib.ticker import NullLocator
 

@@ -20,7 +20,7 @@ from sottovoce.server.downloads import claims_content, claims_file_of, results_f
 from sottovoce.server.results import trouble_words
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.results import VersionNumber
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.results import (
     count_versions,
@@ -63,7 +63,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
     return await server.read(show)
 
 
-def _progress(connection: Connection, row: CampaignRow, server: State) -> dict[str, Any]:
+def _progress(connection: Connection, row: CampaignRow, server: ServerState) -> dict[str, Any]:
     return {
         "counts": stored.counts_of(connection, row.key),
         "least": server.settings.least_claims,

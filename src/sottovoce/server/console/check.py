@@ -25,7 +25,7 @@ from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.results import guarantee_of
 from sottovoce.server.routes.campaigns import CampaignId
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import draft_of
 from sottovoce.server.storage.rows import CampaignRow
 from sottovoce.texts import LANGUAGES, texts_in
@@ -53,12 +53,12 @@ class Expectation:
     noise: str
 
 
-async def draft_page(request: Request, row: CampaignRow, quotas: Mapping[str, int], server: State) -> Response:
+async def draft_page(request: Request, row: CampaignRow, quotas: Mapping[str, int], server: ServerState) -> Response:
     """The page of a draft; its figures take a moment."""
     return await run_in_threadpool(_draft_page, request, row, quotas, server)
 
 
-def _draft_page(request: Request, row: CampaignRow, quotas: Mapping[str, int], server: State) -> Response:
+def _draft_page(request: Request, row: CampaignRow, quotas: Mapping[str, int], server: ServerState) -> Response:
     manifest = parsed(row.manifest)
     # It was checked when it was stored: parsing ten thousand tasks again would take longer than the page.
     known = Manifest.trusted(manifest)

@@ -21,8 +21,9 @@ from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.whole_range import WholeRange, comparisons_for, other_strengths
 from sottovoce.server.routes.campaigns import CampaignId
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import draft_of, quotas_of
 from sottovoce.server.storage.rows import CampaignRow
 
@@ -97,21 +98,23 @@ async def privacy(campaign: CampaignId, request: Request, session: Session, serv
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     if questions.applies(parsed(row.manifest)):
         return await run_in_threadpool(questions.page, request, row)
-    plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
-    offers, sentence = await run_in_threadpool(_plan, plan_request) if request.query_params else (None, None)
-    return render(request, "privacy.html", row=row, plan=plan_request, offers=offers, sentence=sentence, mistake=None)
+    manifest = parsed(row.manifest)
+    plan_request = PlanRequest.of(request.query_params, manifest)
+    shown = await run_in_threadpool(_plan, plan_request, manifest) if request.query_params else _NOT_PLANNED
+    return render(request, "privacy.html", row=row, plan=plan_request, mistake=None, **shown)
 
 
 @router.get("/{campaign}/privacy/plan")
 async def plan(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The laws that keep the promise, and the promise in words."""
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
+    manifest = parsed(row.manifest)
     try:
-        plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
-        offers, sentence = await run_in_threadpool(_plan, plan_request)
+        plan_request = PlanRequest.of(request.query_params, manifest)
+        shown = await run_in_threadpool(_plan, plan_request, manifest)
     except SottovoceError as mistake:
-        return render(request, "_plan.html", plan=None, offers=None, sentence=None, mistake=words_of(mistake))
-    return render(request, "_plan.html", plan=plan_request, offers=offers, sentence=sentence, mistake=None)
+        return render(request, "_plan.html", plan=None, mistake=words_of(mistake), **_NOT_PLANNED)
+    return render(request, "_plan.html", plan=plan_request, mistake=None, **shown)
 
 
 @router.get("/{campaign}/privacy/line/{law}")
@@ -137,26 +140,40 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
         return RedirectResponse(f"/campaigns/{campaign}", 303)
     try:
         plan_request = PlanRequest.of(form, manifest)
-        fields = await run_in_threadpool(plan_request.change, manifest)
+        fields = await run_in_threadpool(_promised, plan_request, manifest)
         changes = CampaignChange.model_validate(fields)
         await server.write(lambda connection: actions.change(connection, session.key, campaign, changes))
     except SottovoceError as mistake:
         before = PlanRequest.of({}, manifest)
         return render(
             request, "privacy.html", status=422,
-            row=row, plan=before, offers=None, sentence=None, mistake=words_of(mistake),
+            row=row, plan=before, mistake=words_of(mistake), **_NOT_PLANNED,
         )  # fmt: skip
     return RedirectResponse(f"/campaigns/{campaign}", 303)
 
 
-def _plan(plan_request: PlanRequest) -> tuple[list[dict[str, Any]], str | None]:
-    offers = plan_request.offers()
-    return offers, plan_request.sentence() if plan_request.law in {offer["name"] for offer in offers} else None
+_NOT_PLANNED: dict[str, Any] = {"offers": None, "sentence": None, "whole": None, "strengths": None}
+
+
+def _plan(plan_request: PlanRequest, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page shows of a plan: noise and comparisons, and the promise of what is chosen."""
+    offers, whole = plan_request.offers(), comparisons_for(plan_request)
+    if plan_request.values == "any":
+        promise = whole.sentence(plan_request, manifest) if whole else None
+        return {"offers": offers, "whole": whole, "sentence": promise, "strengths": other_strengths(plan_request)}
+    kept = plan_request.law in {offer["name"] for offer in offers}
+    return {**_NOT_PLANNED, "offers": offers, "whole": whole, "sentence": plan_request.sentence() if kept else None}
+
+
+def _promised(plan_request: PlanRequest, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    if plan_request.values == "any":
+        return WholeRange.of(plan_request).change(plan_request, manifest)
+    return plan_request.change(manifest)
 
 
 async def _keep(
     request: Request,
-    server: State,
+    server: ServerState,
     row: CampaignRow | None,
     form: Mapping[str, str],
     prepare: Callable[[list[dict[str, Any]]], Action],

@@ -14,7 +14,7 @@ from sottovoce.server.console.stored import parsed
 from sottovoce.server.invitations import address_of, invitation_url, qr_code, state_of
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.invitations import InvitationNumber
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import campaign_of, counts_of
 from sottovoce.server.storage.invitations import (
     create_invitations,
@@ -90,7 +90,7 @@ async def revoke(
     return RedirectResponse(f"/campaigns/{campaign}/invitations{back}", 303)
 
 
-async def _sheet(request: Request, server: State, row: CampaignRow, made: list[tuple[int, str]]) -> Response:
+async def _sheet(request: Request, server: ServerState, row: CampaignRow, made: list[tuple[int, str]]) -> Response:
     base = address_of(server, request)
 
     def draw() -> Response:

@@ -15,7 +15,7 @@ from sottovoce.server.etags import tagged
 from sottovoce.server.results import is_final
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.results import VersionNumber
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.results import list_versions, results_version
 from sottovoce.server.storage.rows import CampaignRow, VersionRow
@@ -37,7 +37,7 @@ async def earlier(campaign: CampaignId, version: VersionNumber, request: Request
     return await _page(campaign, version, request, server)
 
 
-async def _page(id: str, version: int | None, request: Request, server: State) -> Response:
+async def _page(id: str, version: int | None, request: Request, server: ServerState) -> Response:
     def load(connection: Connection) -> tuple[CampaignRow, list[VersionRow], bytes]:
         campaign = published_campaign(connection, id)
         if not campaign.public_results:

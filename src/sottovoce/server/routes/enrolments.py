@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api", tags=["taking part"])
 Secret = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")]
 
 
-class Lookup(RequestBody):
+class InvitationLookup(RequestBody):
     """Which invitation."""
 
     invitation: Secret
@@ -46,9 +46,9 @@ class Enrolled(BaseModel):
 @router.post(
     "/invitations/look-up",
     responses=problems("invitation_unknown", "invitation_spent", "invitation_revoked", *UNREADABLE),
-    openapi_extra=described(Lookup),
+    openapi_extra=described(InvitationLookup),
 )
-async def look_up(body: Annotated[Lookup, Depends(body_of(Lookup))], server: Server) -> Invited:
+async def look_up(body: Annotated[InvitationLookup, Depends(body_of(InvitationLookup))], server: Server) -> Invited:
     """The campaign that an invitation is for. This does not spend it; the token is in the body, which is not logged.
 
     A campaign that is closed says so first, whatever became of the invitation. Operators know the tokens that they

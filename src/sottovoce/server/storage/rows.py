@@ -90,6 +90,13 @@ class TaskRow(NamedTuple):
     taken: int
 
 
+class PlanRow(NamedTuple):
+    campaign_key: int
+    sha256: str
+    type: str
+    content: bytes
+
+
 class InvitationRow(NamedTuple):
     key: int
     campaign_key: int
