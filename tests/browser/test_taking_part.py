@@ -44,7 +44,7 @@ def test_from_the_link_to_the_result(participant, invited, claims, server):
     results = server.results(campaign)
     assert results["reports"] in (6, 7)  # if a step was taken before, a single one does not make another
     assert [result["claims"] for result in results["results"]] == [results["reports"]] * 2
-    expect(page.get_by_role("link", name="What the crowd found")).to_have_attribute("href", f"../c/{campaign}")
+    expect(page.get_by_role("link", name="What the crowd found")).to_have_attribute("href", f"../c/{campaign}?lang=en")
 
 
 def spellings(reading):

@@ -7,7 +7,7 @@ import { answeredIn, changes, endOf, enrol, flush, join, joinedBy, judged, offer
 import { button, h } from "./dom.js";
 import { Drafts } from "./drafts.js";
 import { form, rangeOf } from "./form.js";
-import { moment, say } from "./language.js";
+import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
 import { read } from "./store.js";
@@ -39,7 +39,7 @@ function heading(eyebrow, manifest) {
   ];
 }
 
-const results = (campaign) => h("a", { href: `../c/${campaign}` }, say("crowd"));
+const results = (campaign) => h("a", { href: `../c/${campaign}?lang=${spokenTag()}` }, say("crowd"));
 
 /** An invitation that comes too late. */
 function showEnd({ campaign, manifest, end }) {
