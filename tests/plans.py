@@ -29,3 +29,15 @@ def decoded(content):
     image = Image.open(io.BytesIO(content))
     image.load()
     return image
+
+
+def put(server, campaign, content=SVG, **headers):
+    """Upload a plan."""
+    return server.client.put(f"/api/campaigns/{campaign}/plan", content=content, headers=server.operator | headers)
+
+
+def place(server, campaign, places):
+    """Put tasks on the plan."""
+    address = f"/api/campaigns/{campaign}/places"
+    listed = [{"task": task, "place": place} for task, place in places.items()]
+    return server.client.put(address, json={"places": listed}, headers=server.operator)

@@ -49,8 +49,11 @@ def test_demo_finds_the_hallways(tmp_path):
     # A bias that nearly all readings share is in no interval: most truths are within, but not 95 of 100.
     assert summary["within_interval"] >= 0.6 * summary["shown"]
 
-    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["claims.csv", "demo.png", "truth.csv"]
-    assert (tmp_path / "demo/demo.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
+        "claims.csv", "demo.png", "places.geojson", "plan.png", "plan.svg", "truth.csv",
+    ]  # fmt: skip
+    for name in ("demo", "plan"):
+        assert (tmp_path / f"demo/{name}.png").read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["demo"], "a temporary folder is left behind"
 
 

@@ -4,19 +4,10 @@ import hashlib
 
 import pytest
 
-from plans import SVG, drawn, encoded
+from plans import SVG, drawn, encoded, place, put
 from server_under_test import bearer, campaign_body
 
 PLACES = {"hall-0": [[100, 200]], "hall-1": [[0, 0], [10_000, 10_000]]}
-
-
-def put(server, campaign, content=SVG, **headers):
-    return server.client.put(f"/api/campaigns/{campaign}/plan", content=content, headers=server.operator | headers)
-
-
-def place(server, campaign, places):
-    address = f"/api/campaigns/{campaign}/places"
-    return server.client.put(address, json={"places": places}, headers=server.operator)
 
 
 def placed(server, **changes):
@@ -119,6 +110,9 @@ def test_what_is_wrong_changes_nothing(server):
     assert place(server, campaign, {"hall-0": [[1, 1]] * 101}).json()["code"] == "bad_manifest"
     assert place(server, campaign, {"hall-0": "here"}).status_code == 422
     assert place(server, server.create(), {"hall-0": [[1, 1]]}).json()["code"] == "bad_manifest"  # it has no plan
+    twice = {"places": [{"task": "hall-0", "place": [[n, n]]} for n in range(2)]}
+    answer = server.client.put(f"/api/campaigns/{campaign}/places", json=twice, headers=server.operator)
+    assert answer.json()["code"] == "repeated_task"
     assert server.status(campaign) == before
     stranger = bearer("somebody-elses-token-0123456789")
     address = f"/api/campaigns/{campaign}/plan"

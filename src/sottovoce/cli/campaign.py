@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli import invitations, operators
+from sottovoce.cli import invitations, operators, plans
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
 from sottovoce.digits import decimals_for
@@ -55,10 +55,16 @@ def create(
         str | None,
         typer.Option(help="Campaign of which this is the next version; options that are left out keep their values."),
     ] = None,
+    picture: plans.PictureOption = None,
+    places: plans.PlacesOption = None,
+    frame: plans.FrameOption = None,
     json: bool = False,
 ) -> None:
     """Make a draft of a campaign. Nobody is asked anything until it is opened."""
     from sottovoce.operators.drafts import read_draft
+    from sottovoce.operators.plans import create_with_plan
+
+    plans.check_options(places, frame)
 
     options = {
         "title": title, "asked_by": asked_by, "purpose": purpose, "noise": noise, "distance": distance, "unit": unit,
@@ -72,7 +78,11 @@ def create(
         if name not in draft and not previous:
             way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
             raise BadParameter(f"{name}: a campaign needs it, and it is missing; {way}")
-    made = client.create(draft, previous)
+    made = (
+        create_with_plan(client, draft, previous, picture, places, frame)
+        if picture or places
+        else client.create(draft, previous)
+    )
     if json:
         print_json(made)
         return
@@ -180,6 +190,7 @@ def known(
     console.print(table if truths else "No truths are known.")
 
 
+app.command()(plans.plan)
 for inviting in (invitations.invite, invitations.invitations, invitations.revoke, invitations.renew):
     app.command()(inviting)
 

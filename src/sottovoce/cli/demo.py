@@ -49,5 +49,9 @@ def demo(
         "the more of them they send.",
         highlight=False,
     )
-    console.print(f"\nData and picture are in {out}/: claims.csv, truth.csv, demo.png", highlight=False)
+    console.print(
+        f"\nData and pictures are in {out}/: claims.csv, truth.csv, demo.png; the plan of the building in plan.svg, "
+        "where its hallways lie in places.geojson, and what was found there in plan.png",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
     console.print(f"Next: sottovoce discover {out}/claims.csv --truth {out}/truth.csv", highlight=False)

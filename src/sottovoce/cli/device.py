@@ -27,11 +27,18 @@ if TYPE_CHECKING:
 
 
 def join(
-    link: Annotated[str, typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH.")],
+    link: Annotated[
+        str,
+        typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH; with --code the server's address."),
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Consent without being asked.")] = False,
     trust_server: Annotated[
         bool, typer.Option("--trust-server", help="Accept a link without a hash, and so whatever the server offers.")
     ] = False,
+    code: Annotated[
+        str | None,
+        typer.Option(help="Short code of an invitation. It says nothing about the terms, so it needs --trust-server."),
+    ] = None,
     file: FileOption = None,
     ca: CaOption = None,
     insecure_http: InsecureOption = False,
@@ -44,18 +51,27 @@ def join(
     """
     from sottovoce.device import Client, RetryPolicy
     from sottovoce.device import join as join_campaign
-    from sottovoce.protocol import InvitationLink
+    from sottovoce.protocol import InvitationLink, Problem
+    from sottovoce.protocol.links import server_address
 
     def agree(manifest: "Manifest", promise: "Promise") -> bool:
         if not (json and yes):
             _show_manifest(manifest, promise, notes if json else console)
         return yes or typer.confirm("Do you want to take part?", err=True)
 
-    invitation = InvitationLink.parse(link)
+    if code is None:
+        invitation = InvitationLink.parse(link)
+    elif not trust_server:
+        raise Problem("link_without_hash", "the code: it carries no hash, so the server could offer anything")
+    else:
+        server = server_address(link.partition("/j/")[0])
+        with Client(server, ca=ca, insecure_http=insecure_http) as client:
+            token = client.invitation_of(code)
+        invitation = InvitationLink(server, token, None)
     if trust_server and invitation.manifest_sha256 is None:
         notes.print(
-            "[yellow]Warning:[/] the link carries no hash, so you rely on the server alone. It could offer each "
-            "participant different terms; compare the manifest's hash below with somebody else's.",
+            f"[yellow]Warning:[/] the {'code' if code else 'link'} carries no hash, so you rely on the server alone. "
+            "It could offer each participant different terms; compare the manifest's hash below with somebody else's.",
             highlight=False,
         )
     retries = RetryPolicy(seconds=wait)

@@ -15,6 +15,12 @@ _UNREADABLE = ("bad_json", "too_deep", "float_in_report", "number_too_large")
 class Client(HttpClient):
     """The server of one campaign or more."""
 
+    def invitation_of(self, code: str) -> str:
+        """The token of the invitation that a short code stands for."""
+        return _text(
+            self._ask("POST", "/api/codes", {"code": code}), "invitation", re.compile(r"[A-Za-z0-9_-]{16,128}")
+        )
+
     def look_up(self, invitation: str) -> str:
         """The campaign that an invitation is for; this does not spend it."""
         answer = self._ask("POST", "/api/invitations/look-up", {"invitation": invitation})

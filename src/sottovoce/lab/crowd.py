@@ -1,5 +1,6 @@
 """A simulated crowd in a real campaign: every participant runs the real device code against a running server."""
 
+import json
 import time
 import warnings
 from collections import Counter, deque
@@ -21,6 +22,7 @@ from sottovoce.errors import ConvergenceWarning, SottovoceError
 from sottovoce.operators.client import OperatorClient
 from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.protocol import InvitationLink, Problem
+from sottovoce.protocol.geojson import PlacesFile
 from sottovoce.worlds import World
 from sottovoce.worlds.devices import usual_grid
 
@@ -124,11 +126,18 @@ def run_campaign(
 ) -> CrowdOutcome:
     """Create a campaign and open it, let everybody join, measure and send, close it, and wait for the last results.
 
+    A world that is a building brings its plan.
+
     Every participant has a file of their own in a temporary folder, limits as usual, and noise from the exact sampler,
     drawn anew each time. They come one after the other, as `send_all` says. The claims as the server exports them go to
     ``claims.csv`` in the folder ``out`` if there is one, the truths to ``truth.csv``.
     """
     campaign = operator.create(draft)["id"]
+    if world.building is not None:
+        plan = world.building.svg()
+        places = PlacesFile.parse("the building", json.dumps(world.building.geojson()), world.building.halls)
+        operator.set_plan(campaign, plan)
+        operator.set_places(campaign, places.places())
     operator.open(campaign)
     links = [invitation["url"] for invitation in operator.invite(campaign, world.claims.n_users)]
     delivery = send_all(readings_of(world), links, connect, at_once, progress, over=over, seed=seed)

@@ -12,6 +12,7 @@ from sottovoce.claims.writing import check_place, whole_file
 from sottovoce.discovery import ChoiceResult, Result
 from sottovoce.discovery.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, Known, canvas, picture, require_matplotlib
 from sottovoce.privacy.laws import noise_laws
+from sottovoce.worlds.building import Building
 
 if TYPE_CHECKING:
     from sottovoce.lab.crowd import MethodErrors
@@ -61,6 +62,26 @@ def draw_demo(
     left.set_xticks([])
     left.legend(frameon=False, loc="upper left", markerscale=1.4)
     _draw_errors(right, errors)
+    _save(figure, path)
+
+
+def draw_on_plan(building: Building, found: Sequence[Mapping[str, Any]], path: str | Path) -> None:
+    """The hallways of a building, coloured by the length that was found and by how sure it is; grey: not shown."""
+    figure, panels = _canvas(path, (11, 5.6), columns=2)
+    lengths = {entry["task"]: entry["truth"] for entry in found}
+    doubts = {entry["task"]: (entry["high"] - entry["low"]) / 2 for entry in found}
+    for axes, title, figures, colours in (
+        (panels[0], "Length found, metres", lengths, "viridis_r"),
+        (panels[1], "How sure: ± metres", doubts, "Blues_r"),
+    ):
+        scale = axes.scatter([], [], c=[], cmap=colours, vmin=min(figures.values()), vmax=max(figures.values()))
+        for name, (x1, y1, x2, y2) in building.halls.items():
+            axes.plot([x1, x2], [y1, y2], color="#333333", lw=4.4, solid_capstyle="round", zorder=1)
+            colour = scale.to_rgba(figures[name]) if name in figures else "#dddddd"
+            axes.plot([x1, x2], [y1, y2], color=colour, lw=3, solid_capstyle="round", zorder=2)
+        axes.set(title=title, aspect="equal", xlim=(0, building.width), ylim=(0, building.height))
+        axes.axis("off")
+        figure.colorbar(scale, ax=axes, shrink=0.8)
     _save(figure, path)
 
 

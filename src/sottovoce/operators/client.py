@@ -15,6 +15,8 @@ from sottovoce.protocol.links import server_address
 from sottovoce.protocol.problems import Problem
 
 _MOST_INVITATIONS = 1000  # in one request
+_MOST_CODES = 100
+_ANY = "application/octet-stream"  # the server recognises a picture by its content
 
 
 class OperatorClient(HttpClient):
@@ -64,11 +66,28 @@ class OperatorClient(HttpClient):
         """Replace the truths that the operator knows, by task."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"known": known})
 
-    def invite(self, campaign: str, count: int) -> list[dict[str, Any]]:
-        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again."""
+    def set_plan(self, campaign: str, picture: bytes) -> dict[str, Any]:
+        """Give a draft a picture of the place."""
+        return self._read(self.send("PUT", f"/api/campaigns/{campaign}/plan", picture, self._token, kind=_ANY))
+
+    def clear_plan(self, campaign: str) -> dict[str, Any]:
+        """Take the picture from a draft, and all tasks off it."""
+        return self._ask("DELETE", f"/api/campaigns/{campaign}/plan")
+
+    def set_places(self, campaign: str, places: Mapping[str, list[list[int]] | None]) -> dict[str, Any]:
+        """Put tasks of a draft on its plan; None takes one off it."""
+        listed = [{"task": task, "place": place} for task, place in places.items()]
+        return self._ask("PUT", f"/api/campaigns/{campaign}/places", {"places": listed})
+
+    def invite(self, campaign: str, count: int, **kind: Any) -> list[dict[str, Any]]:
+        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again.
+
+        ``kind`` is "link", "code" or, with ``people``, "open"; ``days`` says how long codes and open links are valid.
+        """
         made: list[dict[str, Any]] = []
+        most = _MOST_CODES if kind.get("kind") == "code" else _MOST_INVITATIONS
         while len(made) < count:
-            some = {"count": min(_MOST_INVITATIONS, count - len(made))}
+            some = {"count": min(most, count - len(made)), **kind}
             made += self._ask("POST", f"/api/campaigns/{campaign}/invitations", some)["invitations"]
         return made
 
@@ -115,7 +134,9 @@ class OperatorClient(HttpClient):
         return entries
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        content = self._send(method, path, body)
+        return self._read(self._send(method, path, body))
+
+    def _read(self, content: bytes) -> dict[str, Any]:
         try:
             answer = json.loads(content)
         except ValueError:

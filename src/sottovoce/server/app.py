@@ -22,6 +22,7 @@ from sottovoce.server.openapi import describe
 from sottovoce.server.problems import report_problems
 from sottovoce.server.routes import (
     campaigns,
+    codes,
     cuts,
     enrolments,
     health,
@@ -99,7 +100,7 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # metrics and logs are our own
     )
-    for part in (reports, enrolments, campaigns, plans, cuts, invitations, results, operators, health, page):
+    for part in (reports, enrolments, codes, campaigns, plans, cuts, invitations, results, operators, health, page):
         app.include_router(part.router)
     for router in PAGES:
         app.include_router(router)

@@ -57,6 +57,14 @@ class Settings(BaseSettings):
     token_rate: Annotated[
         int, Field(ge=0, description="Requests per minute with one token, all at once if need be; 0 for no limit.")
     ] = 600
+    code_rate: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Short codes per minute that one address (IPv6: one /64) may try, and a tenth of what all "
+            "addresses together may.",
+        ),
+    ] = 60
     connections: Annotated[
         int,
         Field(

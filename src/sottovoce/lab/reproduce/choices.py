@@ -67,7 +67,7 @@ class Choices(Experiment):
             votes = {
                 method: fitted(method, noisy.claims, law).chances_.entries.reshape(-1, world.choices)
                 for method in _METHODS
-            } | {"oracle": _oracle(noisy, law)}
+            } | {"oracle": oracle(noisy, law)}
             given = {"crowd": crowd, "real": real is not None, "epsilon": task["epsilon"], "run": number}
             given |= {"users": world.claims.n_users, "questions": world.claims.n_objects}
             rows += [
@@ -128,7 +128,7 @@ def accuracy(votes: NDArray[np.float64], truths: NDArray[np.int64]) -> float:
     return float(shares.reshape(votes.shape)[known, truths[known]].mean())
 
 
-def _oracle(world: ChoiceWorld, law: Response) -> NDArray[np.float64]:
+def oracle(world: ChoiceWorld, law: Response) -> NDArray[np.float64]:
     """What somebody holds likely who knows how often each user is right; the best of each question is 1."""
     hit = np.array([law.channel(world.choices).chance(right) for right in world.right.tolist()])
     weights = np.log(hit * (world.choices - 1) / (1 - hit))

@@ -19,6 +19,7 @@ from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import common_unit
 from sottovoce.server.console import charts
+from sottovoce.server.console.plan_maps import plan_maps
 from sottovoce.server.console.speaking import NOTHING, knows, say, speaking, spoken, when, written
 from sottovoce.server.results import kind_of
 from sottovoce.server.storage.writer import as_problem
@@ -89,6 +90,7 @@ _templates.globals.update(
     kind_of=kind_of,
     measured=charts.measured,
     percent=charts.percent,
+    plan_maps=plan_maps,
     result_cell=result_cell,
     weight_range=charts.weight_range,
     weights_chart=charts.weights_chart,

@@ -8,7 +8,10 @@ from pydantic import Field
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
+from sottovoce.protocol.canonical import first_repeated
+from sottovoce.protocol.geojson import Place
 from sottovoce.protocol.pictures import cleaned_picture
+from sottovoce.protocol.problems import Problem
 from sottovoce.server import plans as actions
 from sottovoce.server.bodies import RequestBody, body_of, described
 from sottovoce.server.etags import tagged
@@ -31,13 +34,26 @@ _TYPES = ("image/png", "image/jpeg", "image/svg+xml")
 _PICTURES = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES}
 
 
-class NewPlaces(RequestBody):
-    """Where tasks lie: points in ten-thousandths of the plan's width and height, from its upper left corner."""
+class TaskPlace(RequestBody):
+    """Where a task lies: points in ten-thousandths of the plan's width and height, from its upper left corner."""
 
-    places: Annotated[
-        dict[str, Annotated[list[list[int]], Field(max_length=1000)] | None],
-        Field(max_length=10_000, description="one point, or the points of a line, by task; null: not on the plan"),
+    task: Annotated[str, Field(max_length=100)]
+    place: Annotated[
+        Annotated[list[list[int]], Field(max_length=1000)] | None,
+        Field(description="one point, or the points of a line; null: not on the plan"),
     ]
+
+
+class NewPlaces(RequestBody):
+    """Where tasks lie on the plan."""
+
+    places: Annotated[list[TaskPlace], Field(fail_fast=True, max_length=10_000)]
+
+    def by_task(self) -> dict[str, Place | None]:
+        twice = first_repeated(entry.task for entry in self.places)
+        if twice is not None:
+            raise Problem("repeated_task", f"task {twice!r}: it has two places")
+        return {entry.task: entry.place for entry in self.places}
 
 
 def picture_response(request: Request, plan: PlanRow) -> Response:
@@ -74,17 +90,18 @@ async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Ca
 
 @router.put(
     "/places",
-    responses=problems("unauthorised", "not_found", "frozen", "unknown_task", "bad_manifest", *UNREADABLE),
+    responses=problems(
+        "unauthorised", "not_found", "frozen", "unknown_task", "repeated_task", "bad_manifest", *UNREADABLE
+    ),
     openapi_extra=described(NewPlaces),
 )
 async def place(
     operator: Operator, campaign: CampaignId, body: Annotated[NewPlaces, Depends(body_of(NewPlaces))], server: Server
 ) -> Campaign:
     """Put tasks of a draft on its plan. Those that are not named stay where they are."""
+    places = body.by_task()
     return await server.write(
-        lambda connection: whole_campaign(
-            connection, actions.place_tasks(connection, operator.key, campaign, body.places)
-        )
+        lambda connection: whole_campaign(connection, actions.place_tasks(connection, operator.key, campaign, places))
     )
 
 

@@ -3,7 +3,7 @@
 What the columns are for is said in `tables`.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import Executable
@@ -97,6 +97,9 @@ class PlanRow(NamedTuple):
     content: bytes
 
 
+InvitationKind = Literal["link", "code", "open"]
+
+
 class InvitationRow(NamedTuple):
     key: int
     campaign_key: int
@@ -105,6 +108,11 @@ class InvitationRow(NamedTuple):
     revoked_at: int | None
     spent_by: str | None
     shown_spent: bool
+    kind: InvitationKind
+    expires_at: int | None
+    most: int | None
+    joined: int
+    shown_joined: int
 
 
 class ParticipantRow(NamedTuple):
