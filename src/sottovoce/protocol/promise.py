@@ -90,14 +90,18 @@ def _of_participant(manifest: Manifest, delta: float) -> float:
     pure = {part: tasks for part, tasks in manifest.parts.items() if part.is_pure}
     others = {part: tasks for part, tasks in groups.items() if not part.is_pure}
 
-    def composed(parts: Mapping[Part, int]) -> Fraction:
+    def epsilons(parts: Mapping[Part, int]) -> list[float]:
         each = (part.guarantee(min(tasks, most), "participant") for part, tasks in parts.items())
-        return sum((Fraction(guarantee.epsilon(delta / len(parts))) for guarantee in each), Fraction(0))
+        return [guarantee.epsilon(delta / len(parts)) for guarantee in each]
 
-    whole = composed(groups)
-    if pure and others and (sure := _worst_sum(pure, most)) < math.inf:
-        whole = min(whole, composed(others) + Fraction(sure))
-    return rounded_up(whole)
+    whole = _added(epsilons(groups))
+    return min(whole, _added([*epsilons(others), _worst_sum(pure, most)])) if pure and others else whole
+
+
+def _added(epsilons: Iterable[float]) -> float:
+    """Their sum, rounded up; infinite if one of them is, or if no double is as large."""
+    figures = list(epsilons)
+    return math.inf if math.inf in figures else rounded_up(sum(map(Fraction, figures), Fraction(0)))
 
 
 def _groups(parts: Mapping[Part, int]) -> dict[Part, int]:

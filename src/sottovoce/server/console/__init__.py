@@ -10,10 +10,11 @@ from sottovoce.server.console import (
     health,
     invitations,
     overview,
+    plans,
     public,
     sign_in,
 )
 
 # Drafts come before campaigns, of which "new" would be one.
-_PARTS = (files, sign_in, overview, drafts, check, campaign, gold, invitations, health, public, analyst)
+_PARTS = (files, sign_in, overview, drafts, check, campaign, gold, plans, invitations, health, public, analyst)
 ROUTERS = [part.router for part in _PARTS]
