@@ -77,6 +77,27 @@ def _chance(delta: float, texts: Texts) -> str:
     return texts.say("promise.chance.odds", odds=min(math.floor((1 + _HAIR) / delta), _LARGEST_ODDS))
 
 
+def guessed(epsilon: float, delta: float, language: str = "en") -> str:
+    """How often, at most, somebody guesses which of two possibilities is true, when a fair coin chose between them.
+
+    If no event is more than e^ε times as likely under one of them as under the other, except for a chance of δ, the
+    best guess is right with a chance of at most (e^ε + δ) / (1 + e^ε). It is rounded up, out of as many cases as it
+    takes to be wrong in one of them.
+
+    >>> guessed(1.0, 0.0), guessed(8.0, 0.0)
+    ('74 times out of 100', '9,997 times out of 10,000')
+    """
+    texts = texts_in(language)
+    wrong = (1 - delta) / (1 + math.exp(min(epsilon, 700.0)))
+    base = 100
+    while base <= _MOST_CASES:
+        times = base - math.floor(base * wrong * (1 + _HAIR) + _HAIR)
+        if times < base:
+            return texts.say("guess.share", times=times, base=base)
+        base *= 10
+    return texts.say("guess.always")
+
+
 def answer_words(channel: Channel, language: str = "en") -> str:
     """What happens to an answer, for a participant: how often another one is sent, and what that hides.
 
