@@ -131,7 +131,7 @@ def guess_sentence(manifest: Manifest, promise: Promise, language: str = "en") -
     how_many = "one" if manifest.unit == "reading" else "only" if manifest.most_readings == 1 else "all"
     gaps: dict[str, str] = {}
     if noisy:
-        within, _ = protected_change(manifest, language)
+        within = protected_distance(manifest, language)
         number, space, unit = (within or "").partition(" ")
         one, other = _two_readings(manifest, noisy[0], texts, language)
         distance = texts.decimal(number) + space + unit if within else texts.say("promise.ownDistance")
