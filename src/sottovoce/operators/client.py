@@ -119,6 +119,10 @@ class OperatorClient(HttpClient):
         place = "" if version is None else f"/versions/{version}"
         return self._ask("GET", f"/api/campaigns/{campaign}/results{place}")
 
+    def versions(self, campaign: str) -> list[dict[str, Any]]:
+        """The versions of the results that are kept, newest first: version, method, reports, as_of."""
+        return self._listed(f"/api/campaigns/{campaign}/results/versions", "versions")
+
     def export(self, campaign: str, what: str, out: Path) -> int:
         """Write ``claims`` or ``results`` into a file in the format of its suffix; the number of bytes."""
         from sottovoce.claims.writing import check_place, whole_file
