@@ -129,7 +129,7 @@ def _page(
     return render(
         request, "texts.html", status=200 if mistake is None else 422,
         row=row, manifest=parsed(row.manifest), texts=texts[:_MOST_FIELDS], total=len(texts), own=own, mistake=mistake,
-        version=_version(texts), language=language, form=form or {},
+        version=_version(texts), entered_in=language, form=form or {},
         listed={tag: len(missing(texts, tag)) for tag in tags},
         names={tag: _name(tag) for tag in (*LANGUAGES, *tags, own)},
         page_languages=LANGUAGES,
