@@ -302,6 +302,7 @@ def test_a_task_is_measured_with_the_instrument_that_its_campaign_names(particip
     page.get_by_role("button", name="Undo one").click()
     expect(page.locator("#reading-1")).to_have_value("6")
     page.locator("#send").click()
+    phone.confirm()
     expect(page.locator("li .chip.delivered")).to_be_visible()
     assert [claim["object"] for claim in claims(campaign)] == ["counted"]
     loaded = {request.url.rpartition("/")[2] for request in phone.requests}

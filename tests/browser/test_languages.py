@@ -181,6 +181,7 @@ def test_switching_the_language_keeps_what_was_typed_and_is_remembered(participa
     expect(page.locator("#reading-0")).to_have_value("12.5")
     expect(page.locator("main")).to_contain_text("par pas de 0,1")
     page.get_by_role("button", name="Ajouter du bruit et envoyer").click()
+    phone.confirm()
     expect(page.locator(".stays b")).to_have_text("12,5 m")
     phone.wait_for_service_worker()
     page.goto(f"{server.url}/j/#ledger")
@@ -244,6 +245,8 @@ def test_right_to_left_long_words_and_large_letters_break_nothing(participant, i
     check()
     phone.fill("12.5", "7")
     page.locator("#send").click()
+    check()
+    phone.confirm()
     expect(page.locator("li .chip.delivered")).to_be_visible()
     check()
     for view in ("ledger", "limits", "how"):

@@ -38,14 +38,22 @@ export const joinedBy = ({ token, hash }, { memberships }) =>
 /** What a link invites to. This does not spend the invitation. */
 export async function offered({ token, hash }) {
   if (!hash) throw new Problem("link_without_hash");
-  const campaign = await client.lookUp(token);
+  const { campaign, isOpen } = await client.lookUp(token);
   const bytes = await client.manifestBytes(campaign);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   if (found !== hash) throw new Problem("manifest_mismatch");
   const manifest = parseManifest(bytes);
   if (manifest.campaign !== campaign) throw new Problem("bad_answer");
-  return { campaign, manifest, manifest_sha256: hash, invitation: token };
+  return { campaign, manifest, manifest_sha256: hash, invitation: token, ...(!isOpen && { end: endIn(manifest) }) };
+}
+
+const endIn = ({ deadline }) => (deadline && Date.parse(deadline) <= Date.now() ? "deadline_passed" : "campaign_not_open");
+
+/** Why a campaign takes no more readings, if it does not; without a network nobody knows. Nothing says who asks. */
+export async function endOf({ campaign, manifest }) {
+  const isOpen = await client.isOpen(campaign).catch(() => true);
+  return isOpen ? null : endIn(manifest);
 }
 
 /** What an offer promises; a problem if it exceeds the participant's limits, alone or together with earlier campaigns. */
@@ -89,10 +97,20 @@ export function enrol(campaign) {
 // Started with the page, so that both have the same version.
 const worker = new Worker(new URL("noise-worker.js", import.meta.url), { type: "module" });
 
+/** Is rejected if noise cannot be drawn: the worker could not be loaded, or has failed. */
+export const workerFailure = new Promise((_, reject) => {
+  worker.onerror = (event) => {
+    event.preventDefault(); // it is explained on the page
+    reject(new Problem("no_worker"));
+  };
+});
+workerFailure.catch(() => {}); // reported to whoever wants to send
+
 function drawn(...asked) {
   const { port1, port2 } = new MessageChannel();
   worker.postMessage(asked, [port2]);
-  return new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+  const answer = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+  return Promise.race([answer, workerFailure]);
 }
 
 /**
@@ -124,7 +142,8 @@ async function answerable({ campaign, manifest }, readings) {
 /** Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. */
 export async function release(membership, measured) {
   const { campaign, manifest, manifest_sha256, epsilon, delta } = membership;
-  await refreshCuts(membership);
+  const [end] = await Promise.all([endOf(membership), refreshCuts(membership)]);
+  if (end) throw new Problem(end); // before anything is spent
   const [readings, cuts] = await answerable(membership, measured);
   const begun = performance.now();
   const noisy = await drawn(manifest.noise, manifest.tasks, readings, undefined, cuts); // its bytes are the worker's own

@@ -86,7 +86,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
         if before["readings"] == len(before["tasks"]):  # all of them, as before
             fields["readings"] = len(tasks)
         with reported_as("bad_request"):
-            changes = CampaignChange.model_validate(fields)
+            changes = CampaignChange.model_validate(fields, strict=False)  # places are tuples
         return lambda connection: actions.change(connection, session.key, campaign, changes)
 
     return await _keep(request, server, row, form, prepare)

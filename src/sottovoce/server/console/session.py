@@ -54,9 +54,14 @@ Session = Annotated[SignedIn, Depends(_signed_in)]
 async def _checked_form(request: Request, session: Session) -> dict[str, str]:
     refuse_foreign(request)
     form = await form_of(request)
-    if not hmac.compare_digest(form.pop("form_token", "").encode(), session.form_token.encode()):
-        raise Problem("stale_page", "the form: it does not belong to this session")
+    check_form_token(session, form.pop("form_token", ""))
     return form
+
+
+def check_form_token(session: SignedIn, token: str) -> None:
+    """Refuse a form that does not carry its session's secret."""
+    if not hmac.compare_digest(token.encode(), session.form_token.encode()):
+        raise Problem("stale_page", "the form: it does not belong to this session")
 
 
 Form = Annotated[dict[str, str], Depends(_checked_form)]

@@ -9,7 +9,7 @@ from sottovoce.server.bodies import RequestBody, body_of, described
 from sottovoce.server.invitations import refuse_unusable
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import ParticipantToken
-from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId
+from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId, PublicState, public_state
 from sottovoce.server.state import Server
 from sottovoce.server.storage.invitations import invitation_with
 from sottovoce.server.storage.participants import enrol, withdraw
@@ -37,6 +37,7 @@ class Enrolment(RequestBody):
 class Invited(BaseModel):
     campaign_id: str
     manifest_sha256: str
+    state: PublicState
 
 
 class Enrolled(BaseModel):
@@ -52,12 +53,15 @@ class Enrolled(BaseModel):
 async def look_up(body: Annotated[InvitationLookup, Depends(body_of(InvitationLookup))], server: Server) -> Invited:
     """The campaign that an invitation is for. This does not spend it; the token is in the body, which is not logged.
 
-    Operators know the tokens that they handed out, so this does not say that one is spent before the list of
-    invitations does.
+    A campaign that is closed says so first, whatever became of the invitation. Operators know the tokens that they
+    handed out, so this does not say that one is spent before the list of invitations does.
     """
     row, campaign = await server.read(lambda connection: invitation_with(connection, body.invitation))
-    refuse_unusable(row, server.clock())
-    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.fixed_sha256)
+    now = server.clock()
+    state = public_state(campaign, now)
+    if state == "open":
+        refuse_unusable(row, now)
+    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.fixed_sha256, state=state)
 
 
 @router.post(

@@ -32,7 +32,7 @@ _KINDS = {
     "json": "application/json",
 }
 _IMPORTED = re.compile(r'^import [^;]*? from "\./([\w-]+\.js)"', re.MULTILINE)
-_SERVER_TEXTS = ("results.", "number.", "noscript")
+_SERVER_TEXTS = ("results.", "date.", "percent", "number.", "noscript")
 _GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:$|,|;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:$|,)))", re.IGNORECASE)
 # For scripts too: a worker obeys the policy that its own script came with.
 _HEADERS = {
