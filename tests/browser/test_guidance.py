@@ -204,7 +204,7 @@ def test_a_deadline_that_has_passed_says_so(participant, start_server, tmp_path,
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, ["do not say who will see the results"]),
+        ({}, ["Everybody may see the results", "set no date for erasing"]),
         ({"public_results": True, "retention": 30}, ["Everybody may see the results", "erased 30 days after"]),
         ({"public_results": False, "retention": 1}, ["Only the operator", "erased 1 day after"]),
         ({"public_results": False}, ["Only the operator", "set no date for erasing"]),

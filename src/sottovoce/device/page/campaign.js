@@ -69,9 +69,8 @@ export function showOffer(offer, promise, limits) {
     h("p.actions", button(say("offer.join"), agree)), h("p.quiet", say("offer.joinNote")));
 }
 
-/** What becomes of the values that are sent. The first format says nothing about it. */
-function termsOf({ public_results: isPublic, retention: days }) {
-  if (isPublic === undefined) return [say("terms.unsaid")];
+/** Who sees the results, and when values are erased. In the first format results are public. */
+function termsOf({ public_results: isPublic = true, retention: days }) {
   return [isPublic ? say("terms.public") : say("terms.private"), days === undefined ? say("terms.kept") : say("terms.erased", { count: days })];
 }
 
