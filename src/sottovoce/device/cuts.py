@@ -29,7 +29,7 @@ def compared_tasks(manifest: Manifest) -> dict[str, int]:
 
 
 def require_open(file: ParticipantFile, campaign: str, connect: Callable[[str], Client]) -> None:
-    """Refuse to release anything to a campaign that has closed; without a network nobody knows, and the report waits."""
+    """Refuse to release anything to a campaign that has closed. Without a network nobody knows: the report waits."""
     membership = file.membership(campaign)
     if membership is None or membership.withdrawn_at:
         return
