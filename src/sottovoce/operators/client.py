@@ -91,6 +91,18 @@ class OperatorClient(HttpClient):
             made += self._ask("POST", f"/api/campaigns/{campaign}/invitations", some)["invitations"]
         return made
 
+    def set_webhook(self, campaign: str, url: str) -> dict[str, Any]:
+        """Announce new results to this address; the answer has the ``secret`` of the signatures, shown once."""
+        return self._ask("PUT", f"/api/campaigns/{campaign}/webhook", {"url": url})
+
+    def webhook(self, campaign: str) -> dict[str, Any]:
+        """The webhook of a campaign, and what became of the last attempts."""
+        return self._ask("GET", f"/api/campaigns/{campaign}/webhook")
+
+    def remove_webhook(self, campaign: str) -> None:
+        """Announce nothing more."""
+        self.send("DELETE", f"/api/campaigns/{campaign}/webhook", token=self._token)
+
     def invitations(self, campaign: str) -> list[dict[str, Any]]:
         """Which invitations there are, and whether they are spent; not who used them."""
         return self._listed(f"/api/campaigns/{campaign}/invitations", "invitations")
@@ -106,6 +118,10 @@ class OperatorClient(HttpClient):
         """The newest results, or an earlier version."""
         place = "" if version is None else f"/versions/{version}"
         return self._ask("GET", f"/api/campaigns/{campaign}/results{place}")
+
+    def versions(self, campaign: str) -> list[dict[str, Any]]:
+        """The versions of the results that are kept, newest first: version, method, reports, as_of."""
+        return self._listed(f"/api/campaigns/{campaign}/results/versions", "versions")
 
     def export(self, campaign: str, what: str, out: Path) -> int:
         """Write ``claims`` or ``results`` into a file in the format of its suffix; the number of bytes."""

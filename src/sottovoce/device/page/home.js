@@ -88,5 +88,5 @@ const isLimit = (name, number) =>
 function how() {
   const title = say("how.title");
   const part = (name) => h("section", h("h2", say(`how.${name}.title`)), h("p", say(`how.${name}.text`)));
-  show(title, h("h1", title), ["stays", "once", "crowd", "terms", "cannot"].map(part));
+  show(title, h("h1", title), ["stays", "once", "compare", "crowd", "terms", "cannot"].map(part));
 }
