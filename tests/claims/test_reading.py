@@ -9,8 +9,8 @@ import pytest
 import sottovoce as sv
 import warm
 from sottovoce.claims.budget import Budget, TooMuch
+from sottovoce.claims.jsonl_tables import hurts_arrow
 from sottovoce.claims.packing import files
-from sottovoce.claims.reading import hurts_arrow
 from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
 

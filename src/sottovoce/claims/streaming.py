@@ -14,11 +14,13 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
+from sottovoce.claims.csv_tables import csv_columns, csv_form
 from sottovoce.claims.header import OPTIONAL_COLUMNS, require
+from sottovoce.claims.jsonl_tables import hurts_arrow, jsonl_by_lines
 from sottovoce.claims.kinds import Kind, check_kind, kind_of
 from sottovoce.claims.labels import missing, plain_integers
 from sottovoce.claims.lines import csv_lines, text_lines
-from sottovoce.claims.reading import BLOCK_BYTES, csv_columns, csv_form, hurts_arrow, jsonl_by_lines, pick
+from sottovoce.claims.picking import BLOCK_BYTES, pick
 from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices, left_out_rows
 from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, UnreadableFile

@@ -44,7 +44,7 @@ def show_answer_guarantee(
             {"noise": str(law), "choices" if choices is not None else "levels": cells, "readings": readings,
              "unit": unit, "epsilon": epsilon, "delta": at_epsilon, "pure_epsilon": pure,
              "chance_of_truth": channel.hit, "chance_of_another": channel.miss, "words": law.in_words(cells),
-             "sentence": promise.sentence(epsilon=epsilon)}
+             "sentence": promise.sentence(epsilon=epsilon, compared=levels is not None)}
         )  # fmt: skip
         return
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -61,7 +61,7 @@ def show_answer_guarantee(
     console.print(table)
     console.print()
     console.print(escape(law.in_words(cells)), highlight=False)
-    console.print(escape(promise.sentence(epsilon=epsilon)), highlight=False)
+    console.print(escape(promise.sentence(epsilon=epsilon, compared=levels is not None)), highlight=False)
 
 
 def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json: bool) -> None:

@@ -25,11 +25,12 @@ def privacy_sentence(
     language: str = "en",
     *,
     answers: bool = False,
+    compared: bool = False,
 ) -> str:
     """What a participant is promised; ``distance`` is a decimal, followed by its unit of measurement if it has one.
 
     It is empty where each task states its own, and None where no number is sent with noise. With ``answers`` there are
-    questions with choices, or comparisons.
+    questions with choices; with ``compared``, numbers that are compared with cuts, of which any value is protected.
 
     >>> print(privacy_sentence(1.0, 0.0, "1 m", "reading", 30).partition(". ")[0])
     Whoever sees everything that your device sends learns almost nothing about any one reading: had it been up to 1 m \
@@ -42,7 +43,10 @@ different, no conclusion would be more than 2.72 times as likely
     learns = "almostNothing" if factor <= _ALMOST_NOTHING else "little" if factor <= _LITTLE else "much"
     if delta > _RARE:
         learns = "much"
-    thing = "answer" if distance is None else "either" if answers else "reading"
+    if compared:
+        thing = "both" if answers else "compared"
+    else:
+        thing = "answer" if distance is None else "either" if answers else "reading"
     how_many = "one" if unit == "reading" else "only" if readings == 1 else "all"
     likely = "million" if factor > _LARGEST_FACTOR else "except" if delta else "always"
     number, space, of_measurement = (distance or "").partition(" ")

@@ -115,10 +115,10 @@ def _groups(parts: Mapping[Part, int]) -> dict[Part, int]:
 
 def sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
     """The promise in words for a participant."""
-    distance, answers = protected_change(manifest, language)
     return privacy_sentence(
-        promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings, language, answers=answers
-    )
+        promise.epsilon, promise.delta, protected_distance(manifest, language), manifest.unit, manifest.most_readings,
+        language, answers="choice" in manifest.laws, compared=any(map(manifest.is_compared, manifest.tasks)),
+    )  # fmt: skip
 
 
 def guess_sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
@@ -131,13 +131,20 @@ def guess_sentence(manifest: Manifest, promise: Promise, language: str = "en") -
     how_many = "one" if manifest.unit == "reading" else "only" if manifest.most_readings == 1 else "all"
     gaps: dict[str, str] = {}
     if noisy:
-        within, _ = protected_change(manifest, language)
+        within = protected_distance(manifest, language)
         number, space, unit = (within or "").partition(" ")
         one, other = _two_readings(manifest, noisy[0], texts, language)
         distance = texts.decimal(number) + space + unit if within else texts.say("promise.ownDistance")
         gaps = {"one": one, "other": other, "distance": distance}
     pair = texts.say(f"guess.{thing}.{how_many}", **gaps)
     return texts.say("guess.sentence", pair=pair, share=guessed(promise.epsilon, promise.delta, language))
+
+
+def terms(manifest: Manifest, language: str = "en") -> list[str]:
+    """Who sees the results, and when values are erased."""
+    texts, days = texts_in(language), manifest.retention_days
+    seen = texts.say("terms.public") if manifest.results_are_public else texts.say("terms.private")
+    return [seen, texts.say("terms.kept") if days is None else texts.say("terms.erased", count=days)]
 
 
 def _two_readings(manifest: Manifest, task: Task, texts: Texts, language: str) -> tuple[str, str]:
@@ -173,27 +180,24 @@ def distance_words(manifest: Manifest) -> str:
     return " and ".join(text or "any value" for text in found)
 
 
-def protected_change(manifest: Manifest, language: str = "") -> tuple[str | None, bool]:
-    """Up to which distance a number may change, with its unit or units; and whether there are answers.
+def protected_distance(manifest: Manifest, language: str = "") -> str | None:
+    """Up to which distance a number may change, with its unit or units.
 
-    The distance is None where there is no noisy number, and empty where tasks have different ones. An answer, to a
-    question with choices or to a comparison, may change to any other.
+    None where there is no noisy number, and empty where tasks have different ones. An answer, and a number that is
+    compared, may change to any other.
     """
     pairs: dict[tuple[str, str], None] = {}  # in the order of the tasks
-    answers = False
     for task in manifest.tasks:
         distance = manifest.part_of(task).protected_distance
-        if distance is None:
-            answers = True
-        elif isinstance(task, NumberTask):
+        if distance is not None and isinstance(task, NumberTask):
             pairs[distance, manifest.words(task.unit, language)] = None
     if not pairs:
-        return None, answers
+        return None
     distances, units = ([*dict.fromkeys(pair[place] for pair in pairs)] for place in (0, 1))
     if len(distances) > 1:
-        return "", answers
+        return ""
     (distance,) = distances
-    return f"{distance} {common_unit(units)}".strip(), answers
+    return f"{distance} {common_unit(units)}".strip()
 
 
 def common_unit(units: Iterable[str]) -> str:

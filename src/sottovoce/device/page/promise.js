@@ -80,8 +80,10 @@ export function sentence(manifest, { epsilon, delta }) {
   const factor = Math.exp(Math.min(epsilon, 700));
   const learns = delta > 0.01 || factor > 25 ? "much" : factor <= 3 ? "almostNothing" : "little";
   const [count, distance] = [mostReadings(manifest), distanceText(manifest)];
-  const areAllNumbers = manifest.tasks.every((task) => protectedDistance(manifest, task));
-  const thing = distance === undefined ? "answer" : areAllNumbers ? "reading" : "either";
+  const [hasAnswers, isNumber] = [manifest.tasks.some((task) => task.kind === "choice"), (task) => task.kind !== "choice"];
+  const thing = distance === undefined
+    ? (manifest.tasks.some(isNumber) ? (hasAnswers ? "both" : "compared") : "answer")
+    : (hasAnswers ? "either" : "reading");
   const howMany = manifest.unit === "reading" ? "one" : count === 1 ? "only" : "all";
   const likely = factor > 1e6 ? "million" : delta ? "except" : "always";
   return say("promise.sentence", {
