@@ -19,6 +19,11 @@ export const isOpen = async (campaign) => json(await send("GET", `campaigns/${ca
 export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, SHORT_TIMEOUT));
 /** The picture of the place, the same for everybody; nothing says who asks. */
 export const planBytes = (campaign) => send("GET", `campaigns/${campaign}/plan`, null, null, LONG_TIMEOUT);
+/** What is public about each task; without results there is nothing. */
+export async function results(campaign) {
+  const { results: tasks } = json(await send("GET", `campaigns/${campaign}/results`));
+  return Array.isArray(tasks) ? tasks : [];
+}
 export const report = async (campaign, token, body) => json(await send("POST", `campaigns/${campaign}/reports`, body, token));
 export const withdraw = (campaign, token) => send("DELETE", `campaigns/${campaign}/participation`, null, token);
 
