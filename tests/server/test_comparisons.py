@@ -201,6 +201,9 @@ def test_pages_show_how_the_answers_closed_in(server):
     expected = 84 * (row["high"] - row["low"]) / 30
     assert float(re.findall(r'class="band".*?height="([\d.]+)"', strips[0])[-1]) == pytest.approx(expected, abs=0.1)
     assert "after 10 answers" in strips[0]
+    assert "Comparisons: of a task’s answers" in page
+    assert "Devices send no reading" in page
+    assert "noise was added" not in page
     assert "Wie sich die Antworten einpendelten" in server.client.get(f"/c/{campaign}?lang=de").text
     first = server.client.get(f"/c/{campaign}/versions/2").text
     assert first.count('class="band"') == 2
