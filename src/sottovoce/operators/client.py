@@ -79,6 +79,17 @@ class OperatorClient(HttpClient):
         listed = [{"task": task, "place": place} for task, place in places.items()]
         return self._ask("PUT", f"/api/campaigns/{campaign}/places", {"places": listed})
 
+    def texts(self, campaign: str) -> dict[str, Any]:
+        """The texts of a campaign, their translations, and how many are missing in each language."""
+        return self._ask("GET", f"/api/campaigns/{campaign}/texts")
+
+    def translate(
+        self, campaign: str, translations: Mapping[str, Mapping[str, str]], language: str | None = None
+    ) -> dict[str, Any]:
+        """Add translations to a draft, or say which language its texts are in."""
+        listed = [{"text": text, "translations": others} for text, others in translations.items()]
+        return self._ask("PATCH", f"/api/campaigns/{campaign}/texts", {"texts": listed, "language": language})
+
     def invite(self, campaign: str, count: int, **kind: Any) -> list[dict[str, Any]]:
         """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again.
 
@@ -90,6 +101,18 @@ class OperatorClient(HttpClient):
             some = {"count": min(most, count - len(made)), **kind}
             made += self._ask("POST", f"/api/campaigns/{campaign}/invitations", some)["invitations"]
         return made
+
+    def set_webhook(self, campaign: str, url: str) -> dict[str, Any]:
+        """Announce new results to this address; the answer has the ``secret`` of the signatures, shown once."""
+        return self._ask("PUT", f"/api/campaigns/{campaign}/webhook", {"url": url})
+
+    def webhook(self, campaign: str) -> dict[str, Any]:
+        """The webhook of a campaign, and what became of the last attempts."""
+        return self._ask("GET", f"/api/campaigns/{campaign}/webhook")
+
+    def remove_webhook(self, campaign: str) -> None:
+        """Announce nothing more."""
+        self.send("DELETE", f"/api/campaigns/{campaign}/webhook", token=self._token)
 
     def invitations(self, campaign: str) -> list[dict[str, Any]]:
         """Which invitations there are, and whether they are spent; not who used them."""

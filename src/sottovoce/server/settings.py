@@ -114,6 +114,14 @@ class Settings(BaseSettings):
         ),
     ] = 90
 
+    webhook_private: Annotated[
+        bool,
+        Field(
+            description="Send webhooks to private addresses and unencrypted ones too. By default only `https` "
+            "addresses on the public internet get any, so that no operator can reach the server's own network by them."
+        ),
+    ] = False
+
     tls_cert: Annotated[Path | None, Field(description="Certificate (PEM, with its chain) to serve https.")] = None
     tls_key: Annotated[Path | None, Field(description="Private key of the certificate (PEM).")] = None
     behind_proxy: Annotated[

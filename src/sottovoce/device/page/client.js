@@ -16,6 +16,11 @@ export const manifestBytes = (campaign) => send("GET", `campaigns/${campaign}/ma
 export const isOpen = async (campaign) => json(await send("GET", `campaigns/${campaign}/state`, null, null, SHORT_TIMEOUT)).state !== "closed";
 /** The published cuts, the same for everybody; nothing says who asks. */
 export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, SHORT_TIMEOUT));
+/** What is public about each task; without results there is nothing. */
+export async function results(campaign) {
+  const { results: tasks } = json(await send("GET", `campaigns/${campaign}/results`));
+  return Array.isArray(tasks) ? tasks : [];
+}
 export const report = async (campaign, token, body) => json(await send("POST", `campaigns/${campaign}/reports`, body, token));
 export const withdraw = (campaign, token) => send("DELETE", `campaigns/${campaign}/participation`, null, token);
 

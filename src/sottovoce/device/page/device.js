@@ -139,8 +139,11 @@ async function answerable({ campaign, manifest }, readings) {
   return [new Map(open.map(({ id }) => [id, readings.get(id)])), joined.cuts];
 }
 
-/** Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. */
-export async function release(membership, measured) {
+/**
+ * Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. `isKept`: the
+ * participant asked to keep the readings on this device, to see them beside the results.
+ */
+export async function release(membership, measured, { isKept = false } = {}) {
   const { campaign, manifest, manifest_sha256, epsilon, delta } = membership;
   const [end] = await Promise.all([endOf(membership), refreshCuts(membership)]);
   if (end) throw new Problem(end); // before anything is spent
@@ -151,6 +154,8 @@ export async function release(membership, measured) {
   const body = canonicalBytes({ report_id, manifest_sha256, readings: noisy });
   await change((record) => {
     check(campaign, manifest_sha256, readings, record); // noise that is not stored has not been seen by anybody
+    const joined = record.memberships[campaign];
+    if (isKept) joined.own = new Map([...(joined.own ?? []), ...readings]);
     record.releases.push({ report_id, campaign, epsilon, delta, readings: noisy, body, released_at: now(), state: "queued" });
   });
   changed();
@@ -227,6 +232,7 @@ async function deliver({ campaign }) {
 export async function withdraw(campaign) {
   await change(({ memberships, releases }) => {
     memberships[campaign].withdrawn_at ??= now();
+    delete memberships[campaign].own;
     for (const one of releases) if (one.campaign === campaign) one.state = "withdrawn";
   });
   changed();

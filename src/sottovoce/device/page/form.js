@@ -12,8 +12,8 @@ import { nameOf, problemText } from "./views.js";
 const MOST_AT_ONCE = 5; // with more tasks than this, questions come one after the other
 
 /**
- * A form for these tasks, of which `left` may be answered. `send(readings)` is called with a Map of readings by task,
- * once they are in order and confirmed.
+ * A form for these tasks, of which `left` may be answered. `send(readings, options)` is called with a Map of readings by
+ * task, once they are in order and confirmed.
  */
 export function form({ manifest }, tasks, left, { drafts, panels, draw }, send) {
   const summary = h("p.error", { role: "alert" });
@@ -74,14 +74,16 @@ export function form({ manifest }, tasks, left, { drafts, panels, draw }, send) 
   async function submit() {
     const readings = checked();
     if (!readings || document.querySelector("dialog")) return;
+    // Nobody but the operator sees results that are not public, so there is nothing to compare with.
+    const keeping = drafts.areKept && manifest.public_results !== false && h("input", { type: "checkbox", id: "keep" });
     const once = readingsComeAtOnce(manifest) && readings.size < tasks.length && h("p", say("form.once"));
     const isSure = await confirmed({
       title: areQuestions ? say("form.sure.answers", { count: readings.size }) : say("form.sure.readings", { count: readings.size }),
-      body: [h("p", say("form.finalWhy")), once], yes: sendWords, no: say("form.checkAgain"),
+      body: [h("p", say("form.finalWhy")), once, keeping && h("label.choice", keeping, h("span", say("form.keep")))], yes: sendWords, no: say("form.checkAgain"),
     });
     if (!isSure) return;
     sender.disabled = true;
-    await send(readings);
+    await send(readings, { isKept: Boolean(keeping) && keeping.checked });
   }
 
   return h("form.card", { onsubmit: (event) => event.preventDefault(), autocomplete: "off" }, h("h2", areQuestions ? say("form.answers") : say("form.title")),

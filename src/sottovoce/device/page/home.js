@@ -6,7 +6,7 @@ import { guessed } from "./guess.js";
 import { editable, figure, say, typedNumber } from "./language.js";
 import { PRESETS, USUAL_LIMITS } from "./promise.js";
 import { change, read, spentBy } from "./store.js";
-import { releaseCard, show, tell } from "./views.js";
+import { releaseCard, show, shown, tell } from "./views.js";
 
 export const VIEWS = { campaigns, ledger, limits, how };
 let current;
@@ -21,8 +21,10 @@ const empty = (words) => h("p.empty", h("img", { src: "icon.svg", alt: "", width
 
 async function campaigns() {
   const title = say("campaigns.title");
-  const link = ({ invitation, manifest_sha256: hash, manifest }) =>
-    h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", manifest.title), h("span.quiet", say("askedBy", { who: manifest.asked_by }))));
+  const link = ({ invitation, manifest_sha256: hash, manifest }) => {
+    const { title, asked_by: who } = shown(manifest);
+    return h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", title), h("span.quiet", say("askedBy", { who }))));
+  };
   const joined = Object.values((await read()).memberships);
   show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")));
 }

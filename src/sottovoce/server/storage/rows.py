@@ -141,6 +141,32 @@ class VersionRow(NamedTuple):
     as_of: int
 
 
+class WebhookRow(NamedTuple):
+    campaign_key: int
+    url: str
+    secret: bytes
+    delivered: int
+    attempts: int
+    next_at: int
+    failing_since: int | None
+    failure: str | None
+    stopped_at: int | None
+
+
+class DueEvent(NamedTuple):
+    """A version of the results that a webhook has not received."""
+
+    campaign_key: int
+    id: str  # of the campaign
+    url: str
+    secret: bytes
+    attempts: int
+    failing_since: int | None
+    version: int
+    reports: int
+    as_of: int
+
+
 class OpenCampaign(NamedTuple):
     """What reports are judged by."""
 

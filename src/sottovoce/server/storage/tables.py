@@ -282,3 +282,18 @@ results = Table(
     Column("content", LargeBinary, nullable=False, comment="the results as they are sent out (JSON)"),
     PrimaryKeyConstraint("campaign_key", "version"),
 )
+
+# The secret signs what is sent, so it is stored as it is.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("campaign_key", Key, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True, comment="campaign"),
+    Column("url", String(2000), nullable=False, comment="where events are sent"),
+    Column("secret", LargeBinary, nullable=False, comment="key of the signatures, as the receiver has it"),
+    Column("delivered", Integer, nullable=False, comment="the last version of the results that was received"),
+    Column("attempts", Integer, nullable=False, comment="failed ones since then"),
+    Column("next_at", BigInteger, nullable=False, comment="when the next attempt is due"),
+    Column("failing_since", BigInteger, comment="when the first of them failed; null if none did"),
+    Column("failure", String(200), comment="why the last one failed"),
+    Column("stopped_at", BigInteger, comment="when attempts ended, after days of failure"),
+)
