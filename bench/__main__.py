@@ -18,7 +18,7 @@ from bench import console as console_pages
 from bench.loading import compare_loading
 from bench.peers import peers_python
 from sottovoce.discovery import CRH
-from sottovoce.lab.bench import Crowd, fastest
+from sottovoce.lab.bench import CrowdSize, fastest
 
 HERE = Path(__file__).parent
 console = Console()
@@ -26,7 +26,7 @@ console = Console()
 
 def compare_crowd_kit() -> None:
     """crowd-kit's only method for numbers on 10⁶ claims, full runs: it makes one pass, CRH iterates to the end."""
-    claims = Crowd(10**6, 1000, 1000).draw()
+    claims = CrowdSize(10**6, 1000, 1000).draw()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "claims.parquet"
         claims.write(path)

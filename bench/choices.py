@@ -18,13 +18,13 @@ from bench.peers import peers_python
 from sottovoce.claims import Claims
 from sottovoce.claims.answers import Answers
 from sottovoce.discovery import CRH, NoiseAware, TruthDiscovery
-from sottovoce.lab.bench import Crowd, fastest, iteration_seconds
+from sottovoce.lab.bench import CrowdSize, fastest, iteration_seconds
 
 OPTIONS = (2, 4, 10)
-PEER_CLAIMS = Crowd(10**6, 1000, 1000)
+PEER_CLAIMS = CrowdSize(10**6, 1000, 1000)
 
 
-def draw(crowd: Crowd, options: int) -> Claims:
+def draw(crowd: CrowdSize, options: int) -> Claims:
     """Choices where a random crowd has numbers: users are right with a chance of their own."""
     numbers = crowd.draw()
     rng = np.random.default_rng(options)
@@ -62,7 +62,7 @@ def seconds_of_an_iteration(method: type[TruthDiscovery], claims: Claims) -> flo
 
 
 def run(console: Console, quick: bool, peers: bool = True) -> None:
-    crowd = Crowd(10**6, 10**4, 10**4) if quick else Crowd(10**7, 10**5, 10**5)
+    crowd = CrowdSize(10**6, 10**4, 10**4) if quick else CrowdSize(10**7, 10**5, 10**5)
     numeric = iteration_seconds(CRH, crowd.draw())
     table = Table(title=f"Choices, {crowd.name}: one iteration", box=None, header_style="bold")
     for heading in ("method", "options", "NumPy / ours", "ours / numeric CRH", "ns per claim"):

@@ -13,7 +13,7 @@ from rich.table import Table
 from bench.loading import write_csv
 from sottovoce.claims import Claims
 from sottovoce.discovery import CRH, NoiseAware, TruthDiscovery
-from sottovoce.lab.bench import Crowd, fastest
+from sottovoce.lab.bench import CrowdSize, fastest
 from sottovoce.privacy.laws import FreshVariance, NoiseLaw, SharedVariance
 from sottovoce.privacy.least_noise import law_for
 from sottovoce.privacy.normal_laplace import normal_laplace
@@ -123,7 +123,9 @@ def compare_speed(console: Console, quick: bool) -> None:
     table = Table(title="One iteration / one of CRH on the same claims (at most 3 and 8)", box=None)
     for heading in ("claims", "no noise", "shared:0.5", "fresh:0.5"):
         table.add_column(heading, justify="right")
-    crowds = (Crowd(10**6, 1000, 1000),) if quick else (Crowd(10**6, 1000, 1000), Crowd(10**7, 10**5, 10**5))
+    crowds = (
+        (CrowdSize(10**6, 1000, 1000),) if quick else (CrowdSize(10**6, 1000, 1000), CrowdSize(10**7, 10**5, 10**5))
+    )
     for size in crowds:
         claims = size.draw()
         NoiseAware(noise="fresh:0.5", max_iter=2, tol=0).fit(claims)  # compile

@@ -86,7 +86,7 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     first = page.locator(".offer").first.locator(".cost b").inner_text()
     page.locator("#participants").fill("10000")
     expect(page.locator(".offer").first.locator(".cost b")).not_to_have_text(first)
-    # A click on the chart chooses the strength under it and the nearest line.
+    # A click on the chart chooses the strength under it.
     plot = page.locator(".u-over")
     box = plot.bounding_box()
     plot.click(position={"x": box["width"] * 0.75, "y": box["height"] * 0.97})
@@ -109,11 +109,14 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     watching.evaluate("window.sameDocument = true")
     page.get_by_role("link", name="Invite people").click()
     page.get_by_label("How many people?").fill("6")
-    page.get_by_role("button", name="Create invitations").click()
-    links = [link.get_attribute("href") for link in page.locator(".address a").all()]
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Create invitations").click()
+    sheet = opened.value
+    expect(sheet.locator(".qr svg")).to_have_count(6)
+    links = [link.get_attribute("href") for link in sheet.locator(".address a").all()]
     assert len(set(links)) == 6
-    expect(page.locator(".qr svg")).to_have_count(6)
-    page.get_by_role("link", name="Done").click()
+    sheet.close()
+    page.reload()
     expect(page.locator(".chip.unspent")).to_have_count(6)
     page.get_by_role("button", name="Revoke").first.click()  # the newest
     expect(page.locator(".chip.revoked")).to_have_count(1)
@@ -246,6 +249,7 @@ def walk(desk, server, measured):
     desk.open(f"{server.url}/campaigns/{campaign}/invitations")
     yield "invitations"
     page.get_by_label("How many people?").fill("2")
+    page.locator(".invite").evaluate("(form) => form.removeAttribute('target')")  # in this tab, to look at it
     page.get_by_role("button", name="Create invitations").click()
     expect(page.locator(".qr svg")).to_have_count(2)
     yield "sheet"
@@ -302,6 +306,7 @@ def test_by_keyboard_alone(operator, server):
     before = page.locator("#epsilon").input_value()
     page.keyboard.press("ArrowLeft")
     assert float(page.locator("#epsilon").input_value()) < float(before)
+    expect(page.locator("#plan blockquote")).not_to_contain_text("ε = 1,")  # before the next one is asked for
     press_until(page, "Tab", "input[name=law]")
     page.keyboard.press("ArrowDown")
     expect(page.locator("#plan blockquote")).to_contain_text("except with a chance")

@@ -69,7 +69,8 @@ def test_in_the_crowd_errors_are_laplace():
 @pytest.mark.parametrize(("epsilon", "nats"), [(0.5, 0.030300), (1, 0.110944), (2, 0.327813), (4, 0.603052)])
 def test_capacity(epsilon, nats):
     assert capacity(epsilon) == pytest.approx(nats, abs=5e-7)
-    assert 0 <= capacity(1e-8) < 1e-15
+    assert capacity(1e-8) == pytest.approx(1e-16 / 8, rel=1e-9)
+    assert capacity(0.0021) == pytest.approx(capacity(0.0019) * (21 / 19) ** 2, rel=1e-6)  # on both sides of the series
     assert capacity(1e4) == pytest.approx(math.log(2))
 
 

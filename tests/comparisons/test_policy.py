@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce.comparisons.policy import Steps, check_levels, half_steps, offers, places, usual_levels
-from sottovoce.comparisons.posterior import Scale, Task
+from sottovoce.comparisons.posterior import ComparedTask, Scale
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.comparing import check_cuts
 
@@ -23,7 +23,7 @@ def test_a_cut_lies_halfway_between_two_points_of_the_grid(place, grid):
 
 @given(st.integers(2, 4).filter(lambda levels: levels != 3), GRIDS, st.lists(st.booleans(), max_size=12))
 def test_devices_accept_every_offer(levels, grid, answers):
-    task = Task(Scale(0.0, 30.0, levels, 1 / (2.718281828 + levels - 1), 1.0))
+    task = ComparedTask(Scale(0.0, 30.0, levels, 1 / (2.718281828 + levels - 1), 1.0))
     for high in answers:
         offered = offers(task.posterior(), levels, grid)
         for cuts in offered:
@@ -33,7 +33,7 @@ def test_devices_accept_every_offer(levels, grid, answers):
 
 
 def test_the_first_bits_ask_across_the_range():
-    offered = offers(Task(Scale(0.0, 32.0, 2, 0.27, 1.0)).posterior(), 2, Fraction(1, 10))
+    offered = offers(ComparedTask(Scale(0.0, 32.0, 2, 0.27, 1.0)).posterior(), 2, Fraction(1, 10))
     assert sorted(places(cuts, Fraction(1, 10))[0] for cuts in offered) == pytest.approx([8, 12, 16, 20, 24], abs=0.051)
 
 

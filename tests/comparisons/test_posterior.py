@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from sottovoce.comparisons.board import Board
-from sottovoce.comparisons.posterior import Scale, Task
+from sottovoce.comparisons.posterior import ComparedTask, Scale
 from sottovoce.comparisons.spreads import FINE, GUESSED, SpreadPrior
 
 BITS = Scale(0.0, 100.0, 2, 1 / (math.e + 1), 2.0)
@@ -27,7 +27,7 @@ def some_answers(scale, number, seed, truth=37.0):
 
 
 def filled(scale, answers):
-    task = Task(scale)
+    task = ComparedTask(scale)
     for cuts, level in answers:
         task.add(cuts, level)
     return task
@@ -58,7 +58,7 @@ def test_it_agrees_with_quadrature(scale):
 
 def test_the_order_of_answers_leaves_no_trace():
     answers = list(some_answers(BITS, 200, 2))
-    looked = Task(BITS)
+    looked = ComparedTask(BITS)
     for cuts, level in answers:
         looked.add(cuts, level)
         looked.posterior()  # looking on the way must not matter either
@@ -86,7 +86,7 @@ def test_forgetting_saves_memory_only():
 
 
 def test_without_answers_the_truth_is_anywhere_in_the_range():
-    posterior = Task(BITS).posterior()
+    posterior = ComparedTask(BITS).posterior()
     assert [posterior.quantile(share) for share in (0.0, 0.25, 0.5, 1.0)] == pytest.approx([0, 25, 50, 100])
     assert posterior.log_spread == pytest.approx(math.log(2.0))
 
@@ -94,7 +94,7 @@ def test_without_answers_the_truth_is_anywhere_in_the_range():
 @pytest.mark.parametrize("floor", [0.5 - 1e-12, 1e-300, 0.0], ids=["no information", "hardly any noise", "none"])
 def test_extreme_noise_is_survived(floor):
     scale = Scale(-1e6, 1e6, 2, floor, 10.0)
-    task = Task(scale)
+    task = ComparedTask(scale)
     task.add((5.0,), 1, 1000)
     task.add((9.0,), 0, 1000)
     task.add((-900.0,), 0, 1)  # impossible without noise, or nearly so
@@ -106,7 +106,7 @@ def test_extreme_noise_is_survived(floor):
 
 
 def test_a_million_equal_answers_do_not_overflow():
-    task = Task(Scale(0.0, 1.0, 2, 0.0, 0.01))
+    task = ComparedTask(Scale(0.0, 1.0, 2, 0.0, 0.01))
     task.add((0.25,), 1, 500_000)
     task.add((0.75,), 0, 500_000)
     low, high = task.posterior().interval()

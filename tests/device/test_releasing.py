@@ -188,7 +188,7 @@ def test_the_report_is_on_disk_before_it_is_sent(server, participant):
         assert other.execute("SELECT body, state FROM releases").fetchall() == [(made.body, "queued")]
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     other.close()
-    assert participant.file._connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+    assert participant.file.connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
     participant.flush()
     assert server.bodies == [made.body]
     assert Report.parse(made.body).bytes() == made.body

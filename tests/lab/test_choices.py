@@ -79,7 +79,7 @@ def test_real_sets_are_drawn_beside_simulated_crowds(tmp_path):
     assert "real sets: noise-aware" in experiment.verdict(table).sentence
 
 
-def test_more_noise_leaves_fewer_right_and_the_oracle_is_not_beaten_by_much():
+def test_more_noise_leaves_fewer_right_and_theoracle_is_not_beaten_by_much():
     _, table = made("choices", epsilons=(0.5, 4.0), runs=3, participants=30, objects=60)
     for crowd in ("2 choices", "4 choices", "10 choices"):
         for method in ("majority", "noise-aware", "oracle"):
@@ -98,13 +98,13 @@ def test_a_folder_without_sets_is_refused(tmp_path):
     assert "nowhere" in ran.stderr
 
 
-def test_the_oracle_knows_the_channel():
+def test_theoracle_knows_the_channel():
     """With users who are always right, the oracle's truth under response noise is that of the most votes."""
     world = choice_crowd(30, 40, 4, seed=2)
     sure = type(world)(world.claims, 4, world.truths, np.ones(30))
-    from sottovoce.lab.reproduce.choices import _oracle
+    from sottovoce.lab.reproduce.choices import oracle
 
     noisy = sure.with_simulated_noise(sv.Response(1.0), 3)
     votes = np.zeros((40, 4))
     np.add.at(votes, (noisy.claims.objects, noisy.claims.values), 1.0)
-    assert accuracy(_oracle(noisy, sv.Response(1.0)), world.truths) == pytest.approx(accuracy(votes, world.truths))
+    assert accuracy(oracle(noisy, sv.Response(1.0)), world.truths) == pytest.approx(accuracy(votes, world.truths))

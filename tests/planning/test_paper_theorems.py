@@ -510,7 +510,7 @@ def test_verdicts_say_which_promise_is_kept(noise_rate, alpha, privacy, utility)
     """Beside the noise levels that keep both: two computations of the same thing."""
     given = {"beta": 0.05, "participants": 150, "epsilon": 1.0, "delta": 0.1}
     report = paper.compare(2.0, noise_rate, alpha, **given)
-    assert report.corrected_verdict == paper.Verdict(privacy, utility)
+    assert report.corrected_verdict == paper.TheoremVerdict(privacy, utility)
     levels = report.corrected_levels
     assert (privacy and utility) == (levels is not None and levels.low <= report.level * (1 + 1e-12))
     printed = report.printed_levels

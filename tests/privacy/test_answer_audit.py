@@ -9,17 +9,17 @@ from typer.testing import CliRunner
 from byte_streams import seeded_stream
 from sottovoce.cli.app import app
 from sottovoce.errors import BadParameter
-from sottovoce.privacy.answer_audit import AnswerDraws, AnswerSetting, audit_answers, device
+from sottovoce.privacy.audit import AnswerDraws, AnswerSetting, audit
 from sottovoce.privacy.laws import Response, parse_answer_law
 from sottovoce.privacy.sampler import uniform
 
 
 def audited(sampler, text="response:1.0", choices=4, readings=2, samples=6000, **options):
-    return audit_answers(sampler, parse_answer_law(text), AnswerSetting(choices, readings), samples=samples, **options)
+    return audit(sampler, parse_answer_law(text), AnswerSetting(choices, readings), samples=samples, **options)
 
 
 def real(text, choices, readings=2, seed="real"):
-    return device(parse_answer_law(text), AnswerSetting(choices, readings), seeded_stream(f"{seed} {text} {choices}"))
+    return AnswerSetting(choices, readings).device(parse_answer_law(text), seeded_stream(f"{seed} {text} {choices}"))
 
 
 @pytest.mark.parametrize(

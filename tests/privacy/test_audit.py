@@ -19,8 +19,7 @@ from sottovoce.cli.audit import audit as audit_command
 from sottovoce.device.release import noisy_readings
 from sottovoce.errors import BadParameter, BadRow, MissingColumn, UnreadableFile
 from sottovoce.privacy import sampler
-from sottovoce.privacy.audit import CONFIDENCE, Draws, Setting, audit, audit_draws
-from sottovoce.privacy.audit import device as audited_device
+from sottovoce.privacy.audit import CONFIDENCE, NumberDraws, NumberSetting, audit, audit_draws
 from sottovoce.privacy.conformity import up_to
 from sottovoce.privacy.laws import parse_law
 from sottovoce.privacy.sampler import Sampler, exact_number
@@ -33,7 +32,7 @@ GRID = exact_number("0.1")
 
 def device(text, seed):
     """What devices run, on a seeded stream."""
-    return audited_device(parse_law(text), Setting(), seeded_stream(seed))
+    return NumberSetting().device(parse_law(text), seeded_stream(seed))
 
 
 def failed(result):
@@ -43,7 +42,7 @@ def failed(result):
 @pytest.mark.parametrize("readings", [1, 4])
 @pytest.mark.parametrize("text", LAWS)
 def test_the_real_sampler_passes(text, readings):
-    result = audit(device(text, f"real {text}"), parse_law(text), Setting(readings=readings), samples=3000)
+    result = audit(device(text, f"real {text}"), parse_law(text), NumberSetting(readings=readings), samples=3000)
     assert result.passed, result.faults
     assert 0 < result.found_epsilon <= result.promised_epsilon
 
@@ -88,7 +87,7 @@ def test_the_audit_sees_what_devices_send(broken, monkeypatch):
     monkeypatch.setattr(sampler, "noisy_steps", broken)
     assert noisy_readings(asked, readings, seeded_stream("sent")) != sent
     assert perturbing.perturb(readings.values(), seeded_stream("sent")) != perturbed
-    result = audit(device("fresh:0.5", "broken"), parse_law("fresh:0.5"), Setting(readings=2), samples=1000)
+    result = audit(device("fresh:0.5", "broken"), parse_law("fresh:0.5"), NumberSetting(readings=2), samples=1000)
     assert not result.passed
 
 
@@ -99,7 +98,7 @@ def test_the_command_audits_what_devices_run(monkeypatch):
 
 @pytest.mark.parametrize("text", LAWS)
 def test_a_fifth_too_little_noise_is_caught_by_its_probabilities(text):
-    result = audit(device(TOO_LITTLE[text], text), parse_law(text), Setting(readings=2), samples=3000)
+    result = audit(device(TOO_LITTLE[text], text), parse_law(text), NumberSetting(readings=2), samples=3000)
     assert not result.passed
     assert "noise has the law's probabilities" in failed(result)
 
@@ -119,7 +118,7 @@ def test_one_noise_for_all_readings_is_caught():
         noise = draw([0.0])[0]
         return [round(reading * 10) + noise for reading in readings]
 
-    result = audit(reuses, parse_law("fresh:0.5"), Setting(readings=3), samples=2000)
+    result = audit(reuses, parse_law("fresh:0.5"), NumberSetting(readings=3), samples=2000)
     assert result.leaks
     assert "minus" in result.event
     assert failed(result) == {"each reading has noise of its own"}
@@ -129,7 +128,7 @@ def test_the_same_noise_at_each_release_is_caught():
     noise = device("gaussian:1.0", "once")([0.0, 0.0])
     result = audit(
         lambda readings: [round(reading * 10) + drawn for reading, drawn in zip(readings, noise, strict=True)],
-        parse_law("gaussian:1.0"), Setting(readings=2), samples=2000,
+        parse_law("gaussian:1.0"), NumberSetting(readings=2), samples=2000,
     )  # fmt: skip
     assert result.leaks
     assert "each release has noise of its own" in failed(result)
@@ -148,7 +147,7 @@ def test_noise_used_for_two_releases_is_caught():
 
 def test_one_variance_passed_off_as_fresh_is_caught():
     """The noise of one reading is right; only the spread of the others reveals the variance."""
-    result = audit(device("shared:0.5", "passed off"), parse_law("fresh:0.5"), Setting(readings=10), samples=3000)
+    result = audit(device("shared:0.5", "passed off"), parse_law("fresh:0.5"), NumberSetting(readings=10), samples=3000)
     assert result.leaks
     assert "spread of the others" in result.event
     assert failed(result) == {"each reading has noise of its own"}
@@ -202,7 +201,7 @@ def test_the_promise_is_compared_where_asked():
 
 
 def test_a_distance_between_grid_steps_counts_as_the_next_step():
-    setting = Setting(distance=0.25, grid=0.1, readings=2)
+    setting = NumberSetting(distance=0.25, grid=0.1, readings=2)
     assert setting.shift == 3
     assert setting.inputs() == ([0.0, 0.0], [0.3, 0.0])
 
@@ -241,7 +240,7 @@ def test_options_outside_their_meaning_are_reported(options, words):
 @pytest.mark.parametrize(("part", "number"), [("distance", 0.0), ("distance", math.inf), ("grid", -1.0)])
 def test_settings_outside_their_meaning_are_reported(part, number):
     with pytest.raises(BadParameter, match=part):
-        Setting(**{part: number})
+        NumberSetting(**{part: number})
 
 
 def test_a_sampler_that_answers_wrongly_is_reported():
@@ -252,7 +251,7 @@ def test_a_sampler_that_answers_wrongly_is_reported():
 
 
 def write_draws(path, sampler, readings=2, releases=2000):
-    first, second = Setting(readings=readings).inputs()
+    first, second = NumberSetting(readings=readings).inputs()
     with path.open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["side", "release", "reading", "value"])
@@ -269,11 +268,11 @@ def run(*arguments):
 
 def test_draws_from_a_file_are_the_same_draws(tmp_path):
     write_draws(tmp_path / "draws.csv", device("fresh:0.5", "file"))
-    law, setting = parse_law("fresh:0.5"), Setting(readings=2)
-    from_file = audit_draws(Draws.read(tmp_path / "draws.csv"), law, setting)
+    law, setting = parse_law("fresh:0.5"), NumberSetting(readings=2)
+    from_file = audit_draws(NumberDraws.read(tmp_path / "draws.csv"), law, setting)
     assert from_file == audit(device("fresh:0.5", "file"), law, setting, samples=2000)
     with pytest.raises(BadParameter, match="2 readings in the draws"):
-        audit_draws(Draws.read(tmp_path / "draws.csv"), law, Setting(readings=3))
+        audit_draws(NumberDraws.read(tmp_path / "draws.csv"), law, NumberSetting(readings=3))
 
 
 def test_the_command_tells_good_draws_from_bad_ones(tmp_path):
@@ -314,7 +313,7 @@ def test_the_command_audits_the_real_sampler():
 def test_bad_draws_are_reported(tmp_path, text, kind, words):
     (tmp_path / "draws.csv").write_text(text)
     with pytest.raises(kind, match=words):
-        Draws.read(tmp_path / "draws.csv")
+        NumberDraws.read(tmp_path / "draws.csv")
 
 
 def test_bad_input_of_the_command_is_reported(tmp_path):

@@ -77,6 +77,15 @@ def test_imports_point_one_way(room):
         assert foreign <= MAY_IMPORT[room], f"{path.relative_to(SOURCE)} imports {foreign - MAY_IMPORT[room]}"
 
 
+def test_two_classes_never_share_a_name():
+    places: dict[str, list[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
 def modules_after(statement):
     code = f"import sys; {statement}; print(*sorted(name for name in sys.modules if '.' not in name))"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())

@@ -2,11 +2,14 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
 from sqlalchemy import select
 
+from console_client import Console
+from sottovoce.comparisons import ByComparison, Comparisons
 from sottovoce.privacy.comparing import check_cuts
 from sottovoce.server.compared import Boards
 from sottovoce.server.storage.tables import offers
@@ -179,6 +182,61 @@ def test_a_full_task_is_left_out(server):
     campaign, rng = comparing(server, tasks=[{**HALL, "quota": 3}, STAIRS]), np.random.default_rng(7)
     people_answer(server, campaign, 3, rng)
     assert cuts_of(server, campaign)["tasks"].keys() == {"stairs"}
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_pages_show_how_the_answers_closed_in(server):
+    campaign, rng = comparing(server), np.random.default_rng(10)
+    for _ in range(3):
+        people_answer(server, campaign, 10, rng)
+        server.recompute()
+    page = server.client.get(f"/c/{campaign}").text
+    strips = re.findall(r'<svg class="closing".*?</svg>', page, re.DOTALL)
+    assert len(strips) == 2  # one for each task
+    row = server.results(campaign)["results"][0]
+    for strip in strips:
+        bands = [float(height) for height in re.findall(r'class="band".*?height="([\d.]+)"', strip)]
+        assert len(bands) == 3
+        assert bands[0] > bands[-1]
+    expected = 84 * (row["high"] - row["low"]) / 30
+    assert float(re.findall(r'class="band".*?height="([\d.]+)"', strips[0])[-1]) == pytest.approx(expected, abs=0.1)
+    assert "after 10 answers" in strips[0]
+    assert "Comparisons: of a task’s answers" in page
+    assert "Devices send no reading" in page
+    assert "noise was added" not in page
+    assert "Wie sich die Antworten einpendelten" in server.client.get(f"/c/{campaign}?lang=de").text
+    first = server.client.get(f"/c/{campaign}/versions/2").text
+    assert first.count('class="band"') == 2
+    console = Console(server)
+    for path in ("", "/findings?version=1", "/history/2"):
+        assert 'class="closing"' in console.get(f"/campaigns/{campaign}{path}").text
+    noisy = server.opened()
+    assert "closing" not in server.client.get(f"/c/{noisy}").text
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])
+def test_an_operator_exports_the_comparisons_and_finds_the_same_truths(server, tmp_path, format):
+    """The file as `sottovoce discover` reads it, with the range of the tasks: the published figures, up to rounding."""
+    campaign, rng = comparing(server), np.random.default_rng(9)
+    people_answer(server, campaign, 12, rng)
+    server.recompute()
+    people_answer(server, campaign, 13, rng)
+    server.recompute()
+    path = tmp_path / f"answers.{format}"
+    answer = server.client.get(f"/api/campaigns/{campaign}/claims.{format}", headers=server.operator)
+    assert answer.status_code == 200, answer.text
+    path.write_bytes(answer.content)
+    table = Comparisons.read(path)
+    assert (len(table), table.levels_each, table.noise) == (50, 2, "response:2.0")
+    assert len(table.user_labels) == 25
+    fit = ByComparison(range=(0.0, 30.0)).fit(table)
+    found = dict(zip(fit.objects_.tolist(), fit.truths_.tolist(), strict=True))
+    for row in server.results(campaign)["results"]:
+        assert found[row["task"]] == pytest.approx(row["truth"], abs=0.0501)  # shown on the grid
+    if format == "csv":
+        assert answer.text.splitlines()[0].replace('"', "") == "user,object,cuts,level,noise_law"
+    refused = server.client.get(f"/api/campaigns/{campaign}/claims.{format}")
+    assert refused.status_code == 401
 
 
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)

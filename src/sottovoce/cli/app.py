@@ -19,6 +19,7 @@ from sottovoce.cli import (
     device,
     discover,
     explain,
+    ledger,
     privacy,
     reproduce,
     serve,
@@ -62,7 +63,7 @@ for analysing in (discover.discover, explain.explain):
 for group, commands in {
     PRIVACY: (privacy.plan, privacy.guarantee, privacy.perturb, audit.audit),
     CAMPAIGN: (serve.serve, backup.backup, backup.restore),
-    PARTICIPANT: (device.join, device.submit, device.ledger, device.limits, device.withdraw),
+    PARTICIPANT: (device.join, device.submit, ledger.ledger, ledger.limits, device.withdraw),
     RESEARCH: (demo.demo, simulate.simulate, compare.compare, reproduce.reproduce, theorem.theorem, bench.bench),
 }.items():
     for command in commands:

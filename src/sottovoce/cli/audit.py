@@ -1,13 +1,12 @@
 """``sottovoce audit``: does the sampler keep its promise?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, number, print_json, printed_warnings, progress_bar
+from sottovoce.cli.output import JsonOption, console, number, plain_table, print_json, printed_warnings, progress_bar
 from sottovoce.errors import BadParameter, UnwiseChoice
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from sottovoce.privacy.audit import Audit
+    from sottovoce.privacy.audit.inputs import Neighbours
+    from sottovoce.privacy.laws import Law
 
 _READINGS = 3
 
@@ -52,10 +53,7 @@ def audit(
         for text in [noise] if noise else _examples(choices):
             task = progress.add_task(f"auditing {text}", total=None)
             shown = _shown_by(progress, task)
-            if choices is None:
-                audits.append(_of_numbers(text, distance, grid, readings, input, samples, shown, **options))
-            else:
-                audits.append(_of_answers(text, choices, readings, input, samples, shown, **options))
+            audits.append(_audit_of(text, distance, grid, choices, readings, input, samples, shown, **options))
             progress.remove_task(task)
     passed = all(audit.passed for audit in audits)
     if json:
@@ -84,45 +82,30 @@ def _examples(choices: int | None) -> list[str]:
     return fitting
 
 
-def _of_numbers(
+def _audit_of(
     noise: str,
     distance: float,
     grid: float | None,
+    choices: int | None,
     readings: int | None,
     input: Path | None,
     samples: int,
     progress: "Callable[[int, int], None]",
     **options: float | None,
 ) -> "Audit":
-    from sottovoce.privacy.audit import Draws, Setting, audit, audit_draws, device
-    from sottovoce.privacy.laws import parse_noise_law
+    """The audit of a law for numbers or answers, on draws from elsewhere or on what devices draw."""
+    from sottovoce.privacy.audit import AnswerDraws, AnswerSetting, NumberDraws, NumberSetting, audit, audit_draws
+    from sottovoce.privacy.laws import parse_answer_law, parse_noise_law
 
-    law = parse_noise_law(noise)
-    if input:
-        draws = Draws.read(input)
-        return audit_draws(draws, law, Setting(distance, grid, readings or draws.readings), **options)
-    setting = Setting(distance, grid, _READINGS if readings is None else readings)
-    return audit(device(law, setting), law, setting, samples=samples, progress=progress, **options)
-
-
-def _of_answers(
-    noise: str,
-    choices: int,
-    readings: int | None,
-    input: Path | None,
-    samples: int,
-    progress: "Callable[[int, int], None]",
-    **options: float | None,
-) -> "Audit":
-    from sottovoce.privacy.answer_audit import AnswerDraws, AnswerSetting, audit_answer_draws, audit_answers, device
-    from sottovoce.privacy.laws import parse_answer_law
-
-    law = parse_answer_law(noise)
-    if input:
-        draws = AnswerDraws.read(input)
-        return audit_answer_draws(draws, law, AnswerSetting(choices, readings or draws.readings), **options)
-    setting = AnswerSetting(choices, _READINGS if readings is None else readings)
-    return audit_answers(device(law, setting), law, setting, samples=samples, progress=progress, **options)
+    law: Law = parse_noise_law(noise) if choices is None else parse_answer_law(noise)
+    draws = (NumberDraws if choices is None else AnswerDraws).read(input) if input else None
+    count = readings if readings is not None else _READINGS if draws is None else draws.readings
+    setting: Neighbours[Any] = (
+        NumberSetting(distance, grid, count) if choices is None else AnswerSetting(choices, count)
+    )
+    if draws is not None:
+        return audit_draws(draws, law, setting, **options)
+    return audit(setting.device(law), law, setting, samples=samples, progress=progress, **options)
 
 
 def _shown_by(progress: "Progress", task: "TaskID") -> "Callable[[int, int], None]":
@@ -135,10 +118,7 @@ def _print_audits(audits: "list[Audit]") -> None:
 
     console.print(f"{audits[0].setting}; {audits[0].samples:,} releases for each.", highlight=False)
     console.print()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("noise")
-    for heading in ("δ", "ε promised", "ε at least"):
-        table.add_column(heading, justify="right")
+    table = plain_table("noise", numbers=("δ", "ε promised", "ε at least"))
     table.add_column("best distinguished by")
     for audit in audits:
         table.add_row(
@@ -150,10 +130,8 @@ def _print_audits(audits: "list[Audit]") -> None:
         )
     console.print(table)
     console.print()
-    checks = Table(box=None, header_style="bold", pad_edge=False)
-    checks.add_column(f"p-value (fails below {SMALLEST_P_VALUE:g})")
-    for audit in audits:
-        checks.add_column(str(audit.law), justify="right")
+    laws = [str(audit.law) for audit in audits]
+    checks = plain_table(f"p-value (fails below {SMALLEST_P_VALUE:g})", numbers=laws)
     for row in zip(*(audit.checks for audit in audits), strict=True):
         cells = (f"[{'green' if check.passed else 'red'}]{check.p_value:.2g}[/]" for check in row)
         checks.add_row(row[0].name, *cells)

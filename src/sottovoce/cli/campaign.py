@@ -1,8 +1,5 @@
 """``sottovoce campaign``: what an operator does with a running server."""
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,59 +7,21 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.device import CaOption, InsecureOption
-from sottovoce.cli.output import JsonOption, cell, console, notes, print_json, promise_words
+from sottovoce.cli import invitations, operators, plans, texts, webhook
+from sottovoce.cli.connection import CampaignArgument, connected
+from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
 from sottovoce.digits import decimals_for
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
     from sottovoce.operators.client import OperatorClient
 
-SERVER_VARIABLE, TOKEN_VARIABLE = "SOTTOVOCE_SERVER", "SOTTOVOCE_OPERATOR_TOKEN"
-ServerOption = Annotated[str, typer.Option("--server", envvar=SERVER_VARIABLE, help="Address of the server.")]
-TokenOption = Annotated[
-    str | None,
-    typer.Option(
-        "--token",
-        envvar=TOKEN_VARIABLE,
-        show_default=False,
-        help="The operator's token; better in the environment, where other users of the machine cannot read it.",
-    ),
-]
-CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign.", show_default=False)]
-NumberArgument = Annotated[int, typer.Argument(help="Its number.", show_default=False)]
-
 app = typer.Typer(help="Run campaigns on a server: create, open, invite, watch, export, close.", no_args_is_help=True)
-operators = typer.Typer(help="Who may run campaigns on a server. For administrators.", no_args_is_help=True)
-app.add_typer(operators, name="operators")
-
-
-def _connected(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options that reach a server; what it gets is the client for that server."""
-
-    @wraps(command)
-    def connect(server: str, token: str | None, ca: Path | None, insecure_http: bool, **options: Any) -> None:
-        from sottovoce.operators.client import OperatorClient
-
-        with OperatorClient(server, token, ca=ca, insecure_http=insecure_http) as client:
-            command(client, **options)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    added = [
-        inspect.Parameter("server", keyword, default="http://127.0.0.1:8000", annotation=ServerOption),
-        inspect.Parameter("token", keyword, default=None, annotation=TokenOption),
-        inspect.Parameter("ca", keyword, default=None, annotation=CaOption),
-        inspect.Parameter("insecure_http", keyword, default=False, annotation=InsecureOption),
-        inspect.Parameter("json", keyword, default=False, annotation=JsonOption),
-    ]
-    own = [entry for name, entry in inspect.signature(command).parameters.items() if name not in ("client", "json")]
-    connect.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
-    connect.__annotations__ = {entry.name: entry.annotation for entry in (*own, *added)}
-    return connect
+app.add_typer(operators.app, name="operators")
 
 
 @app.command()
-@_connected
+@connected
 def create(
     client: "OperatorClient",
     tasks: Annotated[
@@ -96,10 +55,16 @@ def create(
         str | None,
         typer.Option(help="Campaign of which this is the next version; options that are left out keep their values."),
     ] = None,
+    picture: plans.PictureOption = None,
+    places: plans.PlacesOption = None,
+    frame: plans.FrameOption = None,
     json: bool = False,
 ) -> None:
     """Make a draft of a campaign. Nobody is asked anything until it is opened."""
     from sottovoce.operators.drafts import read_draft
+    from sottovoce.operators.plans import create_with_plan
+
+    plans.check_options(places, frame)
 
     options = {
         "title": title, "asked_by": asked_by, "purpose": purpose, "noise": noise, "distance": distance, "unit": unit,
@@ -113,7 +78,11 @@ def create(
         if name not in draft and not previous:
             way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
             raise BadParameter(f"{name}: a campaign needs it, and it is missing; {way}")
-    made = client.create(draft, previous)
+    made = (
+        create_with_plan(client, draft, previous, picture, places, frame)
+        if picture or places
+        else client.create(draft, previous)
+    )
     if json:
         print_json(made)
         return
@@ -125,14 +94,14 @@ def create(
 
 
 @app.command("list")
-@_connected
+@connected
 def list_campaigns(client: "OperatorClient", json: bool = False) -> None:
     """List your own campaigns, newest first."""
     campaigns = client.campaigns()
     if json:
         print_json({"campaigns": campaigns})
         return
-    table = _table("campaign", "title", "state", "reports", "deadline")
+    table = plain_table("campaign", "title", "state", "reports", "deadline")
     for entry in campaigns:
         table.add_row(
             entry["id"], escape(entry["title"]), entry["state"], f"{entry['reports']:,}", entry["deadline"] or "none"
@@ -141,7 +110,7 @@ def list_campaigns(client: "OperatorClient", json: bool = False) -> None:
 
 
 @app.command("open")
-@_connected
+@connected
 def open_campaign(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
     """Open a draft: its terms are fixed, and people can be invited."""
     opened = client.open(campaign)
@@ -157,7 +126,7 @@ def open_campaign(client: "OperatorClient", campaign: CampaignArgument, json: bo
 
 
 @app.command()
-@_connected
+@connected
 def close(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
     """Close a campaign permanently: it accepts no more reports; results and exports stay available."""
     closed = client.close(campaign)
@@ -168,15 +137,15 @@ def close(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fal
 
 
 @app.command()
-@_connected
+@connected
 def delete(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
     """Delete a draft. A campaign that has been open cannot be deleted."""
     client.delete(campaign)
-    _done(json, {"deleted": campaign}, f"Draft {campaign} is deleted.")
+    print_done(json, {"deleted": campaign}, f"Draft {campaign} is deleted.")
 
 
 @app.command()
-@_connected
+@connected
 def method(
     client: "OperatorClient",
     campaign: CampaignArgument,
@@ -188,11 +157,11 @@ def method(
 ) -> None:
     """Choose the method of a campaign's results; new ones follow within seconds."""
     changed = client.pin_method(campaign, name)
-    _done(json, changed, f"Results of {campaign} are computed with {_method_of(changed)} from now on.")
+    print_done(json, changed, f"Results of {campaign} are computed with {_method_of(changed)} from now on.")
 
 
 @app.command()
-@_connected
+@connected
 def known(
     client: "OperatorClient",
     campaign: CampaignArgument,
@@ -215,84 +184,20 @@ def known(
     if json:
         print_json({"campaign": campaign, "known": truths})
         return
-    table = _table("task", "truth")
+    table = plain_table("task", "truth")
     for task, truth in truths.items():
         table.add_row(escape(task), escape(truth))
     console.print(table if truths else "No truths are known.")
 
 
-@app.command()
-@_connected
-def invite(
-    client: "OperatorClient",
-    campaign: CampaignArgument,
-    count: Annotated[int, typer.Option(min=1, help="How many invitations.")] = 1,
-    out: Annotated[
-        Path | None, typer.Option(help="New CSV file for the links (number, link); they are printed without it.")
-    ] = None,
-    qr: Annotated[Path | None, typer.Option(help="New folder for the QR codes of the links, as SVG.")] = None,
-    json: bool = False,
-) -> None:
-    """Create invitations: links, each for one participant. The server cannot show them again."""
-    from sottovoce.operators.links import check_free, qr_maker, write_links, write_qr_codes
-
-    for path in filter(None, (out, qr)):
-        check_free(path)
-    if qr:
-        qr_maker()
-    made = client.invite(campaign, count)
-    if out:
-        write_links(made, out)
-    if qr:
-        write_qr_codes(made, qr)
-    if json:
-        links = {} if out else {"invitations": [{"number": one["id"], "link": one["url"]} for one in made]}
-        print_json({"campaign": campaign, "count": len(made), "out": out and str(out), "qr": qr and str(qr), **links})
-        return
-    if not out:
-        for one in made:
-            console.print(one["url"], highlight=False, soft_wrap=True)
-    notes.print(
-        f"{len(made)} {'link' if len(made) == 1 else 'links'}"
-        + (f" in {out}" if out else "")
-        + (f", QR codes in {qr}" if qr else "")
-        + ". Each lets one person in; treat them like keys.",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+app.command()(plans.plan)
+app.command()(texts.texts)
+for inviting in (invitations.invite, invitations.invitations, invitations.revoke, invitations.renew, webhook.webhook):
+    app.command()(inviting)
 
 
 @app.command()
-@_connected
-def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """List the invitations of a campaign: unspent, spent or revoked. Who used one is not recorded."""
-    entries = client.invitations(campaign)
-    if json:
-        print_json({"invitations": entries})
-        return
-    table = _table("number", "state", "made")
-    for entry in entries:
-        table.add_row(str(entry["id"]), entry["state"], entry["created_at"])
-    console.print(table if entries else "Nobody has been invited yet.")
-
-
-@app.command()
-@_connected
-def revoke(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
-    """Revoke an invitation that nobody has used."""
-    client.revoke_invitation(campaign, number)
-    _done(json, {"revoked": number}, f"Invitation {number} is revoked.")
-
-
-@app.command()
-@_connected
-def renew(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
-    """Replace an invitation that was lost; the old link stops working."""
-    made = client.renew_invitation(campaign, number)
-    _done(json, {"number": made["id"], "link": made["url"]}, made["url"])
-
-
-@app.command()
-@_connected
+@connected
 def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
     """Show how a campaign is doing: its state, how many take part, what was promised."""
     entry = client.campaign(campaign)
@@ -321,7 +226,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
 
 
 @app.command()
-@_connected
+@connected
 def results(
     client: "OperatorClient",
     campaign: CampaignArgument,
@@ -366,10 +271,7 @@ def _print_results(entries: list[dict[str, Any]], kind: str) -> None:
     if not entries:
         return
     columns = for_people(columns_in(Place.FILE, SCHEMAS[kind]))
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("task")
-    for column in columns:
-        table.add_column(column.title, justify="right")
+    table = plain_table("task", numbers=[column.title for column in columns])
     table.add_column("unit" if kind == "number" else "majority")
     for entry in entries:
         shown = entry.get("low") is not None and entry.get("high") is not None
@@ -390,7 +292,7 @@ def _adds_noise(draft: dict[str, Any]) -> bool:
 
 
 @app.command()
-@_connected
+@connected
 def export(
     client: "OperatorClient",
     campaign: CampaignArgument,
@@ -402,60 +304,7 @@ def export(
     if what not in ("claims", "results"):
         raise BadParameter(f"export {what!r}: it must be claims or results; choose one of them")
     size = client.export(campaign, what, out)
-    _done(json, {"out": str(out), "bytes": size}, f"{what.capitalize()} are in {out}")
-
-
-@operators.command("add")
-@_connected
-def add_operator(
-    client: "OperatorClient",
-    name: Annotated[str, typer.Argument(help="Name of the operator; participants see it as who is asking.")],
-    administrator: Annotated[
-        bool, typer.Option("--administrator", help="They may add and revoke operators themselves.")
-    ] = False,
-    json: bool = False,
-) -> None:
-    """Add an operator. Their token is shown only once."""
-    made = client.add_operator(name, administrator)
-    _done(json, made, f"Operator {made['id']}, {made['name']}. The token, shown only once: {made['token']}")
-
-
-@operators.command("list")
-@_connected
-def list_operators(client: "OperatorClient", json: bool = False) -> None:
-    """List all operators, including revoked ones."""
-    entries = client.operators()
-    if json:
-        print_json({"operators": entries})
-        return
-    table = _table("number", "name", "rights", "added", "revoked")
-    for entry in entries:
-        rights = "administrator" if entry["administrator"] else "own campaigns"
-        table.add_row(str(entry["id"]), escape(entry["name"]), rights, entry["created_at"], entry["revoked_at"] or "no")
-    console.print(table)
-
-
-@operators.command("revoke")
-@_connected
-def revoke_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
-    """Revoke an operator's token. Their campaigns continue."""
-    client.revoke_operator(number)
-    _done(json, {"revoked": number}, f"The token of operator {number} is revoked.")
-
-
-@operators.command("renew")
-@_connected
-def renew_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
-    """Replace an operator's token; the old one stops working, the new one is shown only once."""
-    made = client.renew_operator(number)
-    _done(json, made, f"The new token of operator {number}, shown only once: {made['token']}")
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    return table
+    print_done(json, {"out": str(out), "bytes": size}, f"{what.capitalize()} are in {out}")
 
 
 def _method_of(campaign: dict[str, Any]) -> str:
@@ -464,10 +313,3 @@ def _method_of(campaign: dict[str, Any]) -> str:
 
         return DEFAULT
     return str(campaign["method"])
-
-
-def _done(json: bool, content: dict[str, Any], sentence: str) -> None:
-    if json:
-        print_json(content)
-    else:
-        console.print(escape(sentence), highlight=False, soft_wrap=True)

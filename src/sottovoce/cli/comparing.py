@@ -62,11 +62,11 @@ def write_report(
     """Write the page of a result, with all methods compared where the claims are in memory."""
     from sottovoce.discovery.comparison import Comparison
     from sottovoce.engines import MemoryEngine
-    from sottovoce.lab.report import Report
+    from sottovoce.lab.report import ResultReport
 
     compared = None
     if isinstance(engine, MemoryEngine):
         compared = Comparison.of(engine, noise, result.level, truth, **options)
     name = "standard input" if source == "-" else Path(source).name
     command = shlex.join(["sottovoce", *sys.argv[1:]])
-    Report(result, name, command, noise, compared, scores, known, left_out).write(path)
+    ResultReport(result, name, command, noise, compared, scores, known, left_out).write(path)

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 if TYPE_CHECKING:
     from sottovoce.discovery.schema import Column
@@ -35,6 +36,24 @@ def _finite(content: Any) -> Any:
     if isinstance(content, float) and not math.isfinite(content):
         return None
     return content
+
+
+def print_done(json: bool, content: dict[str, Any], sentence: str) -> None:
+    """What was done: a sentence for people, or what it made for programs."""
+    if json:
+        print_json(content)
+    else:
+        console.print(escape(sentence), highlight=False, soft_wrap=True)
+
+
+def plain_table(*texts: str, numbers: Iterable[str] = ()) -> Table:
+    """A table without lines: columns of texts, which are folded rather than cut, then columns of numbers."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in texts:
+        table.add_column(heading, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right")
+    return table
 
 
 def number(quantity: float, decimals: int | None = None) -> str:

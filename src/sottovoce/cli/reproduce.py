@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
+from sottovoce.cli.output import JsonOption, console, notes, print_json, progress_bar
 from sottovoce.errors import BadParameter
 from sottovoce.lab.reproduce import FIGURES
 
@@ -28,10 +28,14 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids, in seconds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
-    lambda1: Annotated[float | None, typer.Option(help="Rate λ1 of the users' error variances.")] = None,
+    lambda1: Annotated[
+        str | None, typer.Option(help="Rate λ1 of the users' error variances; several, 2,5,10, are Fig. 3's axis.")
+    ] = None,
     epsilons: Annotated[str | None, typer.Option(help="ε on the axis, such as 0.5,1,2.")] = None,
     deltas: Annotated[str | None, typer.Option(help="δ of the lines, such as 0.1,0.2.")] = None,
-    participants: Annotated[int | None, typer.Option(help="Users in the crowd (S).")] = None,
+    participants: Annotated[
+        str | None, typer.Option(help="Users in the crowd (S); several, 50,100,200, are Fig. 4's axis.")
+    ] = None,
     objects: Annotated[int | None, typer.Option(help="Objects they measure (N).")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions of each point.")] = None,
     method: Annotated[str | None, typer.Option(help="Another method than the figure's.")] = None,
@@ -42,8 +46,8 @@ def reproduce(
 ) -> None:
     """Make the paper's figures and say which of its claims hold; interrupted work is taken up again.
 
-    Options from --lambda1 to --eta replace what the trade-off figures and the floorplan choose; other figures use those
-    that they have.
+    Options from --lambda1 to --eta replace what figures choose. Not every figure has all of them; one that changes
+    nothing is reported.
     """
     from sottovoce.discovery import METHODS
     from sottovoce.lab.reproduce.experiment import Setting
@@ -52,10 +56,20 @@ def reproduce(
     if method is not None and method not in METHODS:
         raise BadParameter(f"method {method!r}: there is no such method; choose among {', '.join(METHODS)}")
     setting = Setting(
-        seed, quick, str(floorplan) if floorplan else None, lambda1, _numbers("epsilons", epsilons),
-        _numbers("deltas", deltas), participants, objects, runs, method, b, eta,
+        seed,
+        quick,
+        str(floorplan) if floorplan else None,
+        _numbers("lambda1", lambda1),
+        _numbers("epsilons", epsilons),
+        _numbers("deltas", deltas),
+        _counts("participants", participants),
+        objects,
+        runs,
+        method,
+        b,
+        eta,
         str(answers) if answers else None,
-    )  # fmt: skip
+    )
     with progress_bar() as progress:
         task = progress.add_task("starting", total=None)
 
@@ -63,8 +77,11 @@ def reproduce(
             progress.update(task, description=what, completed=done, total=total)
 
         made = make(figures or [], out, setting, processes, show)
+    for option in made.unused:
+        names = ", ".join(one.experiment.name for one in made.outcomes)
+        notes.print(f"[yellow]Note:[/] --{option} changes nothing in {names}", highlight=False)
     if json:
-        print_json({"page": str(made.page), "computed": made.computed, "left_out": made.left_out,
+        print_json({"page": str(made.page), "computed": made.computed, "left_out": made.left_out, "unused": made.unused,
                     "figures": [_summary(one) for one in made.outcomes]})  # fmt: skip
         return
     words = {True: "[green]holds[/]", False: "[red]does not hold[/]", None: "[cyan]measured[/]"}
@@ -78,9 +95,16 @@ def reproduce(
 
 def _numbers(name: str, text: str | None) -> tuple[float, ...] | None:
     try:
-        return tuple(float(part) for part in text.split(",")) if text else None
+        return None if text is None else tuple(float(part) for part in text.split(","))
     except ValueError as error:
         raise BadParameter(f"{name} {text!r}: numbers are separated by commas; write for example 0.5,1,2") from error
+
+
+def _counts(name: str, text: str | None) -> tuple[int, ...] | None:
+    counts = _numbers(name, text)
+    if counts is not None and not all(count.is_integer() for count in counts):
+        raise BadParameter(f"{name} {text!r}: these are whole numbers, separated by commas; write for example 50,100")
+    return None if counts is None else tuple(int(count) for count in counts)
 
 
 def _summary(one: Any) -> dict[str, Any]:

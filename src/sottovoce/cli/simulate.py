@@ -7,9 +7,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.campaign import TokenOption
 from sottovoce.cli.comparisons import simulate_comparisons
-from sottovoce.cli.device import CaOption, InsecureOption
+from sottovoce.cli.connection import CaOption, InsecureOption, TokenOption
 from sottovoce.cli.output import JsonOption, console, number, print_json, progress_bar, promise_words
 from sottovoce.errors import BadParameter
 

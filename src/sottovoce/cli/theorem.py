@@ -9,7 +9,7 @@ from rich.table import Table
 from sottovoce.cli.output import JsonOption, console, number, print_json
 
 if TYPE_CHECKING:
-    from sottovoce.planning.paper import Frontier, Levels, Report, Verdict
+    from sottovoce.planning.paper import Frontier, Levels, TheoremReport, TheoremVerdict
 
 
 def theorem(
@@ -42,7 +42,7 @@ def theorem(
         _print_report(report)
 
 
-def _print_report(report: "Report") -> None:
+def _print_report(report: "TheoremReport") -> None:
     console.print(
         f"Noise level c = λ1/λ2 = {number(report.level)}, noise rate λ2 = {number(report.noise_rate)}.", highlight=False
     )
@@ -78,7 +78,7 @@ def _print_report(report: "Report") -> None:
         console.print(f"• {escape(sentence)}", highlight=False)
 
 
-def _kept(verdict: "Verdict") -> str:
+def _kept(verdict: "TheoremVerdict") -> str:
     privacy, utility = ("kept" if kept else "not kept" for kept in (verdict.privacy, verdict.utility))
     return f"at this noise level the promise of privacy (ε, δ) is {privacy}, and that of utility (α, β) is {utility}"
 

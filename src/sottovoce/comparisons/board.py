@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sottovoce.comparisons.posterior import Floats, Posterior, Scale, Task
+from sottovoce.comparisons.posterior import ComparedTask, Floats, Posterior, Scale
 from sottovoce.comparisons.spreads import GUESSED, SpreadPrior
 
 
@@ -13,7 +13,7 @@ class Board:
     """
 
     def __init__(self, scales: Mapping[str, Scale]) -> None:
-        self.tasks = {name: Task(scale) for name, scale in scales.items()}
+        self.tasks = {name: ComparedTask(scale) for name, scale in scales.items()}
         self._evidence: dict[str, Floats] = {}  # of tasks with answers that have not changed since
         self._prior: SpreadPrior | None = GUESSED
 

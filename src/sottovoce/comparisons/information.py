@@ -12,6 +12,7 @@ from scipy.special import ndtri
 # Measured in simulations: answers that the search takes, per nat, and what the error is above its bound.
 _HALF, _NINE_TENTHS = (1.58, -1.86), (1.85, 1.2)
 _NORMAL_EXCESS, _CROWD_EXCESS = 1.1, 1.28
+_TINY = 1e-3  # a tilt below which two terms of its series are exact
 
 
 def information(epsilon: float, cuts: Sequence[float] = (0.0,), spread: float = 1.0) -> float:
@@ -50,9 +51,11 @@ def capacity(epsilon: float) -> float:
     >>> round(capacity(1.0), 6)
     0.110944
     """
-    right = 1 / (1 + math.exp(-epsilon))
-    wrong = math.exp(-epsilon) * right
-    return math.log(2) + right * math.log(right) + (wrong * math.log(wrong) if wrong > 0 else 0.0)
+    tilt = math.tanh(epsilon / 2)  # ln 2 + p·ln p + q·ln q with p, q = (1 ± tilt)/2, without its cancellation
+    if tilt < _TINY:
+        return tilt**2 / 2 * (1 + tilt**2 / 6)
+    wrong = (1 - tilt) * math.log1p(-tilt) if tilt < 1 else 0.0
+    return ((1 + tilt) * math.log1p(tilt) + wrong) / 2
 
 
 def answers_to_find(epsilon: float, ratio: float) -> tuple[float, float]:

@@ -93,7 +93,7 @@ class Posterior:
         return math.sqrt(float(self.chances @ (places - mean) ** 2))
 
 
-class Task:
+class ComparedTask:
     """The answers about one task, and their posterior."""
 
     def __init__(self, scale: Scale) -> None:

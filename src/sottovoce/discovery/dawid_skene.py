@@ -3,11 +3,13 @@
 import numpy as np
 
 from sottovoce.discovery.base import TruthDiscovery
-from sottovoce.discovery.choices import TOLERANCE, ChoiceEstimate, ChoiceInput, ChoiceIteration
+from sottovoce.discovery.choices import ChoiceEstimate, ChoiceInput, ChoiceIteration
 from sottovoce.discovery.iteration import Floats, Knowledge, UserLosses
 from sottovoce.errors import BadParameter
 
 _LEAST = 1e-10  # probability of an answer: what a user has not done yet is not impossible
+# Of objects' chances, in the mean: a few objects go on moving for hundreds of iterations, and need not rest.
+_TOLERANCE = 100.0
 _MOST_TABLE = 1 << 31  # bytes of a table of users × truths × answers
 
 
@@ -17,8 +19,9 @@ class DawidSkene(TruthDiscovery):
     P(truth) ∝ share(truth) · Π over the claims of habits_k(truth, answer)
     habits_k(truth, answer) = Σ P(truth) over the claims of user k with this answer, divided by the row's sum
 
-    Starts at vote shares; one pass over the claims per iteration, for each of the options. All objects must share their
-    options. With few claims per user the habits fit chance: NoiseAware shrinks them.
+    Starts at vote shares; one pass over the claims per iteration, for each of the options; stops when chances move by
+    less than 1e-4 in the mean. All objects must share their options. With few claims per user the habits fit chance:
+    NoiseAware shrinks them.
     A. P. Dawid and A. M. Skene, Applied Statistics 28 (1979), doi:10.2307/2346806
 
     Examples
@@ -57,7 +60,7 @@ class DawidSkene(TruthDiscovery):
 
 class _HabitIteration(ChoiceIteration):
     def __init__(self, given: ChoiceInput, tol: float) -> None:
-        self._given, self._engine, self._tol = given, given.engine, tol * TOLERANCE
+        self._given, self._engine, self._tol = given, given.engine, tol * _TOLERANCE
         self._options = len(given.answers.labels)
         self._chances = given.shares(given.earlier_weights())
         nothing = np.zeros((given.engine.n_users, self._options**2))
@@ -71,7 +74,7 @@ class _HabitIteration(ChoiceIteration):
         prior, before = np.log(np.maximum(shares, _LEAST)), self._chances
         polled = self._engine.confuse(np.log(habits).reshape(self._counts.shape), prior, before, self._given.known)
         self._chances, self._counts = polled.chances, polled.agreed
-        move = polled.move
+        move = float(np.abs(self._chances - before).sum()) / (2 * self._engine.n_objects)
         self.settled = self._tol > 0 and move <= self._tol
         return move
 

@@ -17,7 +17,9 @@ class Habits:
 
     def __init__(self, options: int, group: Group) -> None:
         self._options, self._group = options, group
-        self._log_strength = _USUAL
+        # Noise leaves of a habit only its share: reported rows differ less from user to user, by the square of it.
+        self._usual = _USUAL - 2 * math.log(group.hit - group.miss)
+        self._log_strength = self._usual
 
     def right(self, counts: Floats) -> Floats:
         """How often users agreed with the truths."""
@@ -52,9 +54,9 @@ class Habits:
             likely = (gammaln(table + prior) - gammaln(prior)).sum() + (
                 gammaln(math.exp(log_strength)) - gammaln(totals + math.exp(log_strength))
             ).sum()
-            return (log_strength - _USUAL) ** 2 / 2 - float(likely)
+            return (log_strength - self._usual) ** 2 / 2 - float(likely)
 
-        self._log_strength = float(minimize_scalar(cost, bounds=(-2.0, 8.0), method="bounded").x)
+        self._log_strength = float(minimize_scalar(cost, bounds=(self._usual - 4, self._usual + 6), method="bounded").x)
 
     def _plain(self, right: Floats) -> Floats:
         """Rows of users without habits: all errors are equally probable."""

@@ -58,14 +58,14 @@ class Work:
 
 
 @dataclass(eq=False, slots=True)
-class Part:
+class PartialResult:
     """What a run of blocks gives."""
 
     arrays: Arrays
     sums: Floats  # one row per user
 
 
-def compute(blocks: Iterable[Block], work: Work) -> Part:
+def compute(blocks: Iterable[Block], work: Work) -> PartialResult:
     """Do the work for blocks in a row; its arrays by object begin with the first block's first object."""
     sums = np.zeros((work.n_users, work.sums))
     found: list[Arrays] = []
@@ -74,7 +74,7 @@ def compute(blocks: Iterable[Block], work: Work) -> Part:
         first = block.first_object if first is None else first
         mine = work.arrays(block.first_object - first, block.first_object - first + block.n_objects)
         found.append(work.operation(block, Inputs(per_user=work.per_user, sums=sums, constants=work.constants, **mine)))
-    return Part(joined(found), sums)
+    return PartialResult(joined(found), sums)
 
 
 def joined(found: list[Arrays]) -> Arrays:
@@ -96,7 +96,7 @@ class BlockwiseEngine(ABC):
         self._summaries: dict[str, Floats] = {}
 
     @abstractmethod
-    def map(self, work: Work) -> Iterator[Part]:
+    def map(self, work: Work) -> Iterator[PartialResult]:
         """The part of each run of blocks, in their order."""
 
     @property

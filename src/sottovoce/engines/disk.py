@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sottovoce.claims.blocks import Block, Pack
-from sottovoce.engines.blockwise import PackEngine, Part, Work, compute
+from sottovoce.engines.blockwise import PackEngine, PartialResult, Work, compute
 from sottovoce.engines.threads import in_threads, usual_threads
 
 
@@ -18,7 +18,7 @@ class DiskEngine(PackEngine):
         super().__init__(pack)
         self.threads = max(1, min(threads or usual_threads(), len(self.runs)))
 
-    def map(self, work: Work) -> Iterator[Part]:
+    def map(self, work: Work) -> Iterator[PartialResult]:
         return in_threads(
             lambda run: compute(self._stream(run), work.part(*self.objects_of(run))), self.runs, self.threads
         )

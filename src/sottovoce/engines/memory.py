@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
 from sottovoce.claims.blocks import ObjectBlock
-from sottovoce.engines.blockwise import RUNS, BlockwiseEngine, Part, Work, compute
+from sottovoce.engines.blockwise import RUNS, BlockwiseEngine, PartialResult, Work, compute
 from sottovoce.engines.threads import in_threads, usual_threads
 
 # While a table of users (weight and loss) fits in a core's own cache, iterations in the order of objects are fastest.
@@ -46,8 +46,8 @@ class MemoryEngine(BlockwiseEngine):
         self._runs = _runs(claims, self.n_users > _SCATTER_USERS and claims.kind == "number")
         self._blocks = [(block,) for run in self._runs for block in run]
 
-    def map(self, work: Work) -> Iterator[Part]:
-        def over(run: Sequence[ObjectBlock]) -> Part:
+    def map(self, work: Work) -> Iterator[PartialResult]:
+        def over(run: Sequence[ObjectBlock]) -> PartialResult:
             mine = work.part(run[0].first_object, run[-1].first_object + run[-1].n_objects)
             return compute(run, mine)
 

@@ -1,7 +1,7 @@
 """The Spark engine: one task per block, on any cluster whose machines see the folder of the pack.
 
 Workers map blocks into memory themselves. Only arrays by user and by object go through Spark: a pass broadcasts those
-by user and sends those by object with the task of their block; the result of a block comes back as its `Part`.
+by user and sends those by object with the task of their block; the result of a block comes back as its `PartialResult`.
 A task has no side effects, and parts are added up in the order of their blocks. So a task that is run again or twice,
 or a worker that is lost, does not change a single bit of the result.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sottovoce.claims.blocks import Pack, is_pack
 from sottovoce.engines import spark_session
-from sottovoce.engines.blockwise import PackEngine, Part, Work, compute, joined
+from sottovoce.engines.blockwise import PackEngine, PartialResult, Work, compute, joined
 from sottovoce.engines.operations import Operation
 from sottovoce.errors import BadParameter, ClusterError, SottovoceError, UnreadableFile
 
@@ -31,7 +31,7 @@ _MOST_SUMS = 2
 
 Source = tuple[str, str, int]  # folder, pack id, round
 # A worker returns an error as a result: if raised, the task would be retried, and the error buried in Java's stack.
-Outcome = Part | SottovoceError
+Outcome = PartialResult | SottovoceError
 Numbered = tuple[int, Outcome]
 
 
@@ -69,7 +69,7 @@ class SparkEngine(PackEngine):
     def runs(self) -> list[range]:
         return [range(number, number + 1) for number in range(len(self.pack.manifest.blocks))]
 
-    def map(self, work: Work) -> Iterator[Part]:
+    def map(self, work: Work) -> Iterator[PartialResult]:
         context = self._session()
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
@@ -130,7 +130,7 @@ def _sum_of_group(keyed: Iterable[tuple[int, Numbered]]) -> Iterator[Numbered]:
 
 
 def _sum(outcomes: list[Outcome]) -> Outcome:
-    parts: list[Part] = []
+    parts: list[PartialResult] = []
     for outcome in outcomes:
         if isinstance(outcome, SottovoceError):
             return outcome
@@ -138,7 +138,7 @@ def _sum(outcomes: list[Outcome]) -> Outcome:
     sums = parts[0].sums.copy()
     for part in parts[1:]:
         sums += part.sums
-    return Part(joined([part.arrays for part in parts]), sums)
+    return PartialResult(joined([part.arrays for part in parts]), sums)
 
 
 def _of_block(shared: "Broadcast[tuple[Source, Work]]", task: tuple[int, dict[str, Any]]) -> Numbered:

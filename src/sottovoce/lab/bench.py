@@ -19,7 +19,7 @@ def iterative(method: type[TruthDiscovery]) -> bool:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class CrowdSize:
     """The size of a random crowd; dense where every user claims every object."""
 
     claims: int
@@ -48,12 +48,12 @@ class Crowd:
 
 
 FULL = (
-    Crowd(10**6, 1000, 1000),
-    Crowd(10**7, 10**5, 10**5),
-    Crowd(3 * 10**7, 10**5, 10**6),
-    Crowd(3 * 10**7, 10**6, 10**6),
+    CrowdSize(10**6, 1000, 1000),
+    CrowdSize(10**7, 10**5, 10**5),
+    CrowdSize(3 * 10**7, 10**5, 10**6),
+    CrowdSize(3 * 10**7, 10**6, 10**6),
 )
-QUICK = (Crowd(10**5, 1000, 100), Crowd(10**6, 1000, 1000))
+QUICK = (CrowdSize(10**5, 1000, 100), CrowdSize(10**6, 1000, 1000))
 
 
 def fastest(work: Callable[[], Any], repeats: int = 5) -> float:
@@ -113,7 +113,7 @@ class IterationRatios:
     nanoseconds_per_claim: float
 
 
-def iteration_ratios(crowd: Crowd, progress: Callable[[str], None]) -> list[IterationRatios]:
+def iteration_ratios(crowd: CrowdSize, progress: Callable[[str], None]) -> list[IterationRatios]:
     """Every method against NumPy's bincount and against one plain read."""
     progress(f"drawing {crowd.name}")
     claims = crowd.draw()
@@ -136,7 +136,7 @@ def growth(progress: Callable[[str], None], quick: bool = False) -> list[tuple[i
     per_claim = {}
     for size in sizes:
         progress(f"growth: {size:,} claims")
-        claims = Crowd(size, size // 100, size // 30).draw()
+        claims = CrowdSize(size, size // 100, size // 30).draw()
         METHODS["crh"](max_iter=2, tol=0).fit(claims)
         per_claim[size] = iteration_seconds(METHODS["crh"], claims) / len(claims)
     return [(size, seconds / per_claim[10**6]) for size, seconds in per_claim.items()]

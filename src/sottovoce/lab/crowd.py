@@ -1,5 +1,6 @@
 """A simulated crowd in a real campaign: every participant runs the real device code against a running server."""
 
+import json
 import time
 import warnings
 from collections import Counter, deque
@@ -21,6 +22,7 @@ from sottovoce.errors import ConvergenceWarning, SottovoceError
 from sottovoce.operators.client import OperatorClient
 from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.protocol import InvitationLink, Problem
+from sottovoce.protocol.geojson import PlacesFile
 from sottovoce.worlds import World
 from sottovoce.worlds.devices import usual_grid
 
@@ -124,17 +126,24 @@ def run_campaign(
 ) -> CrowdOutcome:
     """Create a campaign and open it, let everybody join, measure and send, close it, and wait for the last results.
 
+    A world that is a building brings its plan.
+
     Every participant has a file of their own in a temporary folder, limits as usual, and noise from the exact sampler,
     drawn anew each time. They come one after the other, as `send_all` says. The claims as the server exports them go to
     ``claims.csv`` in the folder ``out`` if there is one, the truths to ``truth.csv``.
     """
     campaign = operator.create(draft)["id"]
+    if world.building is not None:
+        plan = world.building.svg()
+        places = PlacesFile.parse("the building", json.dumps(world.building.geojson()), world.building.halls)
+        operator.set_plan(campaign, plan)
+        operator.set_places(campaign, places.places())
     operator.open(campaign)
     links = [invitation["url"] for invitation in operator.invite(campaign, world.claims.n_users)]
     delivery = send_all(readings_of(world), links, connect, at_once, progress, over=over, seed=seed)
     sent = time.perf_counter()
     operator.close(campaign)
-    results = _awaited(operator, campaign)
+    results = awaited(operator, campaign)
     seconds = time.perf_counter() - sent
     with TemporaryDirectory(prefix="sottovoce-crowd-") as temporary:
         folder = out or Path(temporary)
@@ -168,16 +177,18 @@ def send_all(
     *,
     over: float = 0.0,
     seed: int = 0,
+    in_order: bool = False,
 ) -> Delivery:
     """Let everybody join by a link of their own and send what they measured.
 
-    They come in random order, at random moments of the first ``over`` seconds, at most ``at_once`` at the same time;
-    the same seed gives the same order and moments.
+    They come in random order, or in their own, at random moments of the first ``over`` seconds, at most ``at_once`` at
+    the same time; the same seed gives the same order and moments.
     """
     started = time.perf_counter()
     random = np.random.default_rng(seed)
     moments = np.sort(random.uniform(0, over, len(links))).tolist()
-    coming = deque(zip(moments, random.permutation(len(links)).tolist(), strict=True))
+    order = range(len(links)) if in_order else random.permutation(len(links)).tolist()
+    coming = deque(zip(moments, order, strict=True))
     refusals: list[Problem] = []
     done = delivered = counted = retries = 0
     with TemporaryDirectory(prefix="sottovoce-crowd-") as folder, _workers(at_once) as workers:
@@ -247,7 +258,7 @@ def _take_part(
     return sent.problem, len(pauses)
 
 
-def _awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
+def awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
     """The last results of a closed campaign, as soon as they are computed."""
     end = time.monotonic() + _RESULTS_SECONDS
     while not (status := operator.campaign(campaign))["final"]:

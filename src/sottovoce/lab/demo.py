@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from sottovoce.errors import SottovoceError
 from sottovoce.lab.crowd import CrowdOutcome, draft_of, run_campaign
-from sottovoce.lab.plots import draw_demo
+from sottovoce.lab.plots import draw_demo, draw_on_plan
 from sottovoce.operators.client import OperatorClient
 from sottovoce.protocol.tokens import new_token
 from sottovoce.worlds.floorplan import floorplan
@@ -27,7 +27,7 @@ _STOP_SECONDS = 15
 
 
 def run_demo(out: Path, seed: int, progress: Callable[[int, int], None] | None = None) -> CrowdOutcome:
-    """Serve, ask, measure, disturb, send, discover; write claims.csv, truth.csv and demo.png."""
+    """Serve, ask, measure, disturb, send, discover; write claims.csv, truth.csv, demo.png, and the plan."""
     world = floorplan(seed)
     draft = draft_of(
         world, title="How long are the hallways?", noise=NOISE, distance=DISTANCE, low=0, high=50, unit="m"
@@ -39,17 +39,19 @@ def run_demo(out: Path, seed: int, progress: Callable[[int, int], None] | None =
             f"results from the server: they differ from those of the same claims computed from scratch by "
             f"{outcome.departure:.1%} of an interval's width; please report it with the claims in {out}"
         )
+    assert world.building is not None
+    draw_on_plan(world.building, outcome.shown, out / "plan.png")
     draw_demo(outcome.claims, outcome.truths, outcome.shown, outcome.errors, out / "demo.png")
     return outcome
 
 
 @contextmanager
-def own_server(folder: Path) -> Iterator[OperatorClient]:
+def own_server(folder: Path, least_claims: int = LEAST_CLAIMS) -> Iterator[OperatorClient]:
     """``sottovoce serve`` on a free port of this machine, on SQLite in a folder; ended however the block ends."""
     token = new_token()
     # Settings of a server that may run here otherwise do not concern this one.
     environment = {name: entry for name, entry in os.environ.items() if not name.startswith("SOTTOVOCE_")}
-    environment |= {"SOTTOVOCE_OPERATOR_TOKEN": token, "SOTTOVOCE_LEAST_CLAIMS": str(LEAST_CLAIMS)}
+    environment |= {"SOTTOVOCE_OPERATOR_TOKEN": token, "SOTTOVOCE_LEAST_CLAIMS": str(least_claims)}
     command = [
         sys.executable, "-m", "sottovoce", "serve", "--database", f"sqlite:///{folder / 'campaigns.db'}", "--port", "0",
         "--json",

@@ -28,7 +28,7 @@ _MOST_LEFT_OUT = 100
 
 
 @dataclass(frozen=True)
-class Report:
+class ResultReport:
     """What the page is made of."""
 
     result: Result | ChoiceResult

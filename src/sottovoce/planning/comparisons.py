@@ -8,7 +8,7 @@ from typing import Any
 from sottovoce.comparisons.information import answers_to_find, expected_crowd_deviation
 from sottovoce.comparisons.policy import usual_levels
 from sottovoce.errors import BadParameter
-from sottovoce.planning.answering import best_answering
+from sottovoce.planning.answering import candidates
 from sottovoce.planning.noise import rounded_down
 from sottovoce.planning.planner import Simulated
 from sottovoce.privacy.answers import AnswerGuarantee
@@ -53,7 +53,7 @@ class ComparisonPlan:
 
     def sentence(self) -> str:
         """The promise in words."""
-        return self.guarantee.sentence(delta=0.0)
+        return self.guarantee.sentence(delta=0.0, compared=True)
 
     def warning(self, participants: int) -> str | None:
         """What to say where there are too few participants."""
@@ -97,22 +97,7 @@ def plan_comparisons(
     def deviation(people: int) -> float:
         return expected_crowd_deviation(each, error_rate, width, people)
 
-    def information_of_one(count: int) -> float:
-        """Of one answer if everybody gives this many: what the error after the whole search says of it."""
-        fewer_each, people = rounded_down(epsilon / count), participants * count / readings
-        if count < readings and people < _FEW * answers_to_find(fewer_each, width / spread)[1]:
-            raise BadParameter(f"answer {count}: too few answers to each task to plan with; answer more")
-        return 1 / (count * expected_crowd_deviation(fewer_each, error_rate, width, people) ** 2)
-
-    few: dict[str, Any] = {}
-    if unit == "participant":
-        best = best_answering(information_of_one, readings)
-        few = {
-            "answer": best.answer,
-            "answer_noise": str(Response(rounded_down(epsilon / best.answer))),
-            "answer_gain": best.gain,
-        }
-
+    few = _answering(epsilon, error_rate, width, readings, participants) if unit == "participant" else {}
     simulated = None
     if simulations and participants <= _SIMULATED_ANSWERS // _LEAST_OBJECTS:
         simulated = _simulate(law, low, high, levels, participants, error_rate, seed)
@@ -130,6 +115,32 @@ def plan_comparisons(
         else None,
         **few,
     )
+
+
+def _answering(epsilon: float, error_rate: float, width: float, readings: int, participants: int) -> dict[str, Any]:
+    """How many of its tasks a device should answer, with what noise, and what that gains.
+
+    The number with the smallest error where there are enough answers to each task for the error to be as expected. If
+    there are too few whatever the number, the one that lacks least.
+    """
+
+    def crowd(count: int) -> tuple[float, float]:
+        """The ε of one answer, and the answers to each task."""
+        return rounded_down(epsilon / count), participants * count / readings
+
+    def error_of(count: int) -> float:
+        each, people = crowd(count)
+        return expected_crowd_deviation(each, error_rate, width, people)
+
+    def lack(count: int) -> float:
+        each, people = crowd(count)
+        return _FEW * answers_to_find(each, width * math.sqrt(error_rate))[1] / people
+
+    numbers = candidates(readings)
+    enough = [count for count in numbers if lack(count) <= 1]
+    best = min(enough, key=error_of) if enough else min(numbers, key=lack)
+    noise = str(Response(crowd(best)[0]))
+    return {"answer": best, "answer_noise": noise, "answer_gain": error_of(readings) / error_of(best)}
 
 
 def _simulate(

@@ -36,7 +36,7 @@ class Simulated:
 
 
 @dataclass(frozen=True)
-class Plan:
+class NoisePlan:
     """One law that keeps the promise, and what it costs."""
 
     law: NoiseLaw
@@ -71,10 +71,10 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Plans(Sequence[Plan]):
+class Plans(Sequence[NoisePlan]):
     """Laws that keep a promise, the one with the smallest predicted error first."""
 
-    plans: tuple[Plan, ...]
+    plans: tuple[NoisePlan, ...]
     error_rate: float
     error_rate_source: str
     left_out: dict[str, str]  # kinds of noise that cannot keep the promise, and why
@@ -176,7 +176,7 @@ def plan(
             continue
         guarantee = weakest([law.guarantee(distance, readings, unit, step) for step in grids or (None,)], allowed)
         plans.append(
-            Plan(
+            NoisePlan(
                 law=law,
                 guarantee=guarantee,
                 epsilon=epsilon,

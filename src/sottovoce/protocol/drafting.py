@@ -1,5 +1,6 @@
 """From what an operator writes to a manifest, in the oldest format that can say it, so that older devices can join."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sottovoce.errors import BadParameter
@@ -17,6 +18,21 @@ def drafted(parts: dict[str, Any]) -> Manifest:
     """A manifest of loose parts. The campaign's distance is that of all number tasks that have none of their own."""
     needs_second = parts.get("format") == SECOND or _says_more(parts)
     return Manifest.of(_second(parts) if needs_second else _first(parts))
+
+
+def replaced(parts: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts with these fields instead. A distance is that of all numbers, also of those that had their own.
+
+    Where numbers are compared, none has a distance.
+    """
+    changed, compared = {**parts, **fields}, fields.get("levels") is not None
+    if compared:
+        changed.pop("distance", None)
+    if "tasks" not in fields and (compared or "distance" in fields):
+        changed["tasks"] = [
+            {name: entry for name, entry in task.items() if name != "distance"} for task in parts["tasks"]
+        ]
+    return changed
 
 
 def _says_more(parts: dict[str, Any]) -> bool:
@@ -54,7 +70,8 @@ def _second(parts: dict[str, Any]) -> dict[str, Any]:
     distance, tasks = parts.get("distance"), []
     for task in parts["tasks"]:
         kind = task.get("kind") or ("choice" if "choices" in task else "number")
-        own = {"distance": distance} if kind == "number" and distance is not None and "levels" not in parts else {}
+        has_own = kind == "number" and distance is not None and parts.get("levels") is None
+        own = {"distance": distance} if has_own else {}
         tasks.append({**own, **task, "kind": kind})
     whole = {name: entry for name, entry in parts.items() if name != "distance" and entry is not None}
     return whole | {"format": SECOND, "tasks": tasks}

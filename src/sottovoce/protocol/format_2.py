@@ -25,7 +25,7 @@ from sottovoce.protocol.fields import (
     law_text,
 )
 from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS, ChoiceTask, Manifest, NumberTask, Task
-from sottovoce.protocol.parts import Answers, NoisyNumbers, Part
+from sottovoce.protocol.parts import NoisyNumbers, Part, PerturbedAnswers
 
 FORMAT: Final = "sottovoce-manifest/2"
 MOST_POINTS = 100  # of a line on the plan
@@ -206,6 +206,10 @@ class SecondManifest(Manifest):
         return self.retention
 
     @property
+    def plan_sha256(self) -> str | None:
+        return self.plan.sha256 if self.plan else None
+
+    @property
     def most_readings(self) -> int:
         return self.answer
 
@@ -220,11 +224,11 @@ class SecondManifest(Manifest):
     def part_of(self, task: Task) -> Part:
         noise = str(self.laws[task.kind])
         if isinstance(task, ChoiceTask):
-            return Answers(noise, len(task.choices))
+            return PerturbedAnswers(noise, len(task.choices))
         assert isinstance(task, SecondNumberTask)
         if task.distance is None:
             assert self.levels
-            return Answers(noise, self.levels)
+            return PerturbedAnswers(noise, self.levels)
         return NoisyNumbers(noise, task.distance, task.grid)
 
     @classmethod

@@ -22,6 +22,7 @@ from sottovoce.protocol.links import is_encrypted_or_local
 from sottovoce.protocol.problems import CATALOGUE, Problem
 
 T = TypeVar("T")
+_JSON = "application/json"
 _LARGEST_REFUSAL = 64 << 10  # bytes; a problem is a few sentences
 _PASSING = {408, 425, 429}  # and all from 500 on: the same may succeed later
 
@@ -83,12 +84,14 @@ class HttpClient:
     ) -> None:
         self._http.close()
 
-    def send(self, method: str, path: str, body: bytes | None = None, token: str | None = None) -> bytes:
+    def send(
+        self, method: str, path: str, body: bytes | None = None, token: str | None = None, *, kind: str = _JSON
+    ) -> bytes:
         """The server's response; a refusal is raised as its problem."""
         # Compressed content could expand to any size, all at once.
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        headers = {"Accept": _JSON, "Accept-Encoding": "identity"}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = kind
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         end = time.monotonic() + self.longest_answer

@@ -164,6 +164,11 @@ class Manifest(Document):
         return None
 
     @property
+    def plan_sha256(self) -> str | None:
+        """The hash of the picture of the place, if there is one."""
+        return None
+
+    @property
     def deadline_moment(self) -> datetime | None:
         """The deadline as a time."""
         return datetime.fromisoformat(self.deadline) if self.deadline else None

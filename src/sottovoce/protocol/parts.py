@@ -143,7 +143,7 @@ class NoisyNumbers(Part):
 
 
 @dataclass(frozen=True)
-class Answers(Part):
+class PerturbedAnswers(Part):
     """Answers out of a number of cells: choices, or the levels of a comparison. Protected whatever the answer is."""
 
     number: int  # of cells

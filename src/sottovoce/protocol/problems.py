@@ -38,6 +38,8 @@ CATALOGUE = _catalogue(
     Kind("bad_number", 422, "A number cannot be used", "write a plain decimal of at most 15 digits, such as 0.25"),
     Kind("number_too_large", 422, "A number is too large", "whole numbers lie strictly between -2^63 and 2^63"),
     Kind("bad_manifest", 422, "The campaign's description is not valid", "correct the named field"),
+    Kind("bad_picture", 422, "The picture cannot be used",
+         "save it as PNG or JPEG, or as plain SVG, and upload that"),
     Kind("bad_report", 422, "The report is not valid", "correct the named field"),
     Kind("float_in_report", 422, "A value is not a whole number of grid steps", "send values as integers: grid steps"),
     Kind("unknown_task", 422, "The campaign has no such task", "use the task ids of the manifest"),
@@ -68,6 +70,9 @@ CATALOGUE = _catalogue(
     Kind("invitation_unknown", 404, "There is no such invitation", "check the link, or ask for a new one"),
     Kind("invitation_spent", 409, "The invitation has been used", "ask for a new one; each serves one participant"),
     Kind("invitation_revoked", 410, "The invitation has been revoked", "ask for a new one"),
+    Kind("invitation_expired", 410, "The invitation has expired", "ask for a new one"),
+    Kind("invitation_full", 409, "As many people have joined as the link admits", "ask for another invitation"),
+    Kind("code_unknown", 404, "There is no such code", "check the letters and digits, or ask for a new code"),
     Kind("enrolment_conflict", 409, "This enrolment key was used for something else", "generate a new enrolment key"),
     # where and how
     Kind("not_found", 404, "Not found", "check the address"),

@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from sottovoce.discovery.target import Target
-from sottovoce.protocol.drafting import drafted
+from sottovoce.protocol.drafting import drafted, replaced
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
@@ -19,9 +19,10 @@ from sottovoce.server.compared import first_offers
 from sottovoce.server.gold import as_stored, checked, from_stored
 from sottovoce.server.methods import Method
 from sottovoce.server.results import Computation, encode, guarantee_of
-from sottovoce.server.state import State
+from sottovoce.server.state import ServerState
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.offers import publish_offers
+from sottovoce.server.storage.plans import copy_plan, plan_hash, remove_plan
 from sottovoce.server.storage.results import add_results
 from sottovoce.server.storage.rows import CampaignRow, OperatorRow
 
@@ -122,6 +123,8 @@ def change(connection: Connection, operator_key: int, campaign: str, changes: Ca
         stored.change_draft(
             connection, row, manifest, stored.quotas_of(connection, row.key) if quotas is None else quotas
         )
+        if plan_hash(connection, row.key) != manifest.plan_sha256:
+            remove_plan(connection, row.key)
     before = _analysis_of(row)
     analysis = _analysis(before, changes, manifest)
     if analysis != before:
@@ -142,7 +145,7 @@ def new_version(
     base = Manifest.parse(row.manifest).content()
     base |= {"campaign": secrets.token_hex(12), "version": base["version"] + 1}
     quotas, manifest = _quotas(changes), _changed(base, changes)
-    return stored.create_campaign(
+    made = stored.create_campaign(
         connection,
         operator_key,
         manifest,
@@ -151,9 +154,12 @@ def new_version(
         row.key,
         now,
     )
+    if manifest.plan_sha256 is not None and plan_hash(connection, row.key) == manifest.plan_sha256:
+        copy_plan(connection, row.key, made.key)
+    return made
 
 
-async def opening(server: State, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
+async def opening(server: ServerState, operator_key: int, campaign: str) -> Callable[[Connection], CampaignRow]:
     """The action that opens a draft: from then on its manifest is fixed and has a hash."""
     row = await server.read(lambda connection: stored.campaign_of(connection, operator_key, campaign))
     manifest = Manifest.parse(row.manifest)
@@ -164,6 +170,8 @@ async def opening(server: State, operator_key: int, campaign: str) -> Callable[[
     def open_it(connection: Connection) -> CampaignRow:
         now = server.clock()
         row = stored.campaign_of(connection, operator_key, campaign)
+        if plan_hash(connection, row.key) != manifest.plan_sha256:
+            raise Problem("bad_manifest", "plan: its picture must be uploaded before the campaign opens")
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
         _first_results(connection, row, manifest, guarantee, server, now)
         publish_offers(connection, row.key, first_cuts, now)
@@ -184,7 +192,12 @@ def delete(connection: Connection, operator_key: int, campaign: str) -> None:
 
 
 def _first_results(
-    connection: Connection, row: CampaignRow, manifest: Manifest, guarantee: dict[str, Any], server: State, now: int
+    connection: Connection,
+    row: CampaignRow,
+    manifest: Manifest,
+    guarantee: dict[str, Any],
+    server: ServerState,
+    now: int,
 ) -> None:
     """Results exist as soon as a campaign opens, and say that nothing is known yet."""
     empty = Computation.empty(manifest, guarantee, row.method, row.target, server.settings.least_claims)
@@ -202,15 +215,11 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     missing = [name for name, entry in fields.items() if entry is None and name not in _REMOVABLE]
     if missing:
         raise Problem("bad_request", f"{missing[0]} null: it cannot be removed; give it a value, or leave it out")
-    if "distance" in fields and "tasks" not in fields:  # that of all numbers, also of those that had their own
-        base = base | {"tasks": [{**task} for task in base["tasks"]]}
-        for task in base["tasks"]:
-            task.pop("distance", None)
     if "answer" in base and "answer" not in fields:  # all, as before, or as many as before where there are enough
         whole = base["answer"] == min(base["readings"], len(base["tasks"]))
         most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
         fields["answer"] = most if whole else min(base["answer"], most)
-    manifest = drafted(base | fields)
+    manifest = drafted(replaced(base, fields))
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",

@@ -15,15 +15,17 @@ from sottovoce.protocol.format_2 import SecondManifest
 from sottovoce.protocol.report import Report
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.problems import PROBLEM_SCHEMA
-from sottovoce.server.routes.enrolments import Enrolment, Lookup
+from sottovoce.server.routes.enrolments import Enrolment, InvitationLookup
 from sottovoce.server.routes.invitations import NewInvitations, Rotation
 from sottovoce.server.routes.operators import NewOperator
+from sottovoce.server.routes.plans import NewPlaces
 from sottovoce.server.routes.reports import Batch
 
 _ADDRESS = "/api/openapi.json"
 _FORMATS: tuple[type[BaseModel], ...] = (FirstManifest, SecondManifest)
 _BODIES: tuple[type[BaseModel], ...] = (
-    *_FORMATS, CampaignDraft, CampaignChange, NewInvitations, Rotation, Lookup, Enrolment, Report, Batch, NewOperator,
+    *_FORMATS, CampaignDraft, CampaignChange, NewInvitations, Rotation, InvitationLookup, Enrolment, Report, Batch,
+    NewOperator, NewPlaces,
 )  # fmt: skip
 _UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 

@@ -23,7 +23,7 @@ from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
 from sottovoce.server.gold import Known, by_place
-from sottovoce.server.steps import NOTHING_INCLUDED, Step, next_step
+from sottovoce.server.steps import NOTHING_INCLUDED, ResultStep, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings, Sets
 from sottovoce.server.storage.rows import CampaignRow
 
@@ -112,7 +112,7 @@ class Computation:
     guarantee: dict[str, Any]
     method: str | None  # None: the default one
     target: Target | None  # None: the method's own choice
-    step: Step
+    step: ResultStep
     reports: int
     least_claims: int
     before: dict[str, Any] | None  # the results published last
@@ -326,7 +326,8 @@ def _published(entry: Any, decimals: int | None) -> Any:
 
 def weights_of(result: Outcome) -> dict[str, list[Any]]:
     """How many participants have which weight, relative to the mean of all. Nobody can be identified."""
-    relative = result.fit.weights_ / result.fit.weights_.mean()
+    weights = result.fit.weights_
+    relative = weights / weights.mean() if weights.any() else np.ones(len(weights))  # where noise hides all, all equal
     counts, _ = np.histogram(np.minimum(relative, _WEIGHT_EDGES[-1] + 0.1), [*_WEIGHT_EDGES, math.inf])
     return {"edges": [*_WEIGHT_EDGES, None], "counts": counts.tolist()}
 

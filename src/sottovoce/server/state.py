@@ -13,12 +13,13 @@ from sottovoce.server.jobs import Jobs
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage.writer import Writer
+from sottovoce.server.webhooks import Webhooks
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class State:
+class ServerState:
     """One running server."""
 
     settings: Settings
@@ -27,6 +28,7 @@ class State:
     engine: Engine
     writer: Writer
     jobs: Jobs
+    webhooks: Webhooks
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Query the database, off the event loop."""
@@ -42,9 +44,9 @@ class State:
         return await self.writer.run(action)
 
 
-async def _state(request: Request) -> State:
-    state: State = request.app.state.sottovoce
+async def _state(request: Request) -> ServerState:
+    state: ServerState = request.app.state.sottovoce
     return state
 
 
-Server = Annotated[State, Depends(_state)]
+Server = Annotated[ServerState, Depends(_state)]

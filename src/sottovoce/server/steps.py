@@ -59,7 +59,7 @@ NOTHING_INCLUDED = Included(_NONE, _NONE, _NONE)
 
 
 @dataclass(frozen=True)
-class Step:
+class ResultStep:
     """What the next results are based on."""
 
     included: Included
@@ -69,7 +69,7 @@ class Step:
     retracted: Flags  # whether its figures go, since k were withdrawn and too few are left
 
 
-def next_step(included: Included, readings: Readings, cohort: int, least: int, tasks: int) -> Step:
+def next_step(included: Included, readings: Readings, cohort: int, least: int, tasks: int) -> ResultStep:
     """Let every task with enough new claims take a step. ``readings`` are those of complete cohorts.
 
     ``cohort`` is the last complete one, ``least`` is k.
@@ -91,4 +91,4 @@ def next_step(included: Included, readings: Readings, cohort: int, least: int, t
     order = np.lexsort((cohorts, places))
     kept = (rows >= 0) | changed[readings.places]
     after = Included(places[order], cohorts[order], claims[order])
-    return Step(after, readings.where(kept), changed, by_task(withdrawn) == 0, retracted)
+    return ResultStep(after, readings.where(kept), changed, by_task(withdrawn) == 0, retracted)

@@ -5,7 +5,7 @@ the published measurements do; in `careful_floorplan` everybody knows their stri
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from sottovoce.claims import Claims
 from sottovoce.claims.labels import texts
 from sottovoce.claims.reading import read_file, read_frame
 from sottovoce.errors import BadRow, UnreadableFile
+from sottovoce.worlds.building import Building
 from sottovoce.worlds.world import World
 
 Floats = NDArray[np.float64]
@@ -138,7 +139,8 @@ def _measured(lengths: Floats, walkers: Walkers, per_walker: NDArray[np.intp], r
         np.array([f"hall-{number + 1:03d}" for number in range(SEGMENTS)])[segment],
         metres,
     )
-    return _world(claims, lengths)
+    building = Building.of(list(map(str, claims.object_labels.tolist())), lengths.tolist())
+    return replace(_world(claims, lengths), building=building)
 
 
 def read_floorplan(folder: str | Path) -> World:

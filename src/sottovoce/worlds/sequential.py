@@ -90,6 +90,8 @@ class SequentialCrowd:
         sent: list[Sequence[Cuts]] = []
         said: list[NDArray[np.int64]] = []
         on_the_way: dict[int, list[int]] = {}
+        # This share of them and not about this share: theirs is a bias, and chance would be on top of it.
+        liars = {*rng.permutation(self.participants)[: round(self.liars * self.participants)].tolist()}
         for person in range(self.participants):
             published = server.published()
             drawn = [offer[rng.integers(len(offer))] for offer in published]
@@ -99,7 +101,7 @@ class SequentialCrowd:
             held = np.array(
                 [sum(cut < 2 * reading for cut in cuts) for cuts, reading in zip(drawn, readings, strict=True)]
             )
-            if rng.random() < self.liars:
+            if person in liars:
                 levels = np.full(self.objects, self.levels - 1)
             else:
                 levels = self.law.simulate(held, np.full(self.objects, person), self.levels, rng)[:, 0]

@@ -11,6 +11,7 @@ from sottovoce.claims import Claims
 from sottovoce.claims.labels import label_column
 from sottovoce.claims.writing import write_table
 from sottovoce.privacy.laws import NoiseLaw
+from sottovoce.worlds.building import Building
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class World:
     claims: Claims
     truths: NDArray[np.float64]
     error_variances: NDArray[np.float64]
+    building: Building | None = None  # where the objects are, if they are somewhere
 
     def with_simulated_noise(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
         """The same world seen by the server: simulated noise on every claim."""
@@ -28,10 +30,16 @@ class World:
         return replace(self, claims=self.claims.with_values(noisy, noise=str(law)))
 
     def write(self, folder: str | Path) -> None:
-        """Write ``claims.csv`` and ``truth.csv`` into a folder."""
+        """Write ``claims.csv`` and ``truth.csv`` into a folder; for a building also its plan and ``places.geojson``."""
+        folder = Path(folder)
+        self.write_truths(folder)
+        self.claims.write(folder / "claims.csv")
+        if self.building is not None:
+            self.building.write(folder)
+
+    def write_truths(self, folder: str | Path) -> None:
+        """Write ``truth.csv`` into a folder."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self.claims.write(folder / "claims.csv")
-        write_table(
-            pa.table({"object": label_column(self.claims.object_labels), "value": self.truths}), folder / "truth.csv"
-        )
+        table = pa.table({"object": label_column(self.claims.object_labels), "value": self.truths})
+        write_table(table, folder / "truth.csv")

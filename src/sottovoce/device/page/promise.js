@@ -11,9 +11,16 @@ import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
+/** Limits to choose from, as in the installed client. */
+export const PRESETS = {
+  strict: { epsilon: 1, delta: 1e-6, distance: 0.01, total_epsilon: 5, total_delta: 1e-5 },
+  usual: USUAL_LIMITS,
+  loose: { epsilon: 8, delta: 1e-4, distance: 0.0001, total_epsilon: 30, total_delta: 1e-3 },
+};
 
 const HAIR = 1e-9; // figures are doubles: a sum may miss a round limit by this much
 const [SMALLEST, LARGEST] = [1e-6, 1e7]; // a smaller ε is rounded up, a larger one promises nothing
+const MOST_UNITS = 4; // in one sentence
 const SMALLEST_DELTA = 1e-290; // far above what a double loses
 
 /** An ε that holds, except with a chance of at most δ: never below the exact one. Infinite if there is none. */
@@ -56,13 +63,15 @@ function worst(parts, moved) {
 /** A sum of doubles, rounded up. */
 const sumOf = (numbers) => (numbers.length === 1 ? numbers[0] : numbers.reduce((sum, number) => sum + number, 0) * (1 + numbers.length * Number.EPSILON));
 
-/** The distance, with the unit of the tasks if all have the same; nothing where no number is sent with noise. */
+/** The distance, with the unit or units of the tasks; nothing where no number is sent with noise. */
 export function distanceText(manifest) {
   const numbers = manifest.tasks.filter((task) => protectedDistance(manifest, task));
   if (!numbers.length) return undefined;
   const [distance, another] = new Set(numbers.map((task) => protectedDistance(manifest, task)));
-  const [unit, other] = new Set(numbers.map((task) => textOf(manifest, task.unit)));
-  return another ? say("promise.ownDistance") : `${decimal(distance)} ${other === undefined ? unit : ""}`.trim();
+  const units = [...new Set(numbers.map((task) => textOf(manifest, task.unit)))];
+  const several = units.every(Boolean) && units.length <= MOST_UNITS ? `(${units.join(", ")})` : "";
+  const inUnits = units.length === 1 ? units[0] : several;
+  return another ? say("promise.ownDistance") : `${decimal(distance)} ${inUnits}`.trim();
 }
 
 /** The promise in words for a participant, as in the installed client. Figures are rounded such that it stays true. */
@@ -71,8 +80,10 @@ export function sentence(manifest, { epsilon, delta }) {
   const factor = Math.exp(Math.min(epsilon, 700));
   const learns = delta > 0.01 || factor > 25 ? "much" : factor <= 3 ? "almostNothing" : "little";
   const [count, distance] = [mostReadings(manifest), distanceText(manifest)];
-  const areAllNumbers = manifest.tasks.every((task) => protectedDistance(manifest, task));
-  const thing = distance === undefined ? "answer" : areAllNumbers ? "reading" : "either";
+  const [hasAnswers, isNumber] = [manifest.tasks.some((task) => task.kind === "choice"), (task) => task.kind !== "choice"];
+  const thing = distance === undefined
+    ? (manifest.tasks.some(isNumber) ? (hasAnswers ? "both" : "compared") : "answer")
+    : (hasAnswers ? "either" : "reading");
   const howMany = manifest.unit === "reading" ? "one" : count === 1 ? "only" : "all";
   const likely = factor > 1e6 ? "million" : delta ? "except" : "always";
   return say("promise.sentence", {

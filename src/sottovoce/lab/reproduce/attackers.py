@@ -26,7 +26,7 @@ class Attackers(Experiment):
 
     def tasks(self, setting: Setting) -> list[Parameters]:
         fractions = setting.sized((0.0, 0.1, 0.2, 0.3, 0.4), (0.0, 0.4))
-        common = {"seed": setting.seed, "runs": setting.sized(6, 1)}
+        common = {"seed": setting.seed, "runs": setting.chosen("runs", 6, 1)}
         return [
             {**common, "law": law, "own_noise": own_noise, "fraction": fraction}
             for law in setting.sized(_LAWS, _LAWS[1:])

@@ -28,7 +28,7 @@ class Baselines(Experiment):
     size: ClassVar[tuple[float, float]] = (7.2, 3.2)
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        common = {"seed": setting.seed, "runs": setting.runs or setting.sized(20, 4), **setting.floorplan_parameters()}
+        common = {"seed": setting.seed, "runs": setting.chosen("runs", 20, 4), **setting.floorplan_parameters()}
         return [{**common, "situation": situation} for situation in _SITUATIONS]
 
     def run(self, task: Parameters) -> Table:

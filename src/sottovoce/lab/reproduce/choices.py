@@ -30,16 +30,16 @@ class Choices(Experiment):
     size: ClassVar[tuple[float, float]] = (7.2, 3.2)
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        epsilons = setting.epsilons or setting.sized((0.25, 0.5, 1.0, 2.0, 4.0), (1.0, 4.0))
+        epsilons = setting.chosen("epsilons", (0.25, 0.5, 1.0, 2.0, 4.0), (1.0, 4.0))
         common = {
             "seed": setting.seed,
-            "users": setting.participants or _USERS,
-            "questions": setting.objects or _QUESTIONS,
+            "users": setting.one("participants", _USERS),
+            "questions": setting.chosen("objects", _QUESTIONS),
         }
         tasks = [
             {
                 **common,
-                "runs": setting.runs or setting.sized(24, 2),
+                "runs": setting.chosen("runs", 24, 2),
                 "set": None,
                 "choices": choices,
                 "epsilon": epsilon,
@@ -50,7 +50,7 @@ class Choices(Experiment):
         for path in sets_of_answers(setting.answers) if setting.answers else []:
             if read_answers(path).choices > MOST_CHOICES:  # open answers, which nobody randomises over all of them
                 continue
-            given = {"seed": setting.seed, "runs": setting.runs or setting.sized(4, 1), "set": str(path)}
+            given = {"seed": setting.seed, "runs": setting.chosen("runs", 4, 1), "set": str(path)}
             given |= {"name": path.name, "digest": answers_digest(path)}
             tasks += [{**given, "epsilon": epsilon} for epsilon in epsilons]
         return tasks
@@ -67,7 +67,7 @@ class Choices(Experiment):
             votes = {
                 method: fitted(method, noisy.claims, law).chances_.entries.reshape(-1, world.choices)
                 for method in _METHODS
-            } | {"oracle": _oracle(noisy, law)}
+            } | {"oracle": oracle(noisy, law)}
             given = {"crowd": crowd, "real": real is not None, "epsilon": task["epsilon"], "run": number}
             given |= {"users": world.claims.n_users, "questions": world.claims.n_objects}
             rows += [
@@ -128,7 +128,7 @@ def accuracy(votes: NDArray[np.float64], truths: NDArray[np.int64]) -> float:
     return float(shares.reshape(votes.shape)[known, truths[known]].mean())
 
 
-def _oracle(world: ChoiceWorld, law: Response) -> NDArray[np.float64]:
+def oracle(world: ChoiceWorld, law: Response) -> NDArray[np.float64]:
     """What somebody holds likely who knows how often each user is right; the best of each question is 1."""
     hit = np.array([law.channel(world.choices).chance(right) for right in world.right.tolist()])
     weights = np.log(hit * (world.choices - 1) / (1 - hit))

@@ -35,13 +35,13 @@ class Coverage(Experiment):
     size: ClassVar[tuple[float, float]] = (7.2, 3.4)
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        runs, part = setting.sized((16, 4), (1, 1))
+        runs, part = setting.chosen("runs", 16, 1), 4
         return [
             {
                 "seed": setting.seed,
                 "situation": situation,
                 "first": first,
-                "runs": part,
+                "runs": min(part, runs - first),
                 **setting.floorplan_parameters(),
             }
             for situation in list(_SITUATIONS)[:: setting.sized(1, 2)]

@@ -7,9 +7,18 @@ from typing import Any, Literal
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import BASELINES, Experiment, Parameters, Setting, Verdict, moved_by_noise
-from sottovoce.lab.reproduce.style import GREY, Look, label_of, legend_above, look_of, panel_title, plot_line, ticks
+from sottovoce.lab.reproduce.style import (
+    GREY,
+    Look,
+    label_of,
+    legend_above,
+    look_of,
+    panel_title,
+    plot_line,
+    spread_ticks,
+)
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
-from sottovoce.lab.reproduce.trade_off import DELTAS, ERROR_RATE, ETA, MEASURES, OBJECTS, PARTICIPANTS, B, look_at_delta
+from sottovoce.lab.reproduce.trade_off import DELTAS, ERROR_RATE, ETA, MEASURES, OBJECTS, PARTICIPANTS, B, delta_looks
 from sottovoce.planning.paper import corrected_distance, printed_distance, printed_rate
 from sottovoce.privacy.laws import SharedVariance
 from sottovoce.worlds import synthetic
@@ -26,17 +35,19 @@ class Effect(Experiment):
     of: Literal["error_rate", "participants"]
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        common = {"seed": setting.seed, "runs": setting.runs or setting.sized(40, 6),
-                  "error_rate": setting.error_rate or ERROR_RATE, "participants": setting.participants or PARTICIPANTS,
-                  "objects": setting.objects or OBJECTS, "method": setting.method or "crh", "b": setting.b or B,
-                  "eta": setting.eta or ETA, "distance": "printed"}  # fmt: skip
-        values = {
-            "error_rate": setting.sized((2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (2.0, 5.0, 20.0)),
-            "participants": setting.sized((50, 100, 150, 250, 400, 600), (50, 150, 400)),
-        }[self.of]
-        tasks = [{**common, self.of: value, "delta": delta} for delta in DELTAS for value in values]
+        common = {"seed": setting.seed, "runs": setting.chosen("runs", 40, 6),
+                  "objects": setting.chosen("objects", OBJECTS), "method": setting.chosen("method", "crh"),
+                  "b": setting.chosen("b", B), "eta": setting.chosen("eta", ETA), "distance": "printed"}  # fmt: skip
         if self.of == "error_rate":
-            tasks += [{**common, self.of: value, "delta": DELTAS[0], "distance": "corrected"} for value in values]
+            common["participants"] = setting.one("participants", PARTICIPANTS)
+            values = setting.axis("error_rates", (2.0, 3.0, 5.0, 8.0, 12.0, 20.0), (2.0, 5.0, 20.0))
+        else:
+            common["error_rate"] = setting.one("error_rates", ERROR_RATE)
+            values = setting.axis("participants", (50, 100, 150, 250, 400, 600), (50, 150, 400))
+        deltas = setting.chosen("deltas", DELTAS)
+        tasks = [{**common, self.of: value, "delta": delta} for delta in deltas for value in values]
+        if self.of == "error_rate":
+            tasks += [{**common, self.of: value, "delta": deltas[0], "distance": "corrected"} for value in values]
         return tasks
 
     def run(self, task: Parameters) -> Table:
@@ -57,24 +68,26 @@ class Effect(Experiment):
     def draw(self, figure: Any, table: Table) -> None:
         panels = figure.subplots(1, 3)
         for axes, measure in zip(panels, ("moved", "noise", "error_after"), strict=True):
-            for delta in DELTAS:
+            looks = delta_looks(distinct(table, "delta"))
+            for delta, look in looks.items():
                 line = where(table, distance="printed", delta=delta)
-                plot_line(axes, line, self.of, measure, look_at_delta(delta), f"δ = {delta:g}")
-            first = where(table, distance="printed", delta=DELTAS[0])
+                plot_line(axes, line, self.of, measure, look, f"δ = {delta:g}")
+            least = next(iter(looks))
+            first = where(table, distance="printed", delta=least)
             for name in BASELINES if measure != "noise" else ():
                 axes.plot(column(first, self.of), column(first, f"{measure}_{name}"), color=look_of(name).colour, lw=1,
-                          ls="-.", label=f"{label_of(name)}, δ = {DELTAS[0]:g}")  # fmt: skip
+                          ls="-.", label=f"{label_of(name)}, δ = {least:g}")  # fmt: skip
             corrected = where(table, distance="corrected")
             if corrected:
-                plot_line(axes, corrected, self.of, measure, _CORRECTED, f"δ = {DELTAS[0]:g}, Δ as corrected, γ/√λ1")
+                plot_line(axes, corrected, self.of, measure, _CORRECTED, f"δ = {least:g}, Δ as corrected, γ/√λ1")
             axes.set(xscale="log", ylim=(0, None))
             axes.set_xlabel("quality of readings λ1" if self.of == "error_rate" else "users S")
-            ticks(axes, (2, 5, 10, 20) if self.of == "error_rate" else (50, 150, 400))
-        falls = "falls" if self.of == "error_rate" else "is flat"
+            usual = (2, 5, 10, 20) if self.of == "error_rate" else (50, 150, 400, 600)
+            spread_ticks(axes, usual, distinct(table, self.of))
         for number, (axes, title, label) in enumerate(
             zip(
                 panels,
-                ("Aggregates move less", f"Noise {falls}", "Error to the truth"),
+                ("Aggregates move less", "Noise on readings", "Error to the truth"),
                 ("MAE, original to perturbed", "mean |noise|", "MAE to the truth"),
                 strict=True,
             )
@@ -113,7 +126,7 @@ class Effect(Experiment):
             noise_falls.append(all(np.diff(noise) < 0))
             noise_flat.append(float(np.ptp(noise) / noise.mean()))
             moved_falls.append(all(np.diff(column(line, "moved")) < 0))
-        line = where(table, distance="printed", delta=DELTAS[0])
+        line = where(table, distance="printed", delta=table[0]["delta"])
         first, last = line[0], line[-1]
         falls = "falls" if all(moved_falls) else "does not fall throughout,"
         path = f"MAE {falls} from {first['moved']:.3f} to {last['moved']:.3f}"
@@ -123,14 +136,15 @@ class Effect(Experiment):
             return Verdict(
                 flat and all(moved_falls),
                 f"From {first['participants']} to {last['participants']} users the mean |noise| varies by at most "
-                f"{max(noise_flat):.1%}, and the {path} (δ = {DELTAS[0]:g}), like S to the power −{slope:.2f}.",
+                f"{max(noise_flat):.1%}, and the {path} (δ = {first['delta']:g}), like S to the power −{slope:.2f}.",
             )
         corrected = where(table, distance="corrected")
         return Verdict(
             all(noise_falls) and all(moved_falls),
             f"From λ1 = {first['error_rate']:g} to {last['error_rate']:g} the mean |noise| for ε = {EPSILON:g}, δ = "
-            f"{DELTAS[0]:g} {'falls' if all(noise_falls) else 'does not fall throughout,'} from {first['noise']:.2f} "
-            f"to {last['noise']:.2f}, and the {path}. With the distance as corrected (γ/√λ1) both fall less: noise to "
+            f"{first['delta']:g} {'falls' if all(noise_falls) else 'does not fall throughout,'} from "
+            f"{first['noise']:.2f} to {last['noise']:.2f}, and the {path}. With the distance as corrected "
+            f"(γ/√λ1) both fall less: noise to "
             f"{corrected[-1]['noise']:.2f}, MAE to {corrected[-1]['moved']:.3f}.",
         )
 

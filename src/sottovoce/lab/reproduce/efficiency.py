@@ -29,7 +29,7 @@ class Efficiency(Experiment):
     def tasks(self, setting: Setting) -> list[Parameters]:
         levels = setting.sized((0.25, 0.5, 1.0, 2.0, 4.0, 8.0), (0.5, 2.0, 8.0))
         sizes = setting.sized((10**4, 10**5, 10**6, 10**7), (10**4, 10**5, 10**6))
-        repeats = setting.sized(15, 5)
+        repeats = setting.chosen("runs", 15, 5)
         return [
             {"against": "noise", "levels": levels, "repeats": repeats, "seed": setting.seed},
             *({"against": "claims", "claims": size, "repeats": 5 if size < 10**7 else 3, "seed": setting.seed}

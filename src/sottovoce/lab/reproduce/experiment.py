@@ -2,17 +2,17 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
 from sottovoce.discovery import TruthDiscovery, make_method
-from sottovoce.errors import ConvergenceWarning
+from sottovoce.errors import BadParameter, ConvergenceWarning
 from sottovoce.lab.reproduce import NUMBERS
 from sottovoce.lab.reproduce.tables import Row, Table
 from sottovoce.privacy.laws import Law, NoiseLaw
@@ -20,6 +20,13 @@ from sottovoce.worlds import World, floorplan, read_floorplan
 from sottovoce.worlds.floorplan import floorplan_digest
 
 BASELINES = ("mean", "median")  # beside the method in every figure of error
+# Of a setting, by the names of the command line.
+_OPTIONS = {
+    "floorplan": "floorplan", "error_rates": "lambda1", "epsilons": "epsilons", "deltas": "deltas",
+    "participants": "participants", "objects": "objects", "runs": "runs", "method": "method", "b": "b", "eta": "eta",
+    "answers": "answers",
+}  # fmt: skip
+_VARIED = {"error_rates": "effect-of-quality", "participants": "effect-of-crowd and whole-range"}
 
 # Of a task, as JSON has them: with the code they say all that its result depends on.
 Parameters = dict[str, Any]
@@ -32,17 +39,55 @@ class Setting:
     seed: int = 0
     quick: bool = False
     floorplan: str | None = None  # folder with a real copy
-    # In place of what a figure chooses, where it has such a thing.
-    error_rate: float | None = None  # λ1
+    # In place of what a figure chooses, where it has such a thing. Several crowds are the axis of a figure that varies
+    # them.
+    error_rates: tuple[float, ...] | None = None  # λ1
     epsilons: tuple[float, ...] | None = None
     deltas: tuple[float, ...] | None = None
-    participants: int | None = None
+    participants: tuple[int, ...] | None = None
     objects: int | None = None
     runs: int | None = None
     method: str | None = None
     b: float | None = None
     eta: float | None = None
     answers: str | None = None  # folder with real sets of answers
+
+    def __post_init__(self) -> None:
+        for name in ("participants", "objects", "runs"):
+            asked = getattr(self, name)
+            for count in asked if isinstance(asked, tuple) else () if asked is None else (asked,):
+                if count < 1:
+                    raise BadParameter(f"{name} {count}: at least one is needed; give a positive number")
+        for name in ("error_rates", "epsilons", "deltas", "participants"):
+            if asked := getattr(self, name):  # a line goes through each of its points once
+                object.__setattr__(self, name, tuple(sorted(set(asked))))
+
+    def chosen(self, name: str, full: Any, quick: Any = None) -> Any:
+        """What was asked for, or else what the figure chooses; in one of two sizes where it gives both."""
+        asked = getattr(self, name)
+        return asked if asked is not None else full if quick is None else self.sized(full, quick)
+
+    def one(self, name: Literal["error_rates", "participants"], usual: Any) -> Any:
+        """The crowd of a figure that does not vary it."""
+        asked = getattr(self, name)
+        if asked is not None and len(asked) > 1:
+            raise BadParameter(
+                f"{_OPTIONS[name]} {', '.join(f'{value:g}' for value in asked)}: several values are the axis of "
+                f"{_VARIED[name]} only; give one, or name only a figure that varies it"
+            )
+        return asked[0] if asked else usual
+
+    def axis(self, name: Literal["error_rates", "participants"], full: Any, quick: Any) -> Any:
+        """The crowds of a figure that varies them; a single one is no axis."""
+        asked = getattr(self, name)
+        return asked if asked and len(asked) > 1 else self.sized(full, quick)
+
+    def unused(self, experiments: Sequence["Experiment"]) -> list[str]:
+        """Options, by their names on the command line, that change no piece of work of these."""
+        asked = [one.tasks(self) for one in experiments]
+        given = [name for name in _OPTIONS if getattr(self, name) is not None]
+        without: dict[str, Setting] = {name: replace(self, **dict[str, Any]({name: None})) for name in given}
+        return [_OPTIONS[name] for name in given if [one.tasks(without[name]) for one in experiments] == asked]
 
     def sized(self, full: Any, quick: Any) -> Any:
         """One of two sizes."""
@@ -114,7 +159,7 @@ class Experiment(ABC):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentOutcome:
     """One figure, made."""
 
     experiment: Experiment
@@ -132,9 +177,10 @@ class Reproduction:
 
     out: Path
     setting: Setting
-    outcomes: list[Outcome]
+    outcomes: list[ExperimentOutcome]
     left_out: dict[str, str]  # figure → why
     computed: int  # pieces of work done in this run; the others were kept from an earlier one
+    unused: list[str]  # options that were given and change nothing
 
     @property
     def page(self) -> Path:

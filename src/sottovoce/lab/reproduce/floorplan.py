@@ -19,9 +19,9 @@ from sottovoce.lab.reproduce.experiment import (
     floorplan_world,
     moved_by_noise,
 )
-from sottovoce.lab.reproduce.style import GREY, LINES, Look, label_of, look_of, panel_title, plot_line, ticks
+from sottovoce.lab.reproduce.style import GREY, Look, label_of, look_of, panel_title, plot_line, ticks
 from sottovoce.lab.reproduce.tables import Row, Table, column, repetitions, summarise
-from sottovoce.lab.reproduce.trade_off import DELTAS, MEASURES, SLACK, of_a_plain_mean
+from sottovoce.lab.reproduce.trade_off import DELTAS, MEASURES, SLACK, delta_looks, of_a_plain_mean
 from sottovoce.planning.paper import printed_distance
 from sottovoce.privacy.laws import SharedVariance
 
@@ -35,8 +35,9 @@ class Floorplan(Experiment):
 
     def tasks(self, setting: Setting) -> list[Parameters]:
         common: Parameters = {
-            "seed": setting.seed, "runs": setting.runs or setting.sized(60, 6), "method": setting.method or "crh",
-            "deltas": setting.deltas or DELTAS, **setting.floorplan_parameters(),
+            "seed": setting.seed, "runs": setting.chosen("runs", 60, 6),
+            "method": setting.chosen("method", "crh"), "deltas": setting.chosen("deltas", DELTAS),
+            **setting.floorplan_parameters(),
         }  # fmt: skip
         claims = (world := floorplan_world(common, np.random.default_rng((setting.seed, 0)))).claims
         squares = (claims.values - world.truths[claims.objects]) ** 2
@@ -74,10 +75,10 @@ class Floorplan(Experiment):
         moved.plot(wanted, wanted, color=GREY, lw=1, ls=":", label="the noise itself")
         error.axhline(table[0]["error_before"], color=look_of(method).colour, lw=0.9, ls="--",
                       label=f"{label_of(method)}, no noise")  # fmt: skip
-        names = [name.removeprefix("printed_") for name in table[0] if name.startswith("printed_")]
-        for look, delta in zip(LINES, names, strict=False):
-            promise.plot(wanted, column(table, f"printed_{delta}"), label=f"δ = {delta}", **look.options)
-            exact = column(table, f"exact_{delta}")
+        deltas = [float(name.removeprefix("printed_")) for name in table[0] if name.startswith("printed_")]
+        for delta, look in delta_looks(deltas).items():
+            promise.plot(wanted, column(table, f"printed_{delta:g}"), label=f"δ = {delta:g}", **look.options)
+            exact = column(table, f"exact_{delta:g}")
             shown = exact > 0
             promise.plot(wanted[shown], exact[shown], **Look(look.colour, "", ":").options)
         promise.plot([], [], color=GREY, ls=":", label="exact, any n")

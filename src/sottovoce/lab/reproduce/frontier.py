@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, moved_by_noise
-from sottovoce.lab.reproduce.style import BLACK, LINES, Look, legend_above, panel_title, ticks
+from sottovoce.lab.reproduce.style import BLACK, LINES, Look, legend_above, panel_title, spread_ticks, ticks
 from sottovoce.lab.reproduce.tables import Table, column, rounded
 from sottovoce.planning.paper import corrected_frontier, printed_frontier
 from sottovoce.privacy.laws import SharedVariance
@@ -23,8 +23,8 @@ class FrontierFigure(Experiment):
     size: ClassVar[tuple[float, float]] = (7.2, 3.0)
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        epsilons = setting.epsilons or setting.sized((0.25, 0.5, 1.0, 2.0, 4.0, 8.0), (0.25, 1.0, 4.0))
-        runs = setting.runs or setting.sized(40, 6)
+        epsilons = setting.chosen("epsilons", (0.25, 0.5, 1.0, 2.0, 4.0, 8.0), (0.25, 1.0, 4.0))
+        runs = setting.chosen("runs", 40, 6)
         return [{"seed": setting.seed, "runs": runs, "epsilon": epsilon} for epsilon in epsilons]
 
     def run(self, task: Parameters) -> Table:
@@ -58,9 +58,10 @@ class FrontierFigure(Experiment):
         levels.plot([], [], label="CRH, seen at the corrected level", **look.options)
         for axes in (levels, errors):
             axes.set(xscale="log", yscale="log", xlabel="ε")
-            ticks(axes, (0.25, 0.5, 1, 2, 4, 8))
-        ticks(levels, (20, 50, 100, 200, 500), "y")
-        ticks(errors, (0.3, 1, 3, 10, 30), "y")
+            spread_ticks(axes, (0.25, 0.5, 1, 2, 4, 8), epsilons.tolist())
+        if epsilons.min() >= 0.25 and epsilons.max() <= 8:  # the noise and errors that these ask for
+            ticks(levels, (20, 50, 100, 200, 500), "y")
+            ticks(errors, (0.3, 1, 3, 10, 30), "y")
         levels.set_ylabel("noise level c = λ1/λ2")
         errors.set_ylabel(f"error α at β = {_BETA:g}")
         panel_title(levels, 0, "What privacy asks for")

@@ -6,7 +6,7 @@ from typing import Any
 
 from sottovoce import __version__
 from sottovoce.claims.writing import whole_file
-from sottovoce.lab.reproduce.experiment import Experiment, Outcome, Reproduction
+from sottovoce.lab.reproduce.experiment import Experiment, ExperimentOutcome, Reproduction
 from sottovoce.lab.reproduce.tables import Table
 from sottovoce.lab.standalone import standalone
 
@@ -49,7 +49,7 @@ stands under each figure.</p>
 <th scope="col">claim of the paper</th></tr></thead><tbody>{rows}</tbody></table>"""
 
 
-def _section(one: Outcome, made: Reproduction) -> str:
+def _section(one: ExperimentOutcome, made: Reproduction) -> str:
     experiment = one.experiment
     picture = base64.b64encode((made.out / one.files[0]).read_bytes()).decode()
     asked = "The paper claims" if experiment.of_the_paper else "The question"
@@ -64,19 +64,19 @@ def _section(one: Outcome, made: Reproduction) -> str:
 </section>"""
 
 
-def _choices(one: Outcome) -> str:
+def _choices(one: ExperimentOutcome) -> str:
     chosen = one.experiment.choices(one.table)
     rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in choice)}</tr>" for choice in chosen)
     head = '<th scope="col">parameter</th><th scope="col">the paper says</th><th scope="col">chosen here</th>'
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if chosen else ""
 
 
-def _badge(one: Outcome) -> str:
+def _badge(one: ExperimentOutcome) -> str:
     kind, text = _BADGES[one.verdict.holds]
     return f'<span class="badge {kind}">{text}</span>'
 
 
-def _description(experiment: Experiment, one: Outcome) -> str:
+def _description(experiment: Experiment, one: ExperimentOutcome) -> str:
     return f"Figure: {experiment.title}. {one.verdict.sentence} The numbers are in the table below it."
 
 

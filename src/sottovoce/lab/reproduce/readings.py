@@ -16,7 +16,7 @@ _MANY = 10**6  # more than anybody gives
 
 
 @dataclass(frozen=True)
-class Readings(Experiment):
+class ReadingsExperiment(Experiment):
     """True δ of the shared law against n, and the noise that each law needs for one promise."""
 
     of_the_paper: ClassVar[bool] = False
@@ -96,7 +96,7 @@ class Readings(Experiment):
 
 
 EXPERIMENTS = (
-    Readings(
+    ReadingsExperiment(
         "readings",
         "Readings per user and the true δ",
         "How does the promise change when n readings share one noise variance?",

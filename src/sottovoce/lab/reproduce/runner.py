@@ -16,14 +16,14 @@ from typing import Any
 import sottovoce
 from sottovoce.errors import BadParameter
 from sottovoce.lab.reproduce import FIGURES, named
-from sottovoce.lab.reproduce.experiment import Experiment, Outcome, Parameters, Reproduction, Setting
+from sottovoce.lab.reproduce.experiment import Experiment, ExperimentOutcome, Parameters, Reproduction, Setting
 from sottovoce.lab.reproduce.page import write_page
 from sottovoce.lab.reproduce.style import draw_files, require_matplotlib
 from sottovoce.lab.reproduce.tables import Table
 from sottovoce.progress import Progress
 
 # Everything a result is computed with: a change there makes kept results stale.
-_ROOMS = ("claims", "engines", "privacy", "discovery", "worlds", "planning")
+_ROOMS = ("claims", "engines", "privacy", "discovery", "comparisons", "worlds", "planning")
 _SHARED = tuple(f"lab/reproduce/{name}.py" for name in ("experiment", "tables", "encrypted", "answer_sets"))
 
 
@@ -67,8 +67,9 @@ def reproduce(
             draw_files(work.experiment, work.table, out)
             work.drawn = True
             tell(work.experiment.title)
-    outcomes = [Outcome(work.experiment, work.table, work.experiment.verdict(work.table)) for work in works]
-    made = Reproduction(out, setting, outcomes, left_out, computed)
+    outcomes = [ExperimentOutcome(work.experiment, work.table, work.experiment.verdict(work.table)) for work in works]
+    unused = setting.unused([work.experiment for work in works])
+    made = Reproduction(out, setting, outcomes, left_out, computed, unused)
     write_page(made)
     return made
 

@@ -28,7 +28,7 @@ class Sparsity(Experiment):
 
     def tasks(self, setting: Setting) -> list[Parameters]:
         counts = setting.sized((1, 3, 10, 30), (3, 10))  # divisors of the number of objects
-        common = {"seed": setting.seed, "runs": setting.runs or setting.sized(24, 1)}
+        common = {"seed": setting.seed, "runs": setting.chosen("runs", 24, 1)}
         return [{**common, "law": law, "readings": readings} for law in _LAWS for readings in counts]
 
     def run(self, task: Parameters) -> Table:

@@ -156,6 +156,14 @@ def ticks(axes: Any, places: Sequence[float], which: str = "x") -> None:
     axis.set_minor_locator(_no_ticks())
 
 
+def spread_ticks(axes: Any, usual: Sequence[float], values: Sequence[float]) -> None:
+    """The usual places of a logarithmic axis, or, where its values lie beyond them, about five of the values."""
+    low, high = min(values), max(values)
+    if low < usual[0] or high > usual[-1]:
+        usual = sorted(set(values))[:: math.ceil(len(set(values)) / 5)]
+    ticks(axes, [place for place in usual if low <= place <= high])
+
+
 def _no_ticks() -> Any:
     from matplotlib.ticker import NullLocator
 

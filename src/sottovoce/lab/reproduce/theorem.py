@@ -25,9 +25,9 @@ class Theorem(Experiment):
     size: ClassVar[tuple[float, float]] = (7.2, 3.2)
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        runs, part = setting.sized((400, 100), (40, 40))
+        runs, part = setting.chosen("runs", 400, 40), 100
         return [
-            {"seed": setting.seed, "level": level, "first": first, "runs": part}
+            {"seed": setting.seed, "level": level, "first": first, "runs": min(part, runs - first)}
             for level in _LEVELS
             for first in range(0, runs, part)
         ]

@@ -1,7 +1,9 @@
 """Noise, and how far it moves the aggregates, against ε: the synthetic crowd with CRH and GTM."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,14 +17,16 @@ from sottovoce.lab.reproduce.experiment import (
     moved_by_noise,
 )
 from sottovoce.lab.reproduce.style import (
+    BLACK,
     GREY,
     LINES,
+    SKY,
     Look,
     label_of,
     look_of,
     panel_title,
     plot_line,
-    ticks,
+    spread_ticks,
 )
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
 from sottovoce.planning.paper import printed_distance, printed_rate
@@ -45,9 +49,10 @@ _NEAR_ONE = 1.5  # a mean |noise| between 1/1.5 and 1.5 is near 1
 _GIVEN = ("delta", "epsilon", "noise_rate", "distance", "error_rate", "readings", "participants", "method", "b", "eta")
 
 
-def look_at_delta(delta: float) -> Look:
-    """A δ of the usual ones always has the same colour, whatever others are drawn."""
-    return LINES[DELTAS.index(delta) if delta in DELTAS else 3 + int(delta > DELTAS[1])]
+def delta_looks(deltas: Sequence[float]) -> dict[float, Look]:
+    """How the line of each δ looks: the usual ones always the same, whatever others are drawn."""
+    others = cycle((*LINES[len(DELTAS) :], Look(SKY, "X", (0, (4, 2))), Look(BLACK, "h", (0, (2, 1)))))
+    return {delta: LINES[DELTAS.index(delta)] if delta in DELTAS else next(others) for delta in deltas}
 
 
 def of_a_plain_mean(readings: float) -> float:
@@ -62,20 +67,26 @@ class TradeOff(Experiment):
     method: Literal["crh", "gtm"]
     exact: bool
 
+    @property
+    def named_by_method(self) -> bool:
+        """Whether another method would make the figure's name wrong."""
+        return self.name.startswith(self.method)
+
     def tasks(self, setting: Setting) -> list[Parameters]:
         common: Parameters = {
-            "seed": setting.seed, "runs": setting.runs or setting.sized(60, 6),
-            "error_rate": setting.error_rate or ERROR_RATE, "readings": setting.objects or OBJECTS,
-            "participants": setting.participants or PARTICIPANTS, "method": setting.method or self.method,
-            "b": setting.b or B, "eta": setting.eta or ETA,
+            "seed": setting.seed, "runs": setting.chosen("runs", 60, 6),
+            "error_rate": setting.one("error_rates", ERROR_RATE), "readings": setting.chosen("objects", OBJECTS),
+            "participants": setting.one("participants", PARTICIPANTS),
+            "method": self.method if self.named_by_method else setting.chosen("method", self.method),
+            "b": setting.chosen("b", B), "eta": setting.chosen("eta", ETA),
         }  # fmt: skip
         deltas, epsilons = DELTAS, setting.sized(_EPSILONS, (0.25, 1.0, 4.0))
         if self.exact and setting.quick:  # finding the exact noise takes time
             deltas, epsilons = DELTAS[::2], (0.25, 4.0)
         return [
             {**common, "delta": delta, "epsilon": epsilon}
-            for delta in setting.deltas or deltas
-            for epsilon in setting.epsilons or epsilons
+            for delta in setting.chosen("deltas", deltas)
+            for epsilon in setting.chosen("epsilons", epsilons)
         ]
 
     def run(self, task: Parameters) -> Table:
@@ -99,8 +110,7 @@ class TradeOff(Experiment):
     def draw(self, figure: Any, table: Table) -> None:
         moved, noise, error = figure.subplots(1, 3)
         inset = moved.inset_axes((0.34, 0.36, 0.62, 0.58))  # on the scale of the noise the lines lie at the bottom
-        for delta in distinct(table, "delta"):
-            look = look_at_delta(delta)
+        for delta, look in delta_looks(distinct(table, "delta")).items():
             line = where(table, delta=delta)
             plot_line(moved, line, "epsilon", "moved", look, f"δ = {delta:g}")
             plot_line(inset, line, "epsilon", "moved", look)
@@ -124,7 +134,7 @@ class TradeOff(Experiment):
         error.set_ylabel("MAE to the truth")
         for axes in (moved, noise, error, inset):
             axes.set_xscale("log")
-            ticks(axes, (0.25, 0.5, 1, 2, 4))
+            spread_ticks(axes, (0.25, 0.5, 1, 2, 4), distinct(table, "epsilon"))
         inset.set_ylim(0, None)
         inset.tick_params(labelsize=6.5)
         for axes in (moved, noise, error):
@@ -159,6 +169,13 @@ class TradeOff(Experiment):
         for delta in distinct(table, "delta"):
             line = sorted(where(table, delta=delta), key=lambda row: -row["epsilon"])
             first, last = line[0], line[-1]
+            if len(line) == 1:
+                return Verdict(
+                    None,
+                    f"With one ε ({first['epsilon']:g}) nothing rises or falls. The mean |noise| is "
+                    f"{first['noise']:.2f}, the MAE {first['moved']:.3f} ({first['moved_low']:.3f}–"
+                    f"{first['moved_high']:.3f}; mean {first['moved_mean']:.3f}, median {first['moved_median']:.3f}).",
+                )
             shares.append((last["moved"] - first["moved"]) / (last["noise"] - first["noise"]))
             growths.append(all(np.diff(column(line, "moved")) > 0))
         ratio = max(column(table, "moved") / column(table, "noise"))
@@ -205,7 +222,7 @@ _EXACT = "What changes with the ε that the noise really gives, for the same Δ 
 _SAME = "GTM shows the same pattern as CRH. "
 
 EXPERIMENTS = (
-    TradeOff("trade-off", "Trade-off on synthetic data (CRH)", _CLAIM, "crh", False),
+    TradeOff("trade-off", "Trade-off on synthetic data", _CLAIM, "crh", False),
     ExactTradeOff("trade-off-exact", "Trade-off on synthetic data, exact ε", _EXACT, "crh", True),
     TradeOff("gtm", "Trade-off with GTM", _SAME + _CLAIM, "gtm", False),
     ExactTradeOff("gtm-exact", "Trade-off with GTM, exact ε", _EXACT, "gtm", True),

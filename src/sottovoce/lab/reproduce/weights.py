@@ -22,13 +22,13 @@ _RATE = 0.5  # λ2, per m²: mean |noise| 1 m
 
 
 @dataclass(frozen=True)
-class Weights(Experiment):
+class WeightsExperiment(Experiment):
     """The seven users with most readings; and over many runs, what noise does to their weights."""
 
     def tasks(self, setting: Setting) -> list[Parameters]:
-        runs, part = setting.sized((60, 20), (6, 6))
+        runs, part = setting.chosen("runs", 60, 6), setting.sized(20, 6)
         common = {"seed": setting.seed, **setting.floorplan_parameters()}
-        return [{**common, "first": first, "runs": part} for first in range(0, runs, part)]
+        return [{**common, "first": first, "runs": min(part, runs - first)} for first in range(0, runs, part)]
 
     def run(self, task: Parameters) -> Table:
         rows: Table = []
@@ -141,7 +141,7 @@ def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
 
 
 EXPERIMENTS = (
-    Weights(
+    WeightsExperiment(
         "weights",
         "True and estimated weights of seven users",
         "Estimated weights follow the true ones on original and on perturbed data, and a user who drew large noise "

@@ -4,7 +4,7 @@ Y. Li et al., "Towards Differentially Private Truth Discovery for Crowd Sensing 
 `printed_*` is for reproduction only. The page "Where the paper's proofs slip" derives what `corrected_*` computes.
 """
 
-from sottovoce.planning.paper.comparison import Report, Row, Verdict, compare
+from sottovoce.planning.paper.comparison import Row, TheoremReport, TheoremVerdict, compare
 from sottovoce.planning.paper.pairs import (
     PairMean,
     corrected_pair_density,
@@ -55,9 +55,9 @@ __all__ = [
     "Frontier",
     "Levels",
     "PairMean",
-    "Report",
     "Row",
-    "Verdict",
+    "TheoremReport",
+    "TheoremVerdict",
     "WeightedMean",
     "claimed_probability",
     "compare",

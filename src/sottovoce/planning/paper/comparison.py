@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TheoremVerdict:
     """Which of the two promises this noise keeps."""
 
     privacy: bool
@@ -72,14 +72,14 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Report:
+class TheoremReport:
     """The paper's theorems for one campaign, as printed and as corrected, and what remains assumed."""
 
     level: float
     noise_rate: float
     rows: tuple[Row, ...]
-    printed_verdict: Verdict
-    corrected_verdict: Verdict
+    printed_verdict: TheoremVerdict
+    corrected_verdict: TheoremVerdict
     printed_levels: Levels | None
     corrected_levels: Levels | None
     printed_frontier: Frontier
@@ -101,7 +101,7 @@ def compare(
     delta: float,
     b: float = 3.0,
     eta: float = 0.95,
-) -> Report:
+) -> TheoremReport:
     """Lemma 4.7 and Theorems 4.3, 4.8 and 4.9 for one campaign, as printed and as corrected.
 
     Users err as in Assumption 4.1; utility is that of Definition 4.2, privacy that of Definitions 4.5 and 4.6.
@@ -134,17 +134,17 @@ def compare(
         *_privacy_rows(error_rate, noise_rate, epsilon, delta, b, eta),
         *_utility_rows(error_rate, level, alpha, beta, participants),
     )
-    printed = Verdict(
+    printed = TheoremVerdict(
         noise_rate <= printed_rate(epsilon, delta, printed_distance(error_rate, b, eta)),
         printed_alpha(error_rate, level) < alpha
         and level <= printed_highest_level(alpha, beta, participants, error_rate),
     )
-    corrected = Verdict(
+    corrected = TheoremVerdict(
         noise_rate <= corrected_rate(epsilon, delta, corrected_distance(error_rate, b, eta)),
         corrected_beta(alpha, participants, error_rate, level) <= beta,
     )
     promises = (beta, participants, error_rate, epsilon, delta, b, eta)
-    return Report(
+    return TheoremReport(
         level, noise_rate, rows, printed, corrected,
         printed_levels(alpha, *promises), corrected_levels(alpha, *promises),
         printed_frontier(*promises), corrected_frontier(*promises), ASSUMED,

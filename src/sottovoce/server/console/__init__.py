@@ -3,16 +3,23 @@
 from sottovoce.server.console import (
     analyst,
     campaign,
+    check,
     drafts,
     files,
     gold,
     health,
     invitations,
     overview,
+    plans,
     public,
+    sharing,
     sign_in,
+    texts,
 )
 
 # Drafts come before campaigns, of which "new" would be one.
-_PARTS = (files, sign_in, overview, drafts, campaign, gold, invitations, health, public, analyst)
+_PARTS = (
+    files, sign_in, overview, drafts, check, campaign, gold, plans, texts, sharing, invitations, health, public,
+    analyst,
+)  # fmt: skip
 ROUTERS = [part.router for part in _PARTS]

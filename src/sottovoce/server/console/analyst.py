@@ -18,7 +18,7 @@ from sottovoce.server.console.analysis import MOST_CLAIMS, Answer, Question, cho
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Session, refuse_foreign
 from sottovoce.server.console.uploads import UploadForm, upload_form
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 
 router = APIRouter(prefix="/analyst", route_class=PageRoute, include_in_schema=False)
 _computing = Lock()  # one computation at a time for all operators: results of campaigns need the processor too
@@ -81,7 +81,7 @@ def _answer(form: UploadForm, filled: dict[str, Any]) -> Answer:
 
 def _page(
     request: Request,
-    server: State,
+    server: ServerState,
     filled: dict[str, Any] | None = None,
     *,
     status: int = 200,

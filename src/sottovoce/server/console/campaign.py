@@ -9,18 +9,19 @@ from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery import methods_for
 from sottovoce.protocol.fields import reported_as
-from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
+from sottovoce.server.console.check import draft_page
+from sottovoce.server.console.closing import published_steps
 from sottovoce.server.console.listing import Page, results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
-from sottovoce.server.results import guarantee_of, trouble_words
+from sottovoce.server.results import trouble_words
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.results import VersionNumber
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.results import (
     count_versions,
@@ -33,18 +34,23 @@ from sottovoce.server.storage.rows import CampaignRow, ResultsRow, VersionRow
 
 router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, include_in_schema=False)
 Step = Annotated[Literal["open", "close", "delete"], Path()]
-_TASKS_SHOWN = 10  # on the page of a draft
 
 
 @router.get("")
 async def page(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """A draft to check, or the progress of an open or closed campaign."""
-    row = await server.read(lambda connection: stored.campaign_of(connection, session.key, campaign))
+
+    def load(connection: Connection) -> tuple[CampaignRow, dict[str, int]]:
+        row = stored.campaign_of(connection, session.key, campaign)
+        return row, stored.quotas_of(connection, row.key)
+
+    row, quotas = await server.read(load)
     if row.state == "draft":
-        return await run_in_threadpool(_draft, request, row)
+        return await draft_page(request, row, quotas, server)
 
     def show(connection: Connection) -> Response:
         results = parsed(newest_results(connection, row.key).content)
+        listing = results_page(results["results"], request.query_params, f"/campaigns/{campaign}")
         return render(
             request,
             "campaign.html",
@@ -52,26 +58,21 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
             manifest=parsed(row.manifest),
             **_progress(connection, row, server),
             results=results,
-            listing=results_page(results["results"], request.query_params, f"/campaigns/{campaign}"),
+            listing=listing,
+            steps=published_steps(connection, row, results["version"], listing.rows),
             methods=sorted(methods_for("number")),
+            quotas=quotas,
         )
 
     return await server.read(show)
 
 
-def _progress(connection: Connection, row: CampaignRow, server: State) -> dict[str, Any]:
+def _progress(connection: Connection, row: CampaignRow, server: ServerState) -> dict[str, Any]:
     return {
         "counts": stored.counts_of(connection, row.key),
         "least": server.settings.least_claims,
         "trouble": trouble_words(row.trouble) if row.trouble else None,
     }
-
-
-def _draft(request: Request, row: CampaignRow) -> Response:
-    manifest = parsed(row.manifest)
-    # It was checked when it was stored: parsing ten thousand tasks again would take longer than the page.
-    known = Manifest.trusted(manifest)
-    return render(request, "draft.html", row=row, manifest=manifest, promise=guarantee_of(known), shown=_TASKS_SHOWN)
 
 
 @router.get("/progress")
@@ -98,7 +99,16 @@ async def findings(
         results = parsed(newest_results(connection, row.key).content)
         query = {name: text for name, text in request.query_params.items() if name != "version"}
         listing = results_page(results["results"], query, f"/campaigns/{campaign}")
-        return render(request, "_findings.html", row=row, results=results, listing=listing)
+        return render(
+            request,
+            "_findings.html",
+            row=row,
+            manifest=parsed(row.manifest),
+            results=results,
+            listing=listing,
+            steps=published_steps(connection, row, results["version"], listing.rows),
+            quotas=stored.quotas_of(connection, row.key),
+        )
 
     return await server.read(show)
 
@@ -127,7 +137,10 @@ async def earlier(
         row = stored.campaign_of(connection, session.key, campaign)
         results = parsed(results_version(connection, row.key, version).content)
         listing = results_page(results["results"], request.query_params, request.url.path)
-        return render(request, "version.html", row=row, manifest=parsed(row.manifest), results=results, listing=listing)
+        return render(
+            request, "version.html", row=row, manifest=parsed(row.manifest), results=results, listing=listing,
+            steps=published_steps(connection, row, version, listing.rows),
+        )  # fmt: skip
 
     return await server.read(show)
 

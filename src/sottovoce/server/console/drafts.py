@@ -17,13 +17,15 @@ from sottovoce.protocol.task_table import COLUMNS, read_choices, read_quota, rea
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
+from sottovoce.server.console.instruments import INSTRUMENTS, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
-from sottovoce.server.console.session import Form, Session, SignedIn
+from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.whole_range import WholeRange, comparisons_for, other_strengths
 from sottovoce.server.routes.campaigns import CampaignId
-from sottovoce.server.state import Server, State
-from sottovoce.server.storage.campaigns import campaign_of, quotas_of
+from sottovoce.server.state import Server, ServerState
+from sottovoce.server.storage.campaigns import draft_of, quotas_of
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
@@ -56,7 +58,7 @@ async def create(request: Request, session: Session, form: Form, server: Server)
 @router.get("/{campaign}/tasks")
 async def question(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     def load(connection: Connection) -> tuple[CampaignRow, dict[str, int]]:
-        row = _draft(connection, session, campaign)
+        row = draft_of(connection, session.key, campaign)
         return row, quotas_of(connection, row.key)
 
     row, quotas = await server.read(load)
@@ -73,7 +75,7 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
 
 @router.post("/{campaign}/tasks")
 async def change(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     before = parsed(row.manifest)
 
     def prepare(tasks: list[dict[str, Any]]) -> Action:
@@ -82,10 +84,13 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
         asked = [_with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
         about = _with_the_rest({**_about(form), "deadline": _about(form).get("deadline")}, raw, only=_ABOUT)
         fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
+        distances = [task["distance"] for task in raw["tasks"] if "distance" in task]
+        if distances and "levels" not in raw:
+            fields["distance"] = distances[0]  # of numbers that are new
         if before["readings"] == len(before["tasks"]):  # all of them, as before
             fields["readings"] = len(tasks)
         with reported_as("bad_request"):
-            changes = CampaignChange.model_validate(fields)
+            changes = CampaignChange.model_validate(fields, strict=False)  # places are tuples
         return lambda connection: actions.change(connection, session.key, campaign, changes)
 
     return await _keep(request, server, row, form, prepare)
@@ -94,30 +99,32 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
 @router.get("/{campaign}/privacy")
 async def privacy(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The planner. Its figures are loaded by script, or with the form where scripts are off."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     if questions.applies(parsed(row.manifest)):
         return await run_in_threadpool(questions.page, request, row)
-    plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
-    offers, sentence = await run_in_threadpool(_plan, plan_request) if request.query_params else (None, None)
-    return render(request, "privacy.html", row=row, plan=plan_request, offers=offers, sentence=sentence, mistake=None)
+    manifest = parsed(row.manifest)
+    plan_request = PlanRequest.of(request.query_params, manifest)
+    shown = await run_in_threadpool(_plan, plan_request, manifest) if request.query_params else _NOT_PLANNED
+    return render(request, "privacy.html", row=row, plan=plan_request, mistake=None, **shown)
 
 
 @router.get("/{campaign}/privacy/plan")
 async def plan(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The laws that keep the promise, and the promise in words."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
+    manifest = parsed(row.manifest)
     try:
-        plan_request = PlanRequest.of(request.query_params, parsed(row.manifest))
-        offers, sentence = await run_in_threadpool(_plan, plan_request)
+        plan_request = PlanRequest.of(request.query_params, manifest)
+        shown = await run_in_threadpool(_plan, plan_request, manifest)
     except SottovoceError as mistake:
-        return render(request, "_plan.html", plan=None, offers=None, sentence=None, mistake=words_of(mistake))
-    return render(request, "_plan.html", plan=plan_request, offers=offers, sentence=sentence, mistake=None)
+        return render(request, "_plan.html", plan=None, mistake=words_of(mistake), **_NOT_PLANNED)
+    return render(request, "_plan.html", plan=plan_request, mistake=None, **shown)
 
 
 @router.get("/{campaign}/privacy/line/{law}")
 async def line(campaign: CampaignId, law: str, request: Request, session: Session, server: Server) -> Response:
     """One line of the chart: the error to expect with one participant, at every promise."""
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     plan_request = PlanRequest.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
     if law not in plan_request.laws:
         raise Problem("not_found", f"law {law[:20]!r}: it cannot be used here")
@@ -126,7 +133,7 @@ async def line(campaign: CampaignId, law: str, request: Request, session: Sessio
 
 @router.post("/{campaign}/privacy")
 async def promise(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    row = await server.read(lambda connection: _draft(connection, session, campaign))
+    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     manifest = parsed(row.manifest)
     if questions.applies(manifest):
         try:
@@ -137,33 +144,40 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
         return RedirectResponse(f"/campaigns/{campaign}", 303)
     try:
         plan_request = PlanRequest.of(form, manifest)
-        fields = await run_in_threadpool(plan_request.change, manifest)
+        fields = await run_in_threadpool(_promised, plan_request, manifest)
         changes = CampaignChange.model_validate(fields)
         await server.write(lambda connection: actions.change(connection, session.key, campaign, changes))
     except SottovoceError as mistake:
         before = PlanRequest.of({}, manifest)
         return render(
             request, "privacy.html", status=422,
-            row=row, plan=before, offers=None, sentence=None, mistake=words_of(mistake),
+            row=row, plan=before, mistake=words_of(mistake), **_NOT_PLANNED,
         )  # fmt: skip
     return RedirectResponse(f"/campaigns/{campaign}", 303)
 
 
-def _plan(plan_request: PlanRequest) -> tuple[list[dict[str, Any]], str | None]:
-    offers = plan_request.offers()
-    return offers, plan_request.sentence() if plan_request.law in {offer["name"] for offer in offers} else None
+_NOT_PLANNED: dict[str, Any] = {"offers": None, "sentence": None, "whole": None, "strengths": None}
 
 
-def _draft(connection: Connection, session: SignedIn, campaign: str) -> CampaignRow:
-    row = campaign_of(connection, session.key, campaign)
-    if row.state != "draft":
-        raise Problem("frozen", f"campaign {campaign!r}: it is {row.state}")
-    return row
+def _plan(plan_request: PlanRequest, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page shows of a plan: noise and comparisons, and the promise of what is chosen."""
+    offers, whole = plan_request.offers(), comparisons_for(plan_request)
+    if plan_request.values == "any":
+        promise = whole.sentence(plan_request, manifest) if whole else None
+        return {"offers": offers, "whole": whole, "sentence": promise, "strengths": other_strengths(plan_request)}
+    kept = plan_request.law in {offer["name"] for offer in offers}
+    return {**_NOT_PLANNED, "offers": offers, "whole": whole, "sentence": plan_request.sentence() if kept else None}
+
+
+def _promised(plan_request: PlanRequest, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    if plan_request.values == "any":
+        return WholeRange.of(plan_request).change(plan_request, manifest)
+    return plan_request.change(manifest)
 
 
 async def _keep(
     request: Request,
-    server: State,
+    server: ServerState,
     row: CampaignRow | None,
     form: Mapping[str, str],
     prepare: Callable[[list[dict[str, Any]]], Action],
@@ -205,6 +219,8 @@ def _question(
         about=about,
         tasks=rows,
         columns=COLUMNS,
+        instruments=INSTRUMENTS,
+        sensors_reachable=sensors_reachable(request),
         table=table,
         mistake=mistake,
     )
@@ -254,7 +270,7 @@ def _target(form: Mapping[str, str]) -> dict[str, str]:
 def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
     """The rows that are not empty."""
     rows = [{name: form.get(f"{name}-{place}", "") for name in COLUMNS} for place in range(MOST_TYPED)]
-    return [row for row in rows if any(entry for name, entry in row.items() if name != "id")]
+    return [row for row in rows if any(entry for name, entry in row.items() if name not in ("id", "instrument"))]
 
 
 def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -281,7 +297,8 @@ def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             question = {name: task[name] for name in ("id", "title", "quota")}
             tasks.append(question | {"choices": read_choices(task["choices"])})
         else:
-            tasks.append({name: entry for name, entry in task.items() if name != "choices"})
+            left_out = ("choices",) if task["instrument"] else ("choices", "instrument")
+            tasks.append({name: entry for name, entry in task.items() if name not in left_out})
     return tasks
 
 

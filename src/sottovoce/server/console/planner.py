@@ -6,23 +6,33 @@ moves a slider; the lines of the chart are the same at any distance that is many
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from sottovoce.errors import BadParameter
+from sottovoce.planning.comparisons import ComparisonPlan, plan_comparisons
 from sottovoce.planning.information import predicted_error
 from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.guarantee import quiet_guarantee, weakest
-from sottovoce.privacy.laws import FreshVariance, NoiseLaw, Response, Unit, noise_laws, parse_noise_law
+from sottovoce.privacy.laws import (
+    FreshVariance,
+    NoiseLaw,
+    Response,
+    Unit,
+    noise_laws,
+    parse_answer_law,
+    parse_noise_law,
+)
 from sottovoce.privacy.least_noise import law_for
 from sottovoce.privacy.sentence import figures, privacy_sentence
 from sottovoce.protocol.canonical import canonical_decimal
-from sottovoce.protocol.manifest import MOST_TASKS, Manifest
+from sottovoce.protocol.drafting import drafted, replaced
+from sottovoce.protocol.manifest import MOST_TASKS
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.promise import promise_of
+from sottovoce.protocol.promise import common_unit, promise_of
 
 EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
 _CURVES_KEPT = 4096
@@ -47,12 +57,16 @@ class PlanRequest:
     error: float | None  # of a reading before noise, as a standard deviation
     law: str
     grids: tuple[str, ...]
+    values: Literal["any", "distance"]  # which are protected from each other: by comparisons, or by noise
+    width: float  # of the widest range
+    measured_in: str = ""  # the tasks' unit of measurement, if they share one
 
     @classmethod
     def of(cls, query: Mapping[str, str], manifest: Mapping[str, Any]) -> "PlanRequest":
         """The values of the form; for empty fields, what the draft promises now."""
-        law = parse_noise_law(manifest["noise"])
-        distance = _number(query, "distance", float(manifest["distance"]))
+        compares = "levels" in manifest
+        law = FreshVariance(1.0) if compares else parse_noise_law(manifest["noise"])
+        distance = _number(query, "distance", _distance_now(manifest))
         unit = query.get("unit", manifest["unit"])
         if unit not in ("reading", "participant"):
             raise Problem("bad_request", f"unit {unit[:20]!r}: a promise is for a reading or for a participant")
@@ -61,8 +75,9 @@ class PlanRequest:
             raise Problem("bad_request", f"probability of failure {delta:g}: it must be small; 0.00001 is usual")
         grids = tuple(sorted({task["grid"] for task in manifest["tasks"]}))
         readings = _count(query, "readings", min(manifest["readings"], len(manifest["tasks"])), MOST_TASKS)
+        now = _compared_epsilon_now(manifest) if compares else _epsilon_now(law, distance, unit, readings, grids)
         return cls(
-            epsilon=_number(query, "epsilon", 0.0) or _epsilon_now(law, distance, unit, readings, grids),
+            epsilon=_number(query, "epsilon", 0.0) or now,
             delta=delta,
             distance=distance,
             unit=unit,
@@ -71,6 +86,9 @@ class PlanRequest:
             error=_number(query, "error", 0.0) or None,
             law=query.get("law", law.name) if query.get("law", law.name) in noise_laws() else FreshVariance.name,
             grids=grids,
+            values="any" if query.get("values", "any" if compares else "") == "any" else "distance",
+            width=max(float(task["high"]) - float(task["low"]) for task in manifest["tasks"]),
+            measured_in=common_unit(task["unit"] for task in manifest["tasks"]),
         )
 
     @property
@@ -104,10 +122,30 @@ class PlanRequest:
     def _steps(self) -> tuple[float, ...]:
         return tuple(map(float, self.grids))
 
+    @property
+    def error_rate(self) -> float:
+        """Rate λ1 of the error variances of readings before noise; without an error, by the distance."""
+        return 1 / self.error**2 if self.error else 2 / self.distance**2
+
     def expected_error(self, law: NoiseLaw) -> float:
         """Of a truth, with this many participants."""
-        rate = 1 / self.error**2 if self.error else 2 / self.distance**2
-        return self.distance * _unit_error(law.scaled(1 / self.distance), rate * self.distance**2, self.participants)
+        rate = self.error_rate * self.distance**2
+        return self.distance * _unit_error(law.scaled(1 / self.distance), rate, self.participants)
+
+    def compared(self) -> ComparisonPlan:
+        """Comparisons that keep the promise for any two values, and the error to expect of them."""
+        return plan_comparisons(
+            self.epsilon, 0.0, self.width, self.readings, self.participants,
+            unit=self.unit, error_rate=self.error_rate, simulations=0,
+        )  # fmt: skip
+
+    def wide_error(self) -> float | None:
+        """Of noise as wide as the range, which keeps the same promise as comparisons; None where there is none."""
+        wide = replace(self, distance=self.width, error=self.error_rate**-0.5, law=FreshVariance.name)
+        try:
+            return wide.expected_error(wide.noise(FreshVariance.name))
+        except BadParameter:
+            return None
 
     def line(self, name: str) -> list[float | None]:
         """The error to expect of one law over all promises; None where it cannot keep one."""
@@ -153,7 +191,8 @@ class PlanRequest:
     def sentence(self) -> str:
         """The promise of the chosen law in words and figures, exactly as it holds on the grid."""
         law = self.noise(self.law)
-        return _sentence(law, self.distance, self.readings, self.unit, self._steps, law.granted(self.delta))
+        delta = law.granted(self.delta)
+        return _sentence(law, self.distance, self.readings, self.unit, self._steps, delta, self.measured_in)
 
     def change(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """The change to the campaign, after the same check that devices will make."""
@@ -171,7 +210,9 @@ class PlanRequest:
             "unit": self.unit,
             "readings": self.readings,
         }
-        promise = promise_of(Manifest.of({**manifest, **change}), law.granted(self.delta))
+        if "levels" in manifest:  # it compared before
+            change |= {"levels": None, "answer": None}
+        promise = promise_of(drafted(replaced(dict(manifest), change)), law.granted(self.delta))
         if promise.epsilon > self.epsilon * (1 + _HAIR):
             raise Problem(
                 "bad_manifest",
@@ -215,6 +256,21 @@ def _plain(number: Fraction) -> str:
     return f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
 
 
+def _distance_now(manifest: Mapping[str, Any]) -> float:
+    """The campaign's distance; where tasks have their own, the largest, which the promise depends on.
+
+    Where a draft compares, one to begin with.
+    """
+    if "levels" in manifest:
+        return float(_first(manifest["tasks"])["distance"])
+    return max(float(task.get("distance") or manifest["distance"]) for task in manifest["tasks"])
+
+
+def _compared_epsilon_now(manifest: Mapping[str, Any]) -> float:
+    each = float(parse_answer_law(manifest["noise"]).exact("epsilon"))
+    return float(f"{each * (manifest['answer'] if manifest['unit'] == 'participant' else 1):.6g}")
+
+
 def _epsilon_now(law: NoiseLaw, distance: float, unit: Unit, readings: int, grids: tuple[str, ...]) -> float:
     """What a draft promises now, where that is one division; else the usual."""
     if not law.is_pure:
@@ -237,10 +293,18 @@ def _unit_error(law: NoiseLaw, rate: float, participants: int) -> float:
 
 
 @lru_cache(_CURVES_KEPT)
-def _sentence(law: NoiseLaw, distance: float, readings: int, unit: Unit, grids: tuple[float, ...], delta: float) -> str:
+def _sentence(
+    law: NoiseLaw,
+    distance: float,
+    readings: int,
+    unit: Unit,
+    grids: tuple[float, ...],
+    delta: float,
+    measured_in: str,
+) -> str:
     promise = weakest([quiet_guarantee(law, distance, readings, unit, grid) for grid in grids], delta)
     epsilon = promise.epsilon(delta)
-    words = privacy_sentence(epsilon, delta, f"{distance:g}", unit, readings)
+    words = privacy_sentence(epsilon, delta, f"{distance:g} {measured_in}".strip(), unit, readings)
     return f"{words} ({figures(epsilon, delta)})"
 
 

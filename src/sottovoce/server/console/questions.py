@@ -6,15 +6,17 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 
+from sottovoce.comparisons.policy import usual_levels
 from sottovoce.errors import SottovoceError
 from sottovoce.privacy.laws import Response as RandomResponse
 from sottovoce.privacy.laws import parse_answer_law
 from sottovoce.privacy.sentence import answer_words
-from sottovoce.protocol.drafting import drafted
+from sottovoce.protocol.drafting import drafted, replaced
 from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.campaigns import CampaignChange
 from sottovoce.server.console.pages import render
+from sottovoce.server.console.planner import first_noise
 from sottovoce.server.results import guarantee_of
 from sottovoce.server.storage.rows import CampaignRow
 
@@ -35,7 +37,7 @@ def page(
     knobs = _knobs(manifest) | {name: typed[name] for name in _KNOBS if typed.get(name)}
     promise, words = None, []
     try:
-        draft = drafted({**manifest, **_fields(knobs, manifest)})
+        draft = drafted(replaced(dict(manifest), _fields(knobs, manifest)))
         promise = guarantee_of(draft)
         counts = sorted({len(task["choices"]) for task in manifest["tasks"] if "choices" in task})
         law = parse_answer_law(str(draft.laws["choice"]))
@@ -55,18 +57,21 @@ def change(form: Mapping[str, str], manifest: Mapping[str, Any]) -> CampaignChan
         return CampaignChange.model_validate(_fields(_knobs(manifest) | dict(form), manifest))
 
 
-_KNOBS = ("epsilon", "unit", "answer", "noise", "distance")
+_KNOBS = ("epsilon", "unit", "answer", "values", "noise", "distance")
 
 
 def _knobs(manifest: Mapping[str, Any]) -> dict[str, str]:
     laws = manifest["noise"] if isinstance(manifest["noise"], dict) else {"choice": manifest["noise"]}
     distances = [task["distance"] for task in manifest["tasks"] if "distance" in task]
+    numbers = [task for task in manifest["tasks"] if "low" in task]
+    first = first_noise(numbers) if numbers and "levels" in manifest else {}  # where they were compared until now
     return {
         "epsilon": f"{parse_answer_law(laws['choice']).exact('epsilon').__float__():g}",
         "unit": manifest["unit"],
         "answer": str(manifest["answer"]),
-        "noise": laws.get("number", ""),
-        "distance": distances[0] if distances else "",
+        "values": "any" if "levels" in manifest else "distance",
+        "noise": laws.get("number", first.get("noise", "")),
+        "distance": distances[0] if distances else first.get("distance", ""),
     }
 
 
@@ -77,6 +82,11 @@ def _fields(knobs: Mapping[str, str], manifest: Mapping[str, Any]) -> dict[str, 
     except ValueError:
         raise Problem("bad_number", "strength and number of tasks: they must be numbers, such as 1 and 10") from None
     law = str(RandomResponse(epsilon))
-    noise: Any = {"number": knobs["noise"], "choice": law} if numbers else law
-    fields = {"noise": noise, "unit": knobs["unit"], "answer": answer, "readings": len(manifest["tasks"])}
-    return fields | ({"distance": knobs["distance"].replace(",", ".")} if numbers else {})
+    fields = {"noise": law, "unit": knobs["unit"], "answer": answer, "readings": len(manifest["tasks"])}
+    if numbers and knobs["values"] == "any":
+        return fields | {"levels": usual_levels(epsilon, answer)}
+    if numbers:
+        before = {"levels": None} if "levels" in manifest else {}
+        noise = {"number": knobs["noise"], "choice": law}
+        return fields | before | {"noise": noise, "distance": knobs["distance"].replace(",", ".")}
+    return fields

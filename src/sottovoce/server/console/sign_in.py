@@ -8,7 +8,7 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.server.console.forms import form_of
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import LASTS_SECONDS, Form, Session, give_cookie, refuse_foreign, take_cookie
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import any_campaign
 from sottovoce.server.storage.sessions import any_session, end_session, start_session
 
@@ -44,7 +44,7 @@ async def sign_out(request: Request, session: Session, _: Form, server: Server) 
     return response
 
 
-async def _page(request: Request, server: State, next: str, problem: Problem | None) -> Response:
+async def _page(request: Request, server: ServerState, next: str, problem: Problem | None) -> Response:
     def nobody_yet(connection: Connection) -> bool:
         return not any_session(connection) and not any_campaign(connection)
 

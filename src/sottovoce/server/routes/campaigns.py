@@ -42,6 +42,15 @@ UNREADABLE = (
 _SHOWN = ("asked_by", "purpose", "noise", "unit", "readings", "language", "contact", "levels", "plan", "logo")
 
 
+PublicState = Literal["open", "closed"]
+
+
+def public_state(row: CampaignRow, now: int) -> PublicState:
+    """As participants see it: a campaign whose deadline has passed takes nothing more, even if it is closed later."""
+    is_over = row.deadline is not None and row.deadline <= now
+    return "open" if row.state == "open" and not is_over else "closed"
+
+
 class TaskEntry(BaseModel):
     """A number to measure, or a question with choices; what does not apply is null."""
 
@@ -141,7 +150,8 @@ def _entry(row: CampaignRow, manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _whole(connection: Connection, row: CampaignRow) -> Campaign:
+def whole_campaign(connection: Connection, row: CampaignRow) -> Campaign:
+    """Everything that an operator is shown of a campaign."""
     manifest = Manifest.parse(row.manifest)
     content, quotas = manifest.content(), stored.quotas_of(connection, row.key)
     return Campaign(
@@ -176,7 +186,9 @@ async def create(
 ) -> Campaign:
     """Create a draft."""
     now = server.clock()
-    return await server.write(lambda connection: _whole(connection, actions.create(connection, operator, draft, now)))
+    return await server.write(
+        lambda connection: whole_campaign(connection, actions.create(connection, operator, draft, now))
+    )
 
 
 @router.get("", responses=problems("unauthorised"))
@@ -190,7 +202,7 @@ async def list_own(operator: Operator, server: Server) -> CampaignList:
 async def get(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
     """One of your own campaigns, with how many took part."""
     return await server.read(
-        lambda connection: _whole(connection, stored.campaign_of(connection, operator.key, campaign))
+        lambda connection: whole_campaign(connection, stored.campaign_of(connection, operator.key, campaign))
     )
 
 
@@ -207,7 +219,7 @@ async def change(
 ) -> Campaign:
     """Change a draft, or the method, its target and the known truths of any campaign (null: back to the default)."""
     return await server.write(
-        lambda connection: _whole(connection, actions.change(connection, operator.key, campaign, body))
+        lambda connection: whole_campaign(connection, actions.change(connection, operator.key, campaign, body))
     )
 
 
@@ -232,7 +244,9 @@ async def new_version(
     """A new draft with the terms of an open or closed campaign: a campaign of its own, with the next version number."""
     now = server.clock()
     return await server.write(
-        lambda connection: _whole(connection, actions.new_version(connection, operator.key, campaign, body, now))
+        lambda connection: whole_campaign(
+            connection, actions.new_version(connection, operator.key, campaign, body, now)
+        )
     )
 
 
@@ -243,7 +257,7 @@ async def new_version(
 async def open_draft(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
     """Open a draft: from now on its manifest is fixed and has a hash."""
     open_it = await actions.opening(server, operator.key, campaign)
-    return await server.write(lambda connection: _whole(connection, open_it(connection)))
+    return await server.write(lambda connection: whole_campaign(connection, open_it(connection)))
 
 
 @router.post("/{campaign}/close", responses=problems("unauthorised", "not_found", "wrong_state", "bad_request"))
@@ -251,7 +265,7 @@ async def close_open(operator: Operator, campaign: CampaignId, server: Server) -
     """Close an open campaign: it accepts no more reports."""
     now = server.clock()
     return await server.write(
-        lambda connection: _whole(connection, actions.close(connection, operator.key, campaign, now))
+        lambda connection: whole_campaign(connection, actions.close(connection, operator.key, campaign, now))
     )
 
 
@@ -268,3 +282,14 @@ async def manifest(campaign: CampaignId, request: Request, server: Server) -> Re
     """The manifest in canonical JSON, for everybody; its ETag is its SHA-256."""
     row = await server.read(lambda connection: stored.published_campaign(connection, campaign))
     return tagged(request, row.manifest, row.fixed_sha256, "application/json")
+
+
+class CampaignState(BaseModel):
+    state: PublicState
+
+
+@router.get("/{campaign}/state", responses=problems("not_found", "bad_request"))
+async def state(campaign: CampaignId, server: Server) -> CampaignState:
+    """Whether a campaign takes readings, for everybody; devices ask before they draw noise, without saying who asks."""
+    row = await server.read(lambda connection: stored.published_campaign(connection, campaign))
+    return CampaignState(state=public_state(row, server.clock()))

@@ -20,7 +20,7 @@ from sottovoce.server.fast.wire import Submission, read_submission
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator, bearer_token
 from sottovoce.server.routes.campaigns import CampaignId
-from sottovoce.server.state import Server, State
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.participants import participant_of
 from sottovoce.server.storage.reports import Receipt
@@ -57,7 +57,7 @@ class Batch(RequestBody):
     reports: Annotated[list[GatewayReport | Any], Field(min_length=1, max_length=_MOST_IN_BATCH)]
 
 
-class Verdict(BaseModel):
+class ReportVerdict(BaseModel):
     """The outcome of one report: 201 stored now, 200 stored before, or the status and code of the problem with it."""
 
     report_id: str | None
@@ -68,7 +68,7 @@ class Verdict(BaseModel):
 
 
 class Verdicts(BaseModel):
-    verdicts: list[Verdict]
+    verdicts: list[ReportVerdict]
 
 
 @router.post(
@@ -94,7 +94,7 @@ async def submit(request: Request) -> Response:
 
 
 async def take(
-    server: State, campaign: str, sent: list[tuple[bytes, bytes]], body: Callable[[], Awaitable[bytes]]
+    server: ServerState, campaign: str, sent: list[tuple[bytes, bytes]], body: Callable[[], Awaitable[bytes]]
 ) -> tuple[int, bytes]:
     """The status and body of the response to a report. It does not depend on the framework."""
     headers = dict(reversed(sent))  # of a repeated header the first counts, as for the limits
@@ -150,11 +150,13 @@ async def _submit(campaign: str, entry: Any, server: Server) -> Receipt | Proble
         return problem
 
 
-def _verdict(entry: Any, outcome: Receipt | Problem) -> Verdict:
+def _verdict(entry: Any, outcome: Receipt | Problem) -> ReportVerdict:
     named = entry.get("report_id") if isinstance(entry, dict) else None
     name = named if isinstance(named, str) else None
     if isinstance(outcome, Problem):
-        return Verdict(report_id=name, status=outcome.status, code=outcome.code, detail=outcome.detail, over_quota=[])
-    return Verdict(
+        return ReportVerdict(
+            report_id=name, status=outcome.status, code=outcome.code, detail=outcome.detail, over_quota=[]
+        )
+    return ReportVerdict(
         report_id=name, status=201 if outcome.new else 200, code=None, detail=None, over_quota=list(outcome.over_quota)
     )

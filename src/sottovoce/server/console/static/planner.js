@@ -3,6 +3,7 @@ const form = document.querySelector("#planner");
 const holder = document.querySelector("#plot");
 const waits = document.querySelector("#plot-waits");
 const laws = form.dataset.laws.split(" ").filter(Boolean);
+const words = document.querySelector("#plan");
 const field = (name) => form.elements[name];
 const number = (name) => Number(String(field(name).value).replace(",", "."));
 let epsilons = [];
@@ -30,13 +31,18 @@ for (const slider of form.querySelectorAll("input[type=range]")) {
 let pause = 0;
 form.addEventListener("input", () => {
   draw();
+  words.ariaBusy = "true"; // until the words of this promise are there
   clearTimeout(pause);
   pause = setTimeout(() => {
+    pause = 0;
     form.dispatchEvent(new Event("plan"));
     load();
   }, 250);
 });
-document.body.addEventListener("htmx:afterSwap", () => draw());
+document.body.addEventListener("htmx:afterSwap", () => {
+  if (!pause) words.ariaBusy = "false"; // otherwise these words are about what was typed before
+  draw();
+});
 
 const chosenLaw = () => form.querySelector("input[name=law]:checked")?.value;
 
@@ -157,18 +163,10 @@ function make() {
   plot = new uPlot(options, data(), holder);
 }
 
-/** A click chooses the promise at this point, and the nearest line. */
+/** A click chooses the strength of the promise; the kind of noise stays the operator's choice. */
 function listen(chart) {
   chart.over.addEventListener("click", (event) => {
-    const epsilon = Number(chart.posToVal(event.offsetX, "x").toPrecision(2));
-    const distance = (law) => {
-      const error = errorAt(law, epsilon);
-      return error ? Math.abs(chart.valToPos(error, "y") - event.offsetY) : Infinity;
-    };
-    const law = laws.reduce((best, other) => (distance(other) < distance(best) ? other : best));
-    field("epsilon").value = epsilon;
-    const choice = form.querySelector(`input[name=law][value=${law}]`);
-    if (choice) choice.checked = true;
+    field("epsilon").value = Number(chart.posToVal(event.offsetX, "x").toPrecision(2));
     field("epsilon").dispatchEvent(new Event("input", { bubbles: true }));
   });
 }

@@ -1,0 +1,142 @@
+"""``sottovoce ledger`` and ``limits``: what a participant released, and what they allow."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sottovoce.cli.connection import CaOption, InsecureOption, WaitOption
+from sottovoce.cli.output import JsonOption, console, plain_table, print_json
+from sottovoce.cli.participant import FileOption, connection_with, described, opened, print_sent, title
+from sottovoce.errors import BadParameter
+
+if TYPE_CHECKING:
+    from sottovoce.device import ParticipantFile
+    from sottovoce.protocol import Manifest
+
+
+def ledger(
+    send: Annotated[bool, typer.Option("--send", help="First send what is queued.")] = False,
+    file: FileOption = None,
+    ca: CaOption = None,
+    insecure_http: InsecureOption = False,
+    wait: WaitOption = 30.0,
+    json: JsonOption = False,
+) -> None:
+    """Show what was released, to whom and under which promise, and how much of the participant's limit is left."""
+    from sottovoce.device import RetryPolicy, flush
+
+    with opened(file) as mine:
+        if send:
+            sent = flush(mine, connection_with(ca, insecure_http), RetryPolicy(seconds=wait))
+            print_sent(sent, to_stderr=True)
+        limits, spent = mine.limits, mine.spent()
+        left = limits.left(spent)
+        if json:
+            print_json({
+                "file": str(mine.path), "limits": vars(limits), "spent": vars(spent), "left": vars(left),
+                "campaigns": [
+                    {**described(entry), "consents": mine.consents(entry.campaign),
+                     "releases": _releases(mine, entry.campaign)}
+                    for entry in mine.memberships()
+                ],
+            })  # fmt: skip
+            return
+        _show_ledger(mine)
+    console.print(
+        f"\nAll campaigns together: ε {spent.epsilon:.4g} of {limits.total_epsilon:.4g}, "
+        f"δ {spent.delta:.4g} of {limits.total_delta:.4g}; left: ε {left.epsilon:.4g}, δ {left.delta:.4g}.\n"
+        "Each campaign counts once, in full, from its first release on; ε and δ add up (basic composition). What was "
+        "learnt cannot be taken back, so a withdrawal restores nothing.",
+        highlight=False,
+    )
+
+
+def _show_ledger(mine: "ParticipantFile") -> None:
+    table = plain_table("campaign", "server", "when", "tasks", "promise", "state")
+    for entry in mine.memberships():
+        promise, manifest = entry.promise, entry.manifest
+        words = f"ε {promise.epsilon:.4g}, δ {promise.delta:.4g}; {manifest.unit}, {_apart(manifest)}"
+        releases = mine.releases(entry.campaign)
+        for place, one in enumerate(releases):
+            state = one.state if one.problem is None else f"{one.state}: {one.problem}"
+            when = one.released_at.partition("+")[0].replace("T", " ")
+            tasks = mine.tasks_of(one.report_id)
+            shown = ", ".join(list(tasks)[:3]) + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
+            table.add_row(
+                escape(title(manifest)), entry.server, when, escape(shown), "counted above" if place else words, state
+            )
+        if not releases:
+            state = "withdrawn" if entry.withdrawn_at else "joined" if entry.participant_token else "not enrolled yet"
+            table.add_row(escape(title(manifest)), entry.server, "", "none yet", words, state)
+    if table.row_count:
+        console.print(table)
+    else:
+        console.print("You have not joined any campaign.")
+
+
+def limits(
+    preset: Annotated[
+        str | None, typer.Argument(help="strict, usual or loose; options change single figures.", show_default=False)
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Largest ε of a campaign.", show_default=False)] = None,
+    delta: Annotated[float | None, typer.Option(help="Largest δ of a campaign.", show_default=False)] = None,
+    distance: Annotated[
+        float | None, typer.Option(help="Smallest distance, as a share of a task's range.", show_default=False)
+    ] = None,
+    total_epsilon: Annotated[
+        float | None, typer.Option(help="Largest ε of all campaigns together.", show_default=False)
+    ] = None,
+    total_delta: Annotated[
+        float | None, typer.Option(help="Largest δ of all campaigns together.", show_default=False)
+    ] = None,
+    file: FileOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show or change the participant's own limits. Campaigns that promise less are refused."""
+    from dataclasses import replace
+
+    from sottovoce.device.participant_limits import PRESETS
+    from sottovoce.privacy.sentence import guessed
+
+    options = {"epsilon": epsilon, "delta": delta, "distance": distance, "total_epsilon": total_epsilon,
+             "total_delta": total_delta}  # fmt: skip
+    changes = {name: limit for name, limit in options.items() if limit is not None}
+    if preset is not None and preset not in PRESETS:
+        raise BadParameter(f"limits {preset!r}: there are none of this name; choose {', '.join(PRESETS)}")
+    with opened(file) as mine:
+        if preset or changes:
+            mine.set_limits(replace(PRESETS[preset] if preset else mine.limits, **changes))
+        mine_now = mine.limits
+    if json:
+        print_json(vars(mine_now))
+        return
+    name = f"These are the {mine_now.preset} limits. " if mine_now.preset else ""
+    console.print(
+        f"{name}In one campaign, whoever guesses between two of your possible readings may be right at most "
+        f"{guessed(mine_now.epsilon, mine_now.delta)}.\n"
+        f"Each campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values at least "
+        f"{mine_now.distance:.4g} of a task's range apart.\n"
+        f"All campaigns together: ε at most {mine_now.total_epsilon:.4g}, δ at most {mine_now.total_delta:.4g}.",
+        highlight=False,
+    )
+
+
+def _apart(manifest: "Manifest") -> str:
+    """How far apart values are protected."""
+    from sottovoce.protocol.promise import distance_words
+
+    words = distance_words(manifest)
+    return words if words == "any value" else f"{words} apart"
+
+
+def _releases(mine: "ParticipantFile", campaign: str) -> list[dict[str, Any]]:
+    described = []
+    for one in mine.releases(campaign):
+        tasks = mine.tasks_of(one.report_id)
+        kept = {task: reading for task, reading in tasks.items() if reading is not None}
+        described.append({
+            "report_id": one.report_id, "released_at": one.released_at, "tasks": list(tasks), "state": one.state,
+            "problem": one.problem, "detail": one.detail, **({"readings": kept} if kept else {}),
+        })  # fmt: skip
+    return described

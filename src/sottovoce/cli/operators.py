@@ -1,0 +1,60 @@
+"""``sottovoce campaign operators``: who may run campaigns on a server."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from sottovoce.cli.connection import NumberArgument, connected
+from sottovoce.cli.output import console, plain_table, print_done, print_json
+
+if TYPE_CHECKING:
+    from sottovoce.operators.client import OperatorClient
+
+app = typer.Typer(help="Who may run campaigns on a server. For administrators.", no_args_is_help=True)
+
+
+@app.command("add")
+@connected
+def add_operator(
+    client: "OperatorClient",
+    name: Annotated[str, typer.Argument(help="Name of the operator; participants see it as who is asking.")],
+    administrator: Annotated[
+        bool, typer.Option("--administrator", help="They may add and revoke operators themselves.")
+    ] = False,
+    json: bool = False,
+) -> None:
+    """Add an operator. Their token is shown only once."""
+    made = client.add_operator(name, administrator)
+    print_done(json, made, f"Operator {made['id']}, {made['name']}. The token, shown only once: {made['token']}")
+
+
+@app.command("list")
+@connected
+def list_operators(client: "OperatorClient", json: bool = False) -> None:
+    """List all operators, including revoked ones."""
+    entries = client.operators()
+    if json:
+        print_json({"operators": entries})
+        return
+    table = plain_table("number", "name", "rights", "added", "revoked")
+    for entry in entries:
+        rights = "administrator" if entry["administrator"] else "own campaigns"
+        table.add_row(str(entry["id"]), escape(entry["name"]), rights, entry["created_at"], entry["revoked_at"] or "no")
+    console.print(table)
+
+
+@app.command("revoke")
+@connected
+def revoke_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
+    """Revoke an operator's token. Their campaigns continue."""
+    client.revoke_operator(number)
+    print_done(json, {"revoked": number}, f"The token of operator {number} is revoked.")
+
+
+@app.command("renew")
+@connected
+def renew_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
+    """Replace an operator's token; the old one stops working, the new one is shown only once."""
+    made = client.renew_operator(number)
+    print_done(json, made, f"The new token of operator {number}, shown only once: {made['token']}")

@@ -1,0 +1,95 @@
+"""The participant's file on the command line: which one, which campaign in it, and how both are shown."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sottovoce.cli.output import console, notes
+from sottovoce.errors import BadParameter
+
+if TYPE_CHECKING:
+    from sottovoce.device import Client, Membership, ParticipantFile, Sent
+    from sottovoce.protocol import Manifest
+
+FILE_VARIABLE = "SOTTOVOCE_PARTICIPANT_FILE"
+
+
+def _usual_file() -> Path:
+    if sys.platform in ("win32", "darwin"):
+        return Path(typer.get_app_dir("sottovoce")) / "participant.db"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "sottovoce" / "participant.db"
+
+
+FileOption = Annotated[
+    Path | None,
+    typer.Option("--file", envvar=FILE_VARIABLE, help="The participant's file; by default in the user's data folder."),
+]
+CampaignOption = Annotated[
+    str | None, typer.Option("--campaign", help="Id of the campaign; not needed while there is only one.")
+]
+
+
+def opened(file: Path | None) -> "ParticipantFile":
+    """The named file, or the usual one of this user."""
+    from sottovoce.device import ParticipantFile
+
+    return ParticipantFile(file or _usual_file())
+
+
+def connection_with(ca: Path | None, insecure_http: bool) -> "Callable[[str], Client]":
+    """How to reach a server, by its address."""
+    from sottovoce.device import Client
+
+    return lambda server: Client(server, ca=ca, insecure_http=insecure_http)
+
+
+def chosen_campaign(mine: "ParticipantFile", campaign: str | None) -> "Membership":
+    """The chosen campaign: the named one, or the only one."""
+    from sottovoce.protocol import Problem
+
+    joined = [entry for entry in mine.memberships() if entry.campaign == campaign or campaign is None]
+    if campaign is None and len(joined) > 1:
+        joined = [entry for entry in joined if not entry.withdrawn_at]
+    if not joined:
+        name = f"campaign {campaign!r}" if campaign else "no campaign"
+        raise Problem("not_joined", f"{name}: you have not joined it" if campaign else f"{name}: you have joined none")
+    if len(joined) > 1:
+        names = ", ".join(entry.campaign for entry in joined)
+        raise BadParameter(f"{len(joined)} campaigns: it is not clear which one is meant; give --campaign, of {names}")
+    return joined[0]
+
+
+def title(manifest: "Manifest") -> str:
+    """A campaign's title in its own language."""
+    return manifest.words(manifest.title)
+
+
+def described(entry: "Membership") -> dict[str, Any]:
+    """A joined campaign, for programs."""
+    from sottovoce.protocol.promise import distance_words
+
+    manifest = entry.manifest
+    return {
+        "campaign": entry.campaign, "title": title(manifest), "asked_by": manifest.words(manifest.asked_by),
+        "server": entry.server,
+        "manifest_sha256": manifest.sha256, "noise": manifest.noise, "joined_at": entry.joined_at,
+        "enrolled": entry.participant_token is not None, "withdrawn_at": entry.withdrawn_at,
+        "promise": {**vars(entry.promise), "distance": distance_words(manifest), "unit": manifest.unit},
+    }  # fmt: skip
+
+
+def print_sent(sent: "list[Sent]", to_stderr: bool = False) -> None:
+    """What became of each report."""
+    screen = notes if to_stderr else console
+    for entry in sent:
+        text = {
+            "delivered": "delivered: the server has stored it",
+            "refused": f"refused by the server permanently: {entry.problem}",
+            "queued": f"waiting: {entry.problem}. Send it later with: sottovoce ledger --send",
+        }[entry.state]
+        screen.print(f"Report {entry.report_id} {escape(text)}", highlight=False, soft_wrap=True)

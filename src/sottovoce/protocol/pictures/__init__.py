@@ -1,0 +1,21 @@
+"""Pictures that an operator uploads, such as a plan of the place: checked by their content, and written anew.
+
+What is stored is never the file itself. It is what is needed to draw it, and nothing else: no position at which a
+photograph was taken, no camera, no author, no script, no bytes after the end.
+"""
+
+from sottovoce.protocol.pictures.drawing import cleaned_drawing
+from sottovoce.protocol.pictures.limits import MOST_BYTES, Picture, refused
+from sottovoce.protocol.pictures.raster import cleaned_raster
+
+__all__ = ["MOST_BYTES", "Picture", "cleaned_picture"]
+
+
+def cleaned_picture(content: bytes) -> Picture:
+    """A PNG, JPEG or SVG as it may be shown; anything else is a problem."""
+    if len(content) > MOST_BYTES:
+        raise refused(f"{len(content):,} bytes: it must have at most {MOST_BYTES:,}, since every phone loads it")
+    picture = cleaned_raster(content) or cleaned_drawing(content)
+    if len(picture.content) > MOST_BYTES:  # references within a drawing are written out
+        raise refused(f"{len(picture.content):,} bytes when written out: it must have at most {MOST_BYTES:,}")
+    return picture

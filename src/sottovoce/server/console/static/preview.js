@@ -1,0 +1,43 @@
+// The participant's page with a draft: the same modules, without the device behind them, so that nothing is joined,
+// stored or sent.
+
+import { showOffer } from "/j/campaign.js";
+import { h } from "/j/dom.js";
+import { form } from "/j/form.js";
+import { languageChanges, spoken } from "/j/language-switch.js";
+import { mostReadings, parseManifest } from "/j/manifest.js";
+import { judge, USUAL_LIMITS } from "/j/promise.js";
+import { show, shown, showProblem } from "/j/views.js";
+
+const bytes = new Uint8Array(await (await fetch(document.body.dataset.manifest)).arrayBuffer());
+// Without encryption, browsers compute no hashes.
+const digest = new Uint8Array(crypto.subtle ? await crypto.subtle.digest("SHA-256", bytes) : 32);
+const manifest_sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Before joining, and the questions after it. */
+function draw() {
+  try {
+    const manifest = parseManifest(bytes);
+    const promise = judge(manifest, USUAL_LIMITS);
+    if (location.hash !== "#questions") return showOffer({ manifest, manifest_sha256 }, promise, USUAL_LIMITS);
+    const { title, tasks } = shown(manifest);
+    const typed = { drafts: new Map(), panels: new Map(), draw() {} };
+    return show(title, h("h1", title), form({ manifest }, tasks, mostReadings(manifest), typed, () => {}));
+  } catch (problem) {
+    return showProblem(problem); // what somebody with the usual limits would read
+  }
+}
+
+/** Fields can be tried; whatever would lead away from here or send something does nothing. */
+function hold(event) {
+  if (event.type === "submit" || event.target.closest("main :is(a, button)")) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}
+
+for (const kind of ["click", "submit"]) addEventListener(kind, hold, { capture: true });
+addEventListener("hashchange", draw);
+languageChanges.addEventListener("change", draw);
+await spoken;
+draw();

@@ -1,0 +1,69 @@
+"""The plan of a draft: its picture, and where the tasks lie on it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.geojson import Place
+from sottovoce.protocol.manifest import Manifest
+from sottovoce.protocol.pictures import Picture
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.campaigns import CampaignChange, change
+from sottovoce.server.storage.campaigns import campaign_of, quotas_of
+from sottovoce.server.storage.plans import put_plan
+from sottovoce.server.storage.rows import CampaignRow
+
+Places = Mapping[str, Place | None]  # by task; None takes a task off the plan
+
+
+def set_plan(
+    connection: Connection, operator_key: int, campaign: str, picture: Picture, places: Places | None = None
+) -> CampaignRow:
+    """Give a draft a picture, or another one; the tasks stay where they are, unless new places are given."""
+    changes = {"plan": picture.named, **_with_places(connection, operator_key, campaign, places or {})}
+    row = _changed(connection, operator_key, campaign, changes)
+    put_plan(connection, row.key, picture)
+    return row
+
+
+def clear_plan(connection: Connection, operator_key: int, campaign: str) -> CampaignRow:
+    """Take the picture from a draft, and all tasks off it."""
+    manifest = Manifest.parse(campaign_of(connection, operator_key, campaign).manifest)
+    nowhere = dict.fromkeys(manifest.task_of)
+    return _changed(
+        connection, operator_key, campaign,
+        {"plan": None, **_with_places(connection, operator_key, campaign, nowhere)},
+    )  # fmt: skip
+
+
+def place_tasks(connection: Connection, operator_key: int, campaign: str, places: Places) -> CampaignRow:
+    """Put tasks of a draft on its plan, or take them off it. Those that are not named stay where they are."""
+    return _changed(connection, operator_key, campaign, _with_places(connection, operator_key, campaign, places))
+
+
+def _with_places(connection: Connection, operator_key: int, campaign: str, places: Places) -> dict[str, Any]:
+    """The tasks with their new places, as a change."""
+    if not places:
+        return {}
+    row = campaign_of(connection, operator_key, campaign)
+    content, quotas = Manifest.parse(row.manifest).content(), quotas_of(connection, row.key)
+    unknown = next(iter(places.keys() - {task["id"] for task in content["tasks"]}), None)
+    if unknown is not None:
+        raise Problem("unknown_task", f"task {unknown[:100]!r}: the campaign has no such task")
+    tasks = []
+    for task in content["tasks"]:
+        kept = {name: entry for name, entry in task.items() if name != "place" or task["id"] not in places}
+        if places.get(task["id"]):
+            kept["place"] = places[task["id"]]
+        if task["id"] in quotas:
+            kept["quota"] = quotas[task["id"]]
+        tasks.append(kept)
+    return {"tasks": tasks}
+
+
+def _changed(connection: Connection, operator_key: int, campaign: str, fields: dict[str, Any]) -> CampaignRow:
+    with reported_as("bad_request"):
+        changes = CampaignChange.model_validate(fields, strict=False)
+    return change(connection, operator_key, campaign, changes)

@@ -1,0 +1,118 @@
+"""The plan of a campaign: its picture, which everybody may see once the campaign is open, and the places of tasks."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+
+from sottovoce.protocol.canonical import first_repeated
+from sottovoce.protocol.geojson import Place
+from sottovoce.protocol.pictures import cleaned_picture
+from sottovoce.protocol.problems import Problem
+from sottovoce.server import plans as actions
+from sottovoce.server.bodies import RequestBody, body_of, described
+from sottovoce.server.etags import tagged
+from sottovoce.server.problems import problems
+from sottovoce.server.rights import Operator
+from sottovoce.server.routes.campaigns import UNREADABLE, Campaign, CampaignId, whole_campaign
+from sottovoce.server.state import Server
+from sottovoce.server.storage.campaigns import published_campaign
+from sottovoce.server.storage.plans import plan_of
+from sottovoce.server.storage.rows import PlanRow
+
+router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["plans"])
+# Opened by itself, a picture is a document without rights: nothing in it runs, loads, or counts as being from here.
+_ALONE = {
+    "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_TYPES = ("image/png", "image/jpeg", "image/svg+xml")
+_PICTURES = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES}
+
+
+class TaskPlace(RequestBody):
+    """Where a task lies: points in ten-thousandths of the plan's width and height, from its upper left corner."""
+
+    task: Annotated[str, Field(max_length=100)]
+    place: Annotated[
+        Annotated[list[list[int]], Field(max_length=1000)] | None,
+        Field(description="one point, or the points of a line; null: not on the plan"),
+    ]
+
+
+class NewPlaces(RequestBody):
+    """Where tasks lie on the plan."""
+
+    places: Annotated[list[TaskPlace], Field(fail_fast=True, max_length=10_000)]
+
+    def by_task(self) -> dict[str, Place | None]:
+        twice = first_repeated(entry.task for entry in self.places)
+        if twice is not None:
+            raise Problem("repeated_task", f"task {twice!r}: it has two places")
+        return {entry.task: entry.place for entry in self.places}
+
+
+def picture_response(request: Request, plan: PlanRow) -> Response:
+    """A stored picture as it is shown, only ever as an image."""
+    answer = tagged(request, plan.content, plan.sha256, plan.type)
+    answer.headers.update(_ALONE)
+    return answer
+
+
+@router.put(
+    "/plan",
+    responses=problems("unauthorised", "not_found", "frozen", "bad_picture", "bad_manifest", *UNREADABLE),
+    openapi_extra={"requestBody": {"required": True, "content": _PICTURES}},
+)
+async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:
+    """Give a draft a picture of the place: PNG, JPEG or SVG, recognised by its content and written anew.
+
+    Metadata is left out, also the position at which a photograph was taken. Scripts and references to the outside are
+    refused.
+    """
+    picture = await run_in_threadpool(cleaned_picture, await request.body())
+    return await server.write(
+        lambda connection: whole_campaign(connection, actions.set_plan(connection, operator.key, campaign, picture))
+    )
+
+
+@router.delete("/plan", responses=problems("unauthorised", "not_found", "frozen", "bad_request"))
+async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
+    """Take the picture from a draft, and all tasks off it."""
+    return await server.write(
+        lambda connection: whole_campaign(connection, actions.clear_plan(connection, operator.key, campaign))
+    )
+
+
+@router.put(
+    "/places",
+    responses=problems(
+        "unauthorised", "not_found", "frozen", "unknown_task", "repeated_task", "bad_manifest", *UNREADABLE
+    ),
+    openapi_extra=described(NewPlaces),
+)
+async def place(
+    operator: Operator, campaign: CampaignId, body: Annotated[NewPlaces, Depends(body_of(NewPlaces))], server: Server
+) -> Campaign:
+    """Put tasks of a draft on its plan. Those that are not named stay where they are."""
+    places = body.by_task()
+    return await server.write(
+        lambda connection: whole_campaign(connection, actions.place_tasks(connection, operator.key, campaign, places))
+    )
+
+
+_FOUND: dict[int | str, dict[str, Any]] = {200: {"content": _PICTURES}, 304: {"description": "Not changed"}}
+
+
+@router.get("/plan", response_class=Response, responses={**_FOUND, **problems("not_found", "bad_request")})
+async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
+    """The picture of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
+
+    def load(connection: Connection) -> PlanRow:
+        return plan_of(connection, published_campaign(connection, campaign).key)
+
+    return picture_response(request, await server.read(load))
