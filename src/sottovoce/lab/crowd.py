@@ -143,7 +143,7 @@ def run_campaign(
     delivery = send_all(readings_of(world), links, connect, at_once, progress, over=over, seed=seed)
     sent = time.perf_counter()
     operator.close(campaign)
-    results = _awaited(operator, campaign)
+    results = awaited(operator, campaign)
     seconds = time.perf_counter() - sent
     with TemporaryDirectory(prefix="sottovoce-crowd-") as temporary:
         folder = out or Path(temporary)
@@ -256,7 +256,7 @@ def _take_part(
     return sent.problem, len(pauses)
 
 
-def _awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
+def awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
     """The last results of a closed campaign, as soon as they are computed."""
     end = time.monotonic() + _RESULTS_SECONDS
     while not (status := operator.campaign(campaign))["final"]:
