@@ -236,8 +236,8 @@ def test_chances_are_calibrated():
 
 
 def test_chances_about_few_objects_are_calibrated():
-    """A few objects cannot show habits; taken for habits, chance makes .95 of .99. Over 50 worlds of 12 objects some 460
-    answers are this sure, so the standard error is below .01 even if errors of a world come together."""
+    """A few objects cannot show habits; if chance is taken for habits, chances are too high by .03. Over 50 worlds of
+    12 objects some 460 answers are this sure: the standard error is below .01, even if a world's errors are alike."""
     stated, right = [], []
     law = sv.parse_law("response:1")
     for seed in range(50):

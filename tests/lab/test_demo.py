@@ -60,7 +60,8 @@ def test_demo_finds_the_hallways(tmp_path):
     assert (answers.kind, answers.noise, answers.n_objects) == ("choice", "response:1.0", 12)
 
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
-        "answers-truth.csv", "answers.csv", "claims.csv", "demo.png", "places.geojson", "plan.png", "plan.svg", "truth.csv",
+        "answers-truth.csv", "answers.csv", "claims.csv", "demo.png", "places.geojson", "plan.png", "plan.svg",
+        "truth.csv",
     ]  # fmt: skip
     for name in ("demo", "plan"):
         assert (tmp_path / f"demo/{name}.png").read_bytes().startswith(b"\x89PNG")

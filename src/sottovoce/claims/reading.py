@@ -187,6 +187,8 @@ def _read_csv(
     label_type = pa.dictionary(pa.int32(), pa.string())
     lines = csv_lines(source, parse.delimiter)
     types = dict.fromkeys([*labels, value, *OPTIONAL_COLUMNS], label_type)
+    if kind is None and set(OPTIONAL_COLUMNS) <= set(taken):
+        kind = "choice"  # codes such as 0 and 1 too: devices chose among options
     # Without a kind, values are read as numbers first, as they mostly are, and then as texts.
     for attempt in (kind,) if kind else KINDS:
         values = pa.float64() if attempt == "number" else label_type
@@ -392,7 +394,9 @@ def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool, 
     """Every row is a claim, or raises an error, or is dropped and counted."""
     check_kind(kind)
     values, size, answers = columns.values, 1, None
-    chosen = kind or (kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice")
+    declared = columns.noise is not None and columns.choices is not None
+    by_values = kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice"
+    chosen = kind or ("choice" if declared else by_values)
     if chosen == "choice":
         values, size = one_by_one(values, source)
     lengths = [*map(len, columns.labels), len(values) // size]

@@ -59,7 +59,8 @@ def read_chunks(
     before = 0
     try:
         for columns in pieces:
-            chosen = chosen or kind_of(columns.values)
+            declared = columns.noise is not None and columns.choices is not None
+            chosen = chosen or ("choice" if declared else kind_of(columns.values))
             arrays = [_labels(column, columns.numerals) for column in columns.labels]
             names, blank = (*labels, value), [missing(array) for array in arrays]
             choices = None
