@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test depends on how fast a machine is: an example may take as long as it needs.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def random_matrix(rng, users, objects, fill=1.0):

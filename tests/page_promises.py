@@ -49,6 +49,37 @@ def _parts(draw, laws):
     }  # fmt: skip
 
 
+def random_answers(draw: random.Random) -> Manifest:
+    """A campaign of choices, of comparisons or of both, with parameters from one end of the doubles to the other."""
+    while True:
+        try:
+            return Manifest.of(_answer_parts(draw))
+        except Problem:  # a set as large as all choices, or two layers for more than two
+            continue
+
+
+def _answer_parts(draw):
+    ends = [10 ** draw.uniform(-307, 308), 10 ** draw.uniform(-3, 3), 1e-307, 1.7e308, 1.0]
+    count = draw.choice([1, 2, 3, 30, 300])
+    sizes = draw.choice([(2,), (0,), (0, 2, 5), (2, 3, 7, 100)])  # of the choices; 0 is a number to compare
+    tasks = [_question(f"t{place}", draw.choice(sizes)) for place in range(count)]
+    law = draw.choice([
+        f"response:{draw.choice(ends)!r}", f"response:{draw.choice(ends)!r}:{draw.choice([2, 3, 99])}",
+        f"twolayer:beta:{draw.choice(ends)!r}:{draw.choice(ends)!r}", "twolayer:uniform",
+    ])  # fmt: skip
+    return {
+        "format": "sottovoce-manifest/2", "campaign": "c", "title": "t", "asked_by": "a", "tasks": tasks, "noise": law,
+        "readings": draw.randint(1, count), "unit": draw.choice(["reading", "participant"]),
+        **({"levels": draw.choice([2, 4])} if 0 in {len(task.get("choices", ())) for task in tasks} else {}),
+    }  # fmt: skip
+
+
+def _question(name, choices):
+    if not choices:
+        return {"kind": "number", "id": name, "low": 0, "high": 10, "grid": "0.5"}
+    return {"kind": "choice", "id": name, "choices": [f"c{place}" for place in range(choices)]}
+
+
 def random_delta(draw: random.Random) -> float:
     return 10 ** draw.uniform(-12, -0.4)
 

@@ -105,8 +105,14 @@ class Participant:
             page.locator(f"#reading-{place}").fill(reading)
 
     def send(self, *readings):
+        """Send; readings with a mistake end before the confirmation."""
         self.fill(*readings)
         self.page.get_by_role("button", name="Add noise and send").click()
+        if self.page.locator("dialog").count():
+            self.confirm()
+
+    def confirm(self, page=None):
+        (page or self.page).locator("dialog #yes").click()
 
     def reports_sent(self):
         return [request for request in self.requests if request.method == "POST" and request.url.endswith("/reports")]

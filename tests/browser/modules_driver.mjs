@@ -13,10 +13,12 @@ const { alternativesOf, areCuts } = await load("comparing");
 const { comparisonWords, levelText, ownLevelText, questionText } = await load("comparison");
 const exact = await load("exact");
 const { canonicalText, movedReadings, parseManifest } = await load("manifest");
-const { judge, promiseOf, sentence, USUAL_LIMITS } = await load("promise");
+const { judge, promiseOf, PRESETS, sentence, USUAL_LIMITS } = await load("promise");
 const language = await load("language");
 const { aWeighting, powerAt } = await load("instrument-a-weighting");
 const { StepCounter } = await load("instrument-step-counter");
+const { guessWords } = await load("guess");
+const { spread } = await load("picture");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
 
@@ -149,6 +151,12 @@ const ANSWERS = {
     const both = { sentence: words, seen: language.say("promise.seen") };
     return epsilon === "Infinity" ? words : language.say("promise.whole", both);
   },
+  guess({ manifest, epsilon, delta, tag }) {
+    speak(tag);
+    return guessWords(manifestOf(manifest), { epsilon: Number(epsilon), delta });
+  },
+  reach: (noise) => spread(noise).reach,
+  presets: () => PRESETS,
   words: (noise) => language.say(`law.${lawOf(noise).constructor.name}`),
   typed({ tag, typed }) {
     speak(tag);

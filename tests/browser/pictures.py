@@ -70,6 +70,7 @@ def take(browser, server, look, folder, wanted):
     picture("form")
     page.locator("#reading-1").fill("62.5")
     page.get_by_role("button", name="Add noise and send").click()
+    page.locator("#yes").click()
     page.locator("li .chip.delivered").wait_for()
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     picture("sent")

@@ -82,6 +82,8 @@ def test_double_tap_makes_one_release(participant, invited, claims):
     page = phone.join(url)
     phone.fill("1", "2", "3")
     page.evaluate("document.querySelector('#send').click(); document.querySelector('#send').click()")
+    expect(page.get_by_role("dialog")).to_have_count(1)
+    page.evaluate("const yes = document.querySelector('#yes'); yes.click(); yes.click()")
     expect(delivered(page)).to_have_count(1)
     page.wait_for_timeout(1500)
     assert len(phone.bodies()) == 1
@@ -109,7 +111,9 @@ def test_two_tabs_make_one_release(participant, invited, claims):
     phone.fill("91", "92", page=second)
     # Both at once: the pages do not wait for each other.
     for page in (first, second):
-        page.evaluate("setTimeout(() => document.querySelector('#send').click(), 50)")
+        page.locator("#send").click()
+    for page in (first, second):
+        page.evaluate("setTimeout(() => document.querySelector('#yes').click(), 50)")
     for page in (first, second):
         expect(delivered(page)).to_have_count(1)
         expect(page.locator("form.card input")).to_have_count(2)

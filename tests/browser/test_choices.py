@@ -54,6 +54,7 @@ def test_an_answer_from_the_link_to_the_report(asked):
     page.get_by_role("group", name="Is the path passable?").get_by_text("yes").tap()
     page.get_by_role("group", name="Which bird is it?").get_by_label("wren").check()
     page.get_by_role("button", name="Send my answers privately").click()
+    page.locator("#yes").click()
     expect(page.locator("#pairs")).to_be_focused()
     expect(page.locator(".stays b")).to_have_text(["wren", "yes"])
     expect(page.locator("li .chip.delivered")).to_have_count(1)
@@ -69,6 +70,8 @@ def test_the_card_says_what_happens_to_an_answer(asked):
     page = phone.open(url)
     words = "In 27 of 100 cases your phone sends the other answer on purpose, so nobody can be sure of yours."
     expect(page.get_by_text(words)).to_be_visible()
+    expect(page.get_by_text("one of your answers is one of two")).to_be_visible()
+    page.get_by_text("The figures").click()
     expect(page.get_by_text("any one answer: had it been any other")).to_be_visible()
     expect(page.locator(".dots circle")).to_have_count(100)
     expect(page.locator(".dots circle.other")).to_have_count(27)
@@ -81,12 +84,14 @@ def test_numbers_and_choices_together(asked):
     page.locator("#reading-2").fill("4.2")
     page.get_by_label("robin").check()
     page.get_by_role("button", name="Add noise and send").click()
+    page.locator("#yes").click()
     expect(page.locator(".stays b")).to_have_text(["4.2 m", "robin"])
     expect(page.locator("li .chip.delivered")).to_have_count(1)
     assert len(Report.parse(phone.bodies()[0]).readings) == 2
     expect(page.locator("fieldset:visible")).to_have_count(1)  # the question that was left out
     page.get_by_label("no", exact=True).check()
     page.get_by_role("button", name="Send my answers privately").click()
+    page.locator("#yes").click()
     expect(page.locator("li .chip.delivered")).to_have_count(2)
 
 
@@ -111,6 +116,7 @@ def test_many_questions_come_one_after_the_other_by_keyboard(asked):
     expect(page.locator("#reading-5")).to_be_checked()
     page.get_by_role("button", name="Next").click()
     page.locator("#send").press("Enter")
+    page.locator("#yes").click()
     expect(page.locator(".stays b")).to_have_text(["no", *["yes"] * 6])
 
 
@@ -139,6 +145,7 @@ def test_the_device_asks_only_the_questions_that_it_drew(asked):
     for group in page.locator("fieldset").all():
         group.get_by_label("yes").check()
     page.locator("#send").click()
+    page.locator("#yes").click()
     expect(page.locator("li .chip.delivered")).to_have_count(1)
     expect(page.locator("form.card")).to_have_count(0)
 

@@ -109,11 +109,14 @@ def test_the_whole_way(operator, participant, server, tmp_path):
     watching.evaluate("window.sameDocument = true")
     page.get_by_role("link", name="Invite people").click()
     page.get_by_label("How many people?").fill("6")
-    page.get_by_role("button", name="Create invitations").click()
-    links = [link.get_attribute("href") for link in page.locator(".address a").all()]
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Create invitations").click()
+    sheet = opened.value
+    expect(sheet.locator(".qr svg")).to_have_count(6)
+    links = [link.get_attribute("href") for link in sheet.locator(".address a").all()]
     assert len(set(links)) == 6
-    expect(page.locator(".qr svg")).to_have_count(6)
-    page.get_by_role("link", name="Done").click()
+    sheet.close()
+    page.reload()
     expect(page.locator(".chip.unspent")).to_have_count(6)
     page.get_by_role("button", name="Revoke").first.click()  # the newest
     expect(page.locator(".chip.revoked")).to_have_count(1)
@@ -246,6 +249,7 @@ def walk(desk, server, measured):
     desk.open(f"{server.url}/campaigns/{campaign}/invitations")
     yield "invitations"
     page.get_by_label("How many people?").fill("2")
+    page.locator(".invite").evaluate("(form) => form.removeAttribute('target')")  # in this tab, to look at it
     page.get_by_role("button", name="Create invitations").click()
     expect(page.locator(".qr svg")).to_have_count(2)
     yield "sheet"

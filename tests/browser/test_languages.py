@@ -181,6 +181,7 @@ def test_switching_the_language_keeps_what_was_typed_and_is_remembered(participa
     expect(page.locator("#reading-0")).to_have_value("12.5")
     expect(page.locator("main")).to_contain_text("par pas de 0,1")
     page.get_by_role("button", name="Ajouter du bruit et envoyer").click()
+    phone.confirm()
     expect(page.locator(".stays b")).to_have_text("12,5 m")
     phone.wait_for_service_worker()
     page.goto(f"{server.url}/j/#ledger")
@@ -196,6 +197,37 @@ def test_the_chosen_language_is_there_without_a_network(participant, server):
     phone.context.set_offline(True)
     page.reload()
     expect(page.locator("h1")).to_have_text("Le tue campagne")
+
+
+def test_a_language_that_fails_to_load_is_asked_for_again(participant, server):
+    phone = participant(locale="it-IT", service_workers="block")
+    failures = iter([True, True])
+    phone.context.route("**/texts/it.json", lambda route: route.abort() if next(failures, None) else route.continue_())
+    expect(phone.open(f"{server.url}/j/").locator("h1")).to_have_text("Le tue campagne")
+
+
+def test_without_the_wanted_language_the_page_goes_on_in_another(participant, server):
+    phone = participant(locale="it-IT", service_workers="block")
+    phone.context.route("**/texts/it.json", lambda route: route.fulfill(status=503))
+    page = phone.open(f"{server.url}/j/")
+    expect(page.locator("h1")).to_have_text("Your campaigns")
+    expect(page.locator("#language")).to_have_value("en")
+    page.locator("#language").select_option("it")
+    expect(page.get_by_text("That language could not be loaded.")).to_be_visible()
+    expect(page.locator("#language")).to_have_value("en")
+    phone.context.unroute("**/texts/it.json")
+    page.locator("#language").select_option("it")
+    expect(page.locator("h1")).to_have_text("Le tue campagne")
+    expect(page.locator("header .banner:visible")).to_have_count(0)
+
+
+def test_without_any_language_the_page_says_so_in_all(participant, server):
+    phone = participant(locale="it-IT", service_workers="block")
+    phone.context.route("**/texts/*.json", lambda route: route.abort())
+    page = phone.open(f"{server.url}/j/")
+    expect(page.get_by_text("This page could not be loaded completely.")).to_be_visible()
+    expect(page.get_by_text("Non è stato possibile caricare tutta la pagina.")).to_be_visible()
+    phone.faults.clear()  # an error in the console belongs to it
 
 
 def pseudo(text):
@@ -244,6 +276,8 @@ def test_right_to_left_long_words_and_large_letters_break_nothing(participant, i
     check()
     phone.fill("12.5", "7")
     page.locator("#send").click()
+    check()
+    phone.confirm()
     expect(page.locator("li .chip.delivered")).to_be_visible()
     check()
     for view in ("ledger", "limits", "how"):

@@ -10,6 +10,7 @@ import pytest
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
 from sottovoce.device import Limits
+from sottovoce.device.participant_limits import PRESETS
 from sottovoce.protocol import Manifest, Problem, Promise, promise_of
 from sottovoce.protocol.promise import sentence
 
@@ -214,6 +215,7 @@ def test_a_promise_without_exception_is_not_made_by_noise_that_has_some(ask):
 
 
 def test_limits_are_those_of_the_installed_client(ask):
+    assert ask("presets", [None]) == [{name: vars(limits) for name, limits in PRESETS.items()}]
     (usual,) = ask("limits", [None])
     assert Limits(**usual) == Limits()
 

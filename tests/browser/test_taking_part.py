@@ -44,7 +44,7 @@ def test_from_the_link_to_the_result(participant, invited, claims, server):
     results = server.results(campaign)
     assert results["reports"] in (6, 7)  # if a step was taken before, a single one does not make another
     assert [result["claims"] for result in results["results"]] == [results["reports"]] * 2
-    expect(page.get_by_role("link", name="What the crowd found")).to_have_attribute("href", f"../c/{campaign}")
+    expect(page.get_by_role("link", name="What the crowd found")).to_have_attribute("href", f"../c/{campaign}?lang=en")
 
 
 def spellings(reading):
@@ -194,12 +194,15 @@ def test_the_card_says_what_is_promised(participant, invited):
     card = page.locator("section.card").filter(has=heading(page, "What leaves this device"))
     expect(card).to_contain_text("Suppose you measure 50 m")
     expect(card).to_contain_text("between 47.7 m and 52.3 m")  # ± ln 10 for Laplace noise of scale 1
-    expect(card).to_contain_text("had it been up to 1 m different")
-    expect(card).to_contain_text("2.72 times as likely")
+    expect(card).to_contain_text("one of your readings is either 50 m or 51 m")
+    expect(card).to_contain_text("guess right at most 74 times out of 100")  # e/(1 + e) = 0.731
+    expect(card).to_contain_text("They do see that you take part, when, and which tasks you answered.")
     expect(card.get_by_role("img")).to_have_accessible_name(re.compile(r"Nine in ten .* between 47\.7\sm and 52\.3\sm"))
     expect(card.locator("dl")).to_be_hidden()
     card.get_by_text("The figures").click()
     expect(card.locator("dl")).to_contain_text("fresh:0.5")
+    expect(card.locator("details")).to_contain_text("had it been up to 1 m different")
+    expect(card.locator("details")).to_contain_text("2.72 times as likely")
 
 
 @pytest.mark.parametrize(
@@ -232,10 +235,11 @@ def test_a_promise_that_an_older_page_got_wrong_is_not_relied_on(participant, in
     _, url = invited(noise="gaussian:5", distance=10)
     phone = participant()
     page = phone.open(f"{phone.server.url}/j/#limits")
+    page.get_by_text("Expert: the figures").click()
     page.get_by_label("ε of a campaign").fill("50")
     page.get_by_label("ε of all campaigns").fill("50")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_have_text("Saved.")
+    expect(page.locator("#saved")).to_have_text("Saved.")
     phone.join(url)
     page.evaluate(_OLD_RECORD)
     page.reload()
@@ -249,19 +253,40 @@ def test_the_participant_sets_their_own_limits(participant, invited):
     _, url = invited()
     phone = participant()
     page = phone.open(f"{phone.server.url}/j/#limits")
+    page.get_by_text("Expert: the figures").click()
     page.get_by_label("ε of a campaign").fill("half")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("“half” cannot be a limit")
     expect(page.get_by_label("ε of a campaign")).to_be_focused()
     page.get_by_label("ε of a campaign").fill("0.5")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_have_text("Saved.")
+    expect(page.locator("#saved")).to_have_text("Saved.")
     expect(heading(phone.open(url), "This campaign protects you too little")).to_be_visible()
     page.goto(f"{phone.server.url}/j/#limits")
     expect(page.get_by_label("ε of a campaign")).to_have_value("0.5")
-    page.get_by_role("button", name="Restore the defaults").click()
-    expect(page.get_by_label("ε of a campaign")).to_have_value("3")
+    expect(page.get_by_text("You have set figures of your own.")).to_be_visible()
+    page.get_by_label("Usual").check()
+    expect(page.locator("#saved")).to_have_text("Saved.")
+    expect(page.locator("#epsilon")).to_have_value("3")
+    expect(page.get_by_label("Usual")).to_be_checked()
+    expect(page.get_by_text("at most 96 times out of 100")).to_be_visible()  # e³/(1 + e³) = 0.9526
     phone.join(url)
+
+
+def test_strict_and_loose_limits(participant, invited):
+    _, strong = invited()  # ε = 1, for a hundredth of the range
+    _, weak = invited(noise="fresh:8")  # ε = 4
+    phone = participant()
+    page = phone.open(f"{phone.server.url}/j/#limits")
+    page.get_by_label("Strict").check()
+    expect(page.locator("#saved")).to_have_text("Saved.")
+    expect(heading(phone.open(weak), "This campaign protects you too little")).to_be_visible()
+    phone.join(strong)
+    page.goto(f"{phone.server.url}/j/#limits")
+    expect(page.get_by_label("Strict")).to_be_checked()
+    page.get_by_label("Loose").check()
+    expect(page.locator("#saved")).to_have_text("Saved.")
+    phone.join(weak)
 
 
 def test_campaigns_add_up_to_the_limit_over_all(participant, invited):
@@ -307,6 +332,7 @@ def test_a_comma_is_a_point_where_people_write_it_so(participant, invited):
     expect(page.locator("#reading-0-error")).to_have_text("„1.234“ ist mehrdeutig. Schreiben Sie 1234 oder 1,234.")
     page.locator("#reading-0").fill("1,234")
     page.get_by_role("button", name="Verrauschen und senden").click()
+    phone.confirm()
     expect(page.locator(".stays b")).to_have_text("1,234 m")
 
 
@@ -401,9 +427,12 @@ def test_a_campaign_that_closes_refuses_the_report_and_the_page_says_so(particip
     phone = participant()
     page = phone.join(url)
     server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator)
+    # As if it had closed just after the page asked.
+    phone.context.route("**/state", lambda route: route.fulfill(json={"state": "open"}))
     phone.send("5")
     expect(page.locator("li .chip.refused")).to_be_visible()
-    expect(page.locator("li.card")).to_contain_text("The campaign is not open")
+    expect(page.locator("#pairs")).to_contain_text("The server refused this")
+    expect(page.locator("li.card")).to_contain_text("This campaign is closed")
     expect(page.locator("form.card")).to_have_count(0)
 
 

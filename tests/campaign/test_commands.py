@@ -135,6 +135,26 @@ def test_links_are_never_overwritten(campaigns, opened, tmp_path):
     assert campaigns("invitations", opened)["invitations"] == []  # refused before any was made
 
 
+def test_codes_and_open_links(campaigns, opened, tmp_path):
+    (made,) = campaigns("invite", opened, "--code", "--days", 2, "--out", tmp_path / "codes.csv") and rows_of(
+        tmp_path / "codes.csv"
+    )
+    server = made["link"].partition("/j/")[0]
+    mine = ("--file", tmp_path / "mine.db", "--yes", "--trust-server", "--json")
+    joined = json.loads(campaigns.run("join", server, "--code", made["code"].lower(), *mine).stdout)
+    assert joined["campaign"] == opened
+    assert "no hash" in campaigns.run("join", server, "--code", made["code"], "--yes").stderr
+    (link,) = campaigns("invite", opened, "--open", 3)["invitations"]
+    for person in range(3):
+        campaigns.run("join", link["link"], "--file", tmp_path / f"{person}.db", "--yes")
+    refused = campaigns.run("join", link["link"], "--file", tmp_path / "late.db", "--yes")
+    assert "admits 3 people" in refused.stderr
+    kinds = {entry["id"]: (entry["kind"], entry["people"]) for entry in campaigns("invitations", opened)["invitations"]}
+    assert kinds[link["number"]] == ("open", 3)
+    for wrong in (("--code", "--open", 3), ("--days", 3)):
+        assert "give" in campaigns.refused("invite", opened, *wrong)
+
+
 def test_qr_codes_are_pictures_for_their_owner_only(campaigns, opened, tmp_path):
     numbers = [
         one["number"] for one in campaigns("invite", opened, "--count", 2, "--qr", tmp_path / "qr")["invitations"]

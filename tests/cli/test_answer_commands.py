@@ -114,7 +114,7 @@ def test_codes_are_options_as_the_file_spells_them(tmp_path):
     run("perturb", path, "--noise", "response:0.01", "--choices", "0,1,2", "--out", out)
     sent = sv.Claims.read(out)  # the file says among how many options devices chose: these are no numbers
     assert set(sent.answers.label_list()) == {0, 1, 2}
-    pack = sv.claims.pack(sv.claims.files(out), tmp_path / "pack")
+    pack = sv.claims.pack(sv.claims.files([out]), tmp_path / "pack")
     assert (pack.kind, pack.claims().kind) == ("choice", "choice")
     assert set(map(str, pack.answers.label_list())) == {"0", "1", "2"}
 

@@ -68,6 +68,42 @@ def test_demo_finds_the_hallways(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["demo"], "a temporary folder is left behind"
 
 
+@pytest.mark.slow
+def test_the_demo_of_the_whole_range_closes_in(tmp_path):
+    ran = run(
+        "demo", "--whole-range", "--out", tmp_path / "demo", "--json", env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads(ran.stdout)
+    assert (summary["reports"], summary["tasks"], summary["refused"]) == (300, 6, {})
+    assert summary["guarantee"]["epsilon"] == 1.0
+    assert "any one reading: had it been any other value" in summary["guarantee"]["sentence"]
+    steps = summary["steps"]
+    assert [step["people"] for step in steps] == sorted({step["people"] for step in steps})
+    assert 296 <= steps[-1]["people"] <= 300  # the last few may be too few for a step
+    # 1.1/√(.136·(300 - 49)) = .19 m is expected of a task, .15 m on average; one campaign of ten is still searching
+    # for one of its tasks at half of these answers, next to none at all of them.
+    assert steps[-1]["error"] < 1
+    assert steps[-1]["wide_error"] > 1  # Laplace noise of scale 100 m: 100/√300 = 5.8 m for one task, 4.6 on average
+    assert steps[0]["error"] > 5 * steps[-1]["error"]
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
+        "comparisons.csv",
+        "truth.csv",
+        "whole-range.png",
+    ]
+    found = run(
+        "discover",
+        tmp_path / "demo/comparisons.csv",
+        "--range",
+        "0:100",
+        "--truth",
+        tmp_path / "demo/truth.csv",
+        "--json",
+    )
+    assert json.loads(found.stdout)["scores"]["mae"] == pytest.approx(steps[-1]["error"], abs=0.06)  # shown on the grid
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"], "a temporary folder is left behind"
+
+
 def children(process):
     return [int(child) for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 

@@ -83,6 +83,27 @@ def test_figures_agree_with_each_other(answers, unit):
         assert epsilon >= law.least_epsilon(2, answers, 1 if unit == "reading" else answers, 1e-5)
 
 
+ENDS = [1e-307, 1e-300, 1e-10, 1.0, 1e15, 1e300, 1.7e308]
+
+
+@pytest.mark.parametrize("a", ENDS)
+@pytest.mark.parametrize("b", ENDS)
+def test_figures_are_bounds_at_all_ends_of_the_parameters(a, b):
+    """The pure ε of two answers is ln of a ratio of neighbouring chances, here with a thousand digits."""
+    law = sv.TwoLayer(a, b)
+    with mpmath.workdps(1000):
+        one, other = mpmath.mpf(repr(a)), mpmath.mpf(repr(b))
+        exact = max(abs(mpmath.log(one / (other + 1))), abs(mpmath.log((one + 1) / other)))
+        flip = one / (one + other)
+        single = abs(mpmath.log(flip / (1 - flip)))
+    promise = law.guarantee(2, 2)
+    assert exact <= promise.pure_epsilon <= exact * (1 + mpmath.mpf(10) ** -12) + mpmath.mpf(10) ** -39
+    assert law.guarantee(2, 1).pure_epsilon >= law.least_epsilon(2, 1, 1, 0.0) * (1 - 1e-12) - 1e-12
+    assert law.least_epsilon(2, 1, 1, 0.0) == pytest.approx(float(single), rel=1e-12, abs=1e-12)
+    assert 0 <= law.channel(2).hit <= 1
+    assert 0 <= promise.delta(0.0) <= 1
+
+
 @pytest.mark.parametrize("law", [UNIFORM, BETA], ids=str)
 def test_devices_and_simulations_draw_the_law(law):
     """Lists of three answers: counts within five standard deviations, which all eight exceed once in 200,000 tests."""

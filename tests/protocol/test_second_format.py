@@ -93,6 +93,24 @@ def test_the_words_say_what_is_protected():
     assert "any one answer" in sentence(choices, promise_of(choices))
 
 
+@pytest.mark.parametrize(
+    ("unit", "answer", "words"),
+    [
+        ("reading", 2, "any one reading: had it been any other value"),
+        ("participant", 1, "your reading: had it been any other value"),
+        ("participant", 2, "your readings, even all 2 together: had each been any other value"),
+    ],
+)
+def test_a_comparison_promises_any_two_readings(unit, answer, words):
+    numbers = [{name: entry for name, entry in WIDTH.items() if name != "distance"} | {"id": f"w{n}"} for n in (1, 2)]
+    compared = only(*numbers, noise="response:0.5", levels=2, unit=unit, readings=2, answer=answer)
+    assert words in sentence(compared, promise_of(compared))
+    assert distance_words(compared) == "any value"
+    beside = only(*numbers, PATH, noise="response:0.5", levels=2, unit=unit, readings=2, answer=answer)
+    assert "reading" in sentence(beside, promise_of(beside))
+    assert "answer" in sentence(beside, promise_of(beside)).partition(":")[0]
+
+
 ID = "0b8f3c1e-5d52-4b0e-9a53-3a4f5e6d7c8b"
 
 

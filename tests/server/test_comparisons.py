@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
+from sottovoce.comparisons import ByComparison, Comparisons
 from sottovoce.privacy.comparing import check_cuts
 from sottovoce.server.compared import Boards
 from sottovoce.server.storage.tables import offers
@@ -179,6 +180,31 @@ def test_a_full_task_is_left_out(server):
     campaign, rng = comparing(server, tasks=[{**HALL, "quota": 3}, STAIRS]), np.random.default_rng(7)
     people_answer(server, campaign, 3, rng)
     assert cuts_of(server, campaign)["tasks"].keys() == {"stairs"}
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])
+def test_an_operator_exports_the_comparisons_and_finds_the_same_truths(server, tmp_path, format):
+    """The file as `sottovoce discover` reads it, with the range of the tasks: the published figures, up to rounding."""
+    campaign, rng = comparing(server), np.random.default_rng(9)
+    people_answer(server, campaign, 12, rng)
+    server.recompute()
+    people_answer(server, campaign, 13, rng)
+    server.recompute()
+    path = tmp_path / f"answers.{format}"
+    answer = server.client.get(f"/api/campaigns/{campaign}/claims.{format}", headers=server.operator)
+    assert answer.status_code == 200, answer.text
+    path.write_bytes(answer.content)
+    table = Comparisons.read(path)
+    assert (len(table), table.levels_each, table.noise) == (50, 2, "response:2.0")
+    assert len(table.user_labels) == 25
+    fit = ByComparison(range=(0.0, 30.0)).fit(table)
+    found = dict(zip(fit.objects_.tolist(), fit.truths_.tolist(), strict=True))
+    for row in server.results(campaign)["results"]:
+        assert found[row["task"]] == pytest.approx(row["truth"], abs=0.0501)  # shown on the grid
+    if format == "csv":
+        assert answer.text.splitlines()[0].replace('"', "") == "user,object,cuts,level,noise_law"
+    refused = server.client.get(f"/api/campaigns/{campaign}/claims.{format}")
+    assert refused.status_code == 401
 
 
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)

@@ -46,7 +46,8 @@ def test_looking_up_spends_nothing(server):
     invitation = server.invite(campaign)[0]["token"]
     for _ in range(2):
         found = server.client.post("/api/invitations/look-up", json={"invitation": invitation})
-        assert found.json() == {"campaign_id": campaign, "manifest_sha256": server.manifest_hash(campaign)}
+        known = {"campaign_id": campaign, "manifest_sha256": server.manifest_hash(campaign)}
+        assert found.json() == known | {"state": "open"}
     server.enrol(invitation)
     server.participants(campaign, 4)  # who joins is shown for five at once
     server.tick()
@@ -54,6 +55,29 @@ def test_looking_up_spends_nothing(server):
     assert spent.json()["code"] == "invitation_spent"
     unknown = server.client.post("/api/invitations/look-up", json={"invitation": "x" * 43})
     assert (unknown.status_code, unknown.json()["code"]) == (404, "invitation_unknown")
+
+
+def test_whether_a_campaign_is_open_is_public(server, clock):
+    campaign = server.opened(deadline="2030-03-18T00:00:00Z")  # some hours after the clock's time
+    invitations = [entry["token"] for entry in server.invite(campaign, 6)]
+
+    def states():
+        asked = [server.client.post("/api/invitations/look-up", json={"invitation": one}) for one in invitations]
+        return {
+            server.client.get(f"/api/campaigns/{campaign}/state").json()["state"],
+            *(one.json().get("state") for one in asked),
+        }
+
+    assert states() == {"open"}
+    for invitation in invitations[:5]:
+        server.enrol(invitation)
+    server.tick()
+    assert states() == {"open", None}  # some are spent
+    clock.pass_time(days=1)
+    assert states() == {"closed"}  # the deadline has passed, and that comes before anything else
+    assert server.client.get("/api/campaigns/nothing/state").status_code == 404
+    draft = server.create()
+    assert server.client.get(f"/api/campaigns/{draft}/state").status_code == 404
 
 
 def test_nobody_joins_a_closed_campaign_but_a_lost_answer_can_be_had_again(server):

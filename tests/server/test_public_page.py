@@ -3,16 +3,23 @@
 import json
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock
+from sottovoce.protocol import Manifest, Promise
+from sottovoce.protocol.promise import sentence
 from sottovoce.server.app import create_app
 from sottovoce.server.console.charts import forest_plot, weights_chart
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.results import add_results, newest_results
+from sottovoce.texts import LANGUAGES, texts_in
+
+TEMPLATES = Path(str(files("sottovoce.server.console"))) / "templates"
 
 
 class Page(HTMLParser):
@@ -86,7 +93,7 @@ def test_it_says_how_the_results_were_made(shared, campaign, page):
 def test_the_promise_stands_there_in_words_and_figures(shared, campaign, page):
     promise = shared.results(campaign)["guarantee"]
     assert promise["sentence"] in page.text
-    assert "ε 1 δ 0 Distance values up to 1 apart Protects each reading" in page.text
+    assert "ε 1 δ 0 Distance values up to 1 m apart Protects each reading" in page.text
     assert "fresh:0.5" in page.text
 
 
@@ -306,3 +313,99 @@ def test_bars_are_as_high_as_their_counts():
     assert heights[0] == 2 * heights[2]
     assert heights[1] == 0
     assert "The largest group, 10 of 15, has 0 to 0.5 times the mean weight" in drawn
+
+
+LANGUAGE_NAMES = {
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+    "it": "Italiano",
+    "zh-Hans": "简体中文",
+    "en": "English",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_speaks_the_browsers_language_or_the_chosen_one(shared, campaign, language):
+    by_browser = shared.client.get(f"/c/{campaign}", headers={"Accept-Language": f"pt, {language};q=0.9, en;q=0.1"})
+    assert by_browser.headers["content-language"] == language
+    assert by_browser.headers["vary"] == "Accept-Language"
+    chosen = shared.client.get(f"/c/{campaign}?lang={language}", headers={"Accept-Language": "it"})
+    for answer in (by_browser, chosen):
+        page = Page(answer)
+        assert page.all("html", lang=language)
+        assert texts_in(language).say("results.made.title") in page.text
+        assert " ".join(sentence_in(shared, campaign, language).split()) in page.text
+    assert {name for name in LANGUAGE_NAMES.values() if name in Page(chosen).text} == set(LANGUAGE_NAMES.values())
+    # What was chosen stays when the table is sorted or another version is looked at.
+    inner = [link for link in Page(chosen).links() if link.startswith(f"/c/{campaign}")]
+    assert inner
+    assert all(f"lang={language}" in link for link in inner)
+
+
+def sentence_in(server, campaign, language):
+    manifest = Manifest.parse(server.client.get(f"/api/campaigns/{campaign}/manifest").content)
+    return sentence(manifest, Promise(1.0, 0.0), language)
+
+
+def test_numbers_and_moments_are_written_as_the_language_does(shared):
+    task = {"id": "a", "title": "A", "unit": "m", "low": 0, "high": 100_000, "grid": 0.1}
+    campaign = shared.opened(tasks=[task])
+    tokens = shared.participants(campaign, 5)
+    for place, token in enumerate(tokens):
+        shared.report(campaign, token, shared.body(campaign, {"a": 123_456 + place}))
+    shared.recompute()
+    shown = {tag: Page(shared.client.get(f"/c/{campaign}?lang={tag}")).text for tag in LANGUAGES}
+    assert re.search(r"\b12,345\.\d", shown["en"])
+    assert re.search(r"\b12\.345,\d", shown["de"])
+    assert re.search(r"\b12 345,\d", shown["fr"])  # a narrow space in the page
+    assert re.search(r"\b12\.345,\d", shown["es"])
+    assert "17. März 2030, 17:46 UTC" in shown["de"]
+    assert "2030年3月17日 17:46 UTC" in shown["zh-Hans"]
+    assert "12,345." not in shown["de"]
+
+
+def test_texts_of_the_campaign_are_in_that_language_where_it_has_them(shared):
+    yes, no = {"en": "yes", "de": "ja"}, {"en": "no", "de": "nein"}
+    body = {
+        "language": "en", "title": {"en": "Paths", "de": "Wege"}, "asked_by": {"en": "We", "de": "Wir"},
+        "noise": "response:1", "tasks": [{"id": "p", "title": {"en": "Icy?", "de": "Vereist?"}, "choices": [yes, no]}],
+    }  # fmt: skip
+    campaign = shared.client.post("/api/campaigns", json=body, headers=shared.operator).json()["id"]
+    shared.open(campaign)
+    for token in shared.participants(campaign, 6):
+        assert shared.report(campaign, token, shared.body(campaign, {"p": 0})).status_code == 201
+    shared.recompute()
+    german, french = (Page(shared.client.get(f"/c/{campaign}?lang={tag}")).text for tag in ("de", "fr"))
+    assert "Wege" in german
+    assert "gefragt von Wir" in german
+    assert "Vereist?" in german
+    assert re.search(r"\bja\b", german)
+    assert not re.search(r"\byes\b", german)
+    assert "Icy?" in french  # as the campaign says it where there is no other text
+    assert shared.client.get(f"/c/{campaign}?lang=de&search=vereist").text.count("Vereist?") >= 1
+
+
+@pytest.mark.parametrize("asked", ["lang=xx", "lang=", "lang=de&lang=zz", "lang=%00", "lang=" + "d" * 5000])
+def test_languages_that_there_are_not_are_no_mistake(shared, campaign, asked):
+    assert (
+        shared.client.get(f"/c/{campaign}?{asked}", headers={"Accept-Language": b"\xe9;q=9,*;q=x,,"}).status_code == 200
+    )
+
+
+def words_left(template):
+    """What a template says by itself: without its expressions, tags and comments."""
+    return re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", template, flags=re.DOTALL)
+
+
+def test_no_words_are_in_the_templates_of_the_public_page():
+    """Nor in the templates that they include. Signs and the program's name are the same in all languages."""
+    names, seen = ["base.html", "public.html", "public_missing.html"], {}
+    for name in names:
+        seen[name] = (TEMPLATES / name).read_text()
+        names += [other for other in re.findall(r'{% include "([\w.]+)"', seen[name]) if other not in names]
+    assert "_results.html" in seen
+    for name, template in seen.items():
+        assert set(re.findall(r"[^\W\d_]{2,}", words_left(template))) <= {"Sottovoce", "public", "console"}, name
+        attributes = re.findall(r'(?:aria-label|title|alt|placeholder|data-label)="([^"]+)"', template)
+        assert all("{{" in text for text in attributes), name

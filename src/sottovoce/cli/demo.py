@@ -4,10 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from sottovoce.cli.demo_questions import show_questions
 from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
 from sottovoce.cli.simulate import show_outcome
+
+_ROWS = 8  # of the table of errors
 
 
 def demo(
@@ -15,6 +18,13 @@ def demo(
     seed: Annotated[
         int, typer.Option(help="The same seed gives the same building and walkers; new noise is drawn each time.")
     ] = 1,
+    whole_range: Annotated[
+        bool,
+        typer.Option(
+            "--whole-range",
+            help="Protect any two readings: people compare with published values, and answers close in.",
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Show the idea: a server asks, devices answer with noise, and the crowd still tells the truth.
@@ -25,6 +35,9 @@ def demo(
     from sottovoce.lab.demo import DISTANCE, LEAST_CLAIMS, run_demo
     from sottovoce.lab.demo_questions import run_questions
 
+    if whole_range:
+        _show_whole_range(out, seed, json)
+        return
     if not json:
         console.print(
             "247 people walk through a building and measure its 129 hallway segments by counting steps. A server on "
@@ -61,3 +74,47 @@ def demo(
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     console.print(f"Next: sottovoce discover {out}/claims.csv --truth {out}/truth.csv", highlight=False)
+
+
+def _show_whole_range(out: Path, seed: int, json: bool) -> None:
+    from sottovoce.lab.whole_range import HIGH, LOW, run_whole_range
+
+    if not json:
+        console.print(
+            "300 people measure six hallways. A server on this machine publishes a few lengths for each, and every "
+            "device says only whether its reading is longer than one of them; in 27 of 100 cases it says the "
+            f"opposite. So any two readings from {LOW} to {HIGH} m are protected from each other. People come one "
+            "after the other, and the published lengths follow their answers.\n",
+            highlight=False,
+        )
+    with progress_bar() as bar:
+        sending = bar.add_task("devices answer", total=None)
+        outcome = run_whole_range(out, seed, lambda done, total: bar.update(sending, completed=done, total=total))
+    if json:
+        print_json({"out": str(out), **outcome.summary()})
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("people", "comparisons", "noise as wide as the range"):
+        table.add_column(heading, justify="right")
+    moments = outcome.moments
+    for place in sorted({round(share * (len(moments) - 1) / _ROWS) for share in range(_ROWS + 1)}):
+        moment = moments[place]
+        table.add_row(f"{moment.people:,}", f"{moment.error:.2f} m", f"{moment.wide_error:.2f} m")
+    console.print(
+        "Mean error of what was published, beside that of noise that keeps the same promise:", highlight=False
+    )
+    console.print(table)
+    last = moments[-1]
+    console.print(
+        f"\n{outcome.within} of {len(outcome.truths)} truths lie within their 95 % intervals. With the same readings "
+        f"and the same promise, noise is {last.wide_error / last.error:,.0f} times further off.\n"
+        "[bold]What it takes:[/] people. About a hundred answers per task are needed to find the truth at all, "
+        "and noise for a small distance needs fewer; it promises less.\n"
+        "[bold]What it aims at:[/] the median of the crowd's readings, which is not their mean if they err mostly in "
+        "one direction.",
+        highlight=False,
+    )
+    console.print(f"\nData and picture are in {out}/: comparisons.csv, truth.csv, whole-range.png", highlight=False)
+    console.print(
+        f"Next: sottovoce discover {out}/comparisons.csv --range {LOW}:{HIGH} --truth {out}/truth.csv", highlight=False
+    )

@@ -27,11 +27,18 @@ if TYPE_CHECKING:
 
 
 def join(
-    link: Annotated[str, typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH.")],
+    link: Annotated[
+        str,
+        typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH; with --code the server's address."),
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Consent without being asked.")] = False,
     trust_server: Annotated[
         bool, typer.Option("--trust-server", help="Accept a link without a hash, and so whatever the server offers.")
     ] = False,
+    code: Annotated[
+        str | None,
+        typer.Option(help="Short code of an invitation. It says nothing about the terms, so it needs --trust-server."),
+    ] = None,
     file: FileOption = None,
     ca: CaOption = None,
     insecure_http: InsecureOption = False,
@@ -44,18 +51,27 @@ def join(
     """
     from sottovoce.device import Client, RetryPolicy
     from sottovoce.device import join as join_campaign
-    from sottovoce.protocol import InvitationLink
+    from sottovoce.protocol import InvitationLink, Problem
+    from sottovoce.protocol.links import server_address
 
     def agree(manifest: "Manifest", promise: "Promise") -> bool:
         if not (json and yes):
             _show_manifest(manifest, promise, notes if json else console)
         return yes or typer.confirm("Do you want to take part?", err=True)
 
-    invitation = InvitationLink.parse(link)
+    if code is None:
+        invitation = InvitationLink.parse(link)
+    elif not trust_server:
+        raise Problem("link_without_hash", "the code: it carries no hash, so the server could offer anything")
+    else:
+        server = server_address(link.partition("/j/")[0])
+        with Client(server, ca=ca, insecure_http=insecure_http) as client:
+            token = client.invitation_of(code)
+        invitation = InvitationLink(server, token, None)
     if trust_server and invitation.manifest_sha256 is None:
         notes.print(
-            "[yellow]Warning:[/] the link carries no hash, so you rely on the server alone. It could offer each "
-            "participant different terms; compare the manifest's hash below with somebody else's.",
+            f"[yellow]Warning:[/] the {'code' if code else 'link'} carries no hash, so you rely on the server alone. "
+            "It could offer each participant different terms; compare the manifest's hash below with somebody else's.",
             highlight=False,
         )
     retries = RetryPolicy(seconds=wait)
@@ -77,7 +93,7 @@ def join(
 def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") -> None:
     from sottovoce.privacy.sentence import figures
     from sottovoce.protocol import ChoiceTask, NumberTask
-    from sottovoce.protocol.promise import sentence
+    from sottovoce.protocol.promise import guess_sentence, sentence, terms
 
     said = manifest.words
     screen.print(f"[bold]{escape(title(manifest))}[/], asked by {escape(said(manifest.asked_by))}", highlight=False)
@@ -104,8 +120,10 @@ def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") 
     screen.print(table)
     if len(manifest.tasks) > 10:
         screen.print(f"and {len(manifest.tasks) - 10} more")
-    screen.print(f"\n{sentence(manifest, promise)}", highlight=False)
+    screen.print(f"\n{guess_sentence(manifest, promise)}\n", highlight=False)
+    screen.print(sentence(manifest, promise), highlight=False)
     screen.print(f"{figures(promise.epsilon, promise.delta)}\n", highlight=False)
+    screen.print(" ".join(terms(manifest)) + "\n", highlight=False)
 
 
 def submit(
@@ -127,10 +145,11 @@ def submit(
 ) -> None:
     """Add noise to readings, once, and send them. What cannot be sent now is queued and sent later.
 
-    A task is released only once: a changed reading is refused, since two noisy copies reveal more than one.
+    Readings are final. A task is released only once: a changed reading is refused, since two noisy copies reveal more
+    than one. A campaign that has closed says so before anything is spent.
     """
     from sottovoce.device import RetryPolicy, flush, release
-    from sottovoce.device.cuts import fetch_cuts
+    from sottovoce.device.cuts import fetch_cuts, require_open
     from sottovoce.device.release import add_reading, read_readings
     from sottovoce.protocol import Problem
 
@@ -146,6 +165,7 @@ def submit(
         chosen = chosen_campaign(mine, campaign).campaign
         refusal = None
         try:
+            require_open(mine, chosen, connection_with(ca, insecure_http))
             fetch_cuts(mine, chosen, connection_with(ca, insecure_http), RetryPolicy(seconds=min(wait, 5.0)))
             made = release(mine, chosen, taken, keep_readings=keep_readings)
         except Problem as problem:

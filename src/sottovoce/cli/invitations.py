@@ -7,6 +7,7 @@ import typer
 
 from sottovoce.cli.connection import CampaignArgument, NumberArgument, connected
 from sottovoce.cli.output import console, notes, plain_table, print_done, print_json
+from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
     from sottovoce.operators.client import OperatorClient
@@ -21,32 +22,58 @@ def invite(
         Path | None, typer.Option(help="New CSV file for the links (number, link); they are printed without it.")
     ] = None,
     qr: Annotated[Path | None, typer.Option(help="New folder for the QR codes of the links, as SVG.")] = None,
+    code: Annotated[
+        bool,
+        typer.Option("--code", help="Short codes to type instead of links; they expire, and do not pin the terms."),
+    ] = False,
+    people: Annotated[
+        int | None,
+        typer.Option("--open", min=1, metavar="PEOPLE", help="One open link, by which this many people can join."),
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(min=1, help="How long codes (by default 14 days) or an open link (no limit) are valid."),
+    ] = None,
     json: bool = False,
 ) -> None:
     """Create invitations: links, each for one participant. The server cannot show them again."""
     from sottovoce.operators.links import check_free, qr_maker, write_links, write_qr_codes
+    from sottovoce.protocol.links import why_out_of_reach
 
+    if code and people:
+        raise BadParameter("--code and --open: an invitation is a code or an open link; give one of the two")
+    if days and not (code or people):
+        raise BadParameter(f"--days {days}: links for one person do not expire; leave it out, or give --code or --open")
     for path in filter(None, (out, qr)):
         check_free(path)
     if qr:
         qr_maker()
-    made = client.invite(campaign, count)
+    kind = {"kind": "code"} if code else {"kind": "open", "people": people} if people else {}
+    made = client.invite(campaign, 1 if people else count, **kind, **({"days": days} if days else {}))
     if out:
         write_links(made, out)
     if qr:
         write_qr_codes(made, qr)
     if json:
-        links = {} if out else {"invitations": [{"number": one["id"], "link": one["url"]} for one in made]}
+        named = {"id": "number", "url": "link", "code": "code"}
+        listed = [{to: one[name] for name, to in named.items() if one.get(name)} for one in made]
+        links = {} if out else {"invitations": listed}
         print_json({"campaign": campaign, "count": len(made), "out": out and str(out), "qr": qr and str(qr), **links})
         return
     if not out:
         for one in made:
-            console.print(one["url"], highlight=False, soft_wrap=True)
+            console.print(one.get("code") or one["url"], highlight=False, soft_wrap=True)
+    address = made[0]["url"].partition("/j/")[0]
+    if (trouble := why_out_of_reach(address)) is not None:
+        notes.print(f"[yellow]Note:[/] the links lead to {address}: {trouble}.", highlight=False, soft_wrap=True)
+    what = "code" if code else "link"
+    admits = f"It lets {people:,} people in" if people else "Each lets one person in"
+    where = f" People type them at {address}/j/." if code else ""
     notes.print(
-        f"{len(made)} {'link' if len(made) == 1 else 'links'}"
+        f"{len(made)} {what if len(made) == 1 else f'{what}s'}"
         + (f" in {out}" if out else "")
         + (f", QR codes in {qr}" if qr else "")
-        + ". Each lets one person in; treat them like keys.",
+        + f". {admits}; treat them like keys.{where}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 
@@ -58,9 +85,11 @@ def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool
     if json:
         print_json({"invitations": entries})
         return
-    table = plain_table("number", "state", "made")
+    table = plain_table("number", "kind", "state", "joined", "made", "valid until")
     for entry in entries:
-        table.add_row(str(entry["id"]), entry["state"], entry["created_at"])
+        joined = f"{entry['joined']:,} of {entry['people']:,}"
+        made, until = entry["created_at"], entry["expires_at"] or "–"
+        table.add_row(str(entry["id"]), entry["kind"], entry["state"], joined, made, until)
     console.print(table if entries else "Nobody has been invited yet.")
 
 

@@ -91,6 +91,18 @@ class Limits:
                     f"{name} {more:.4g}: {before:.4g} of your limit over all campaigns, {limit:.4g}, is spent already",
                 )
 
+    @property
+    def preset(self) -> str | None:
+        """The name of these limits in `PRESETS`, if they have one."""
+        return next((name for name, limits in PRESETS.items() if limits == self), None)
+
     def left(self, spent: Promise) -> Promise:
         """What may still be released to new campaigns."""
         return Promise(max(0.0, self.total_epsilon - spent.epsilon), max(0.0, self.total_delta - spent.delta))
+
+
+PRESETS = {
+    "strict": Limits(epsilon=1.0, delta=1e-6, distance=0.01, total_epsilon=5.0, total_delta=1e-5),
+    "usual": Limits(),
+    "loose": Limits(epsilon=8.0, delta=1e-4, distance=0.0001, total_epsilon=30.0, total_delta=1e-3),
+}

@@ -154,6 +154,8 @@ def class_votes(given: ChoiceInput, group: Group) -> Floats:
     claims = float(table.sum()) / group.size
     shares = table.sum(axis=0) / claims
     gain = group.hit - group.miss
+    if gain == 0:
+        return np.zeros(len(shares))
     found = (shares - group.miss) / gain
     # The truth of an object decides all its claims: chance is in the objects as well as in the claims.
     noise = float((shares * (1 - shares)).sum()) / claims / gain**2

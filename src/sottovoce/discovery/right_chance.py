@@ -35,6 +35,8 @@ class Group:
         if law is None:
             return cls(options)
         channel = law.channel(options)
+        if channel.hit <= channel.miss:  # its answers say nothing, and nobody votes against themselves
+            return cls(options, channel.size, channel.size / options, channel.size / options)
         return cls(options, channel.size, channel.hit, channel.miss)
 
     def reported(self, right: Floats) -> Floats:

@@ -177,16 +177,18 @@ def send_all(
     *,
     over: float = 0.0,
     seed: int = 0,
+    in_order: bool = False,
 ) -> Delivery:
     """Let everybody join by a link of their own and send what they measured.
 
-    They come in random order, at random moments of the first ``over`` seconds, at most ``at_once`` at the same time;
-    the same seed gives the same order and moments.
+    They come in random order, or in their own, at random moments of the first ``over`` seconds, at most ``at_once`` at
+    the same time; the same seed gives the same order and moments.
     """
     started = time.perf_counter()
     random = np.random.default_rng(seed)
     moments = np.sort(random.uniform(0, over, len(links))).tolist()
-    coming = deque(zip(moments, random.permutation(len(links)).tolist(), strict=True))
+    order = range(len(links)) if in_order else random.permutation(len(links)).tolist()
+    coming = deque(zip(moments, order, strict=True))
     refusals: list[Problem] = []
     done = delivered = counted = retries = 0
     with TemporaryDirectory(prefix="sottovoce-crowd-") as folder, _workers(at_once) as workers:

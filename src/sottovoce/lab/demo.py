@@ -46,12 +46,12 @@ def run_demo(out: Path, seed: int, progress: Callable[[int, int], None] | None =
 
 
 @contextmanager
-def own_server(folder: Path) -> Iterator[OperatorClient]:
+def own_server(folder: Path, least_claims: int = LEAST_CLAIMS) -> Iterator[OperatorClient]:
     """``sottovoce serve`` on a free port of this machine, on SQLite in a folder; ended however the block ends."""
     token = new_token()
     # Settings of a server that may run here otherwise do not concern this one.
     environment = {name: entry for name, entry in os.environ.items() if not name.startswith("SOTTOVOCE_")}
-    environment |= {"SOTTOVOCE_OPERATOR_TOKEN": token, "SOTTOVOCE_LEAST_CLAIMS": str(LEAST_CLAIMS)}
+    environment |= {"SOTTOVOCE_OPERATOR_TOKEN": token, "SOTTOVOCE_LEAST_CLAIMS": str(least_claims)}
     command = [
         sys.executable, "-m", "sottovoce", "serve", "--database", f"sqlite:///{folder / 'campaigns.db'}", "--port", "0",
         "--json",

@@ -16,6 +16,7 @@ from sottovoce.worlds.building import Building
 
 if TYPE_CHECKING:
     from sottovoce.lab.crowd import MethodErrors
+    from sottovoce.lab.whole_range import Moment
 
 
 def check_picture(path: str | Path) -> None:
@@ -62,6 +63,46 @@ def draw_demo(
     left.set_xticks([])
     left.legend(frameon=False, loc="upper left", markerscale=1.4)
     _draw_errors(right, errors)
+    _save(figure, path)
+
+
+def draw_whole_range(
+    moments: "Sequence[Moment]", truths: Mapping[str, float], ends: tuple[float, float], path: str | Path
+) -> None:
+    """How answers close in as people come, and the error beside that of noise as wide as the range."""
+    figure, (left, right) = _canvas(path, (11, 4.8), columns=2, width_ratios=(1.5, 1))
+    people = [0, *(moment.people for moment in moments)]
+    rows = [{row["task"]: row for row in moment.results} for moment in moments]
+    colours = cycle((BLUE, GREEN, PURPLE))
+    for task, truth in truths.items():
+        colour = next(colours)
+        low, high = ([end, *(row[task][name] for row in rows)] for end, name in zip(ends, ("low", "high"), strict=True))
+        left.fill_between(people, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
+        left.plot(people[1:], [row[task]["truth"] for row in rows], color=colour, lw=1.2, drawstyle="steps-post")
+        left.axhline(truth, color=ORANGE, lw=1, ls=":")
+    left.plot([], [], color=ORANGE, ls=":", label="true length")
+    left.plot([], [], color=BLUE, label="published estimate, 95 % interval")
+    left.set(
+        xlabel="people who have answered",
+        ylabel="metres",
+        title="The answers close in",
+        xlim=(0, people[-1]),
+        ylim=ends,
+    )
+    left.legend(frameon=False, loc="upper right")
+    right.plot(
+        people[1:],
+        [moment.wide_error for moment in moments],
+        color=GREY,
+        marker=".",
+        label="noise as wide as the range",
+    )
+    right.plot(people[1:], [moment.error for moment in moments], color=BLUE, marker=".", label="comparisons")
+    right.set(
+        xlabel="people who have answered", ylabel="mean error in metres", yscale="log", title="The same promise, ε = 1"
+    )
+    right.grid(alpha=0.15, which="both")
+    right.legend(frameon=False)
     _save(figure, path)
 
 

@@ -15,6 +15,7 @@ from sottovoce.protocol.links import server_address
 from sottovoce.protocol.problems import Problem
 
 _MOST_INVITATIONS = 1000  # in one request
+_MOST_CODES = 100
 _ANY = "application/octet-stream"  # the server recognises a picture by its content
 
 
@@ -78,13 +79,40 @@ class OperatorClient(HttpClient):
         listed = [{"task": task, "place": place} for task, place in places.items()]
         return self._ask("PUT", f"/api/campaigns/{campaign}/places", {"places": listed})
 
-    def invite(self, campaign: str, count: int) -> list[dict[str, Any]]:
-        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again."""
+    def texts(self, campaign: str) -> dict[str, Any]:
+        """The texts of a campaign, their translations, and how many are missing in each language."""
+        return self._ask("GET", f"/api/campaigns/{campaign}/texts")
+
+    def translate(
+        self, campaign: str, translations: Mapping[str, Mapping[str, str]], language: str | None = None
+    ) -> dict[str, Any]:
+        """Add translations to a draft, or say which language its texts are in."""
+        listed = [{"text": text, "translations": others} for text, others in translations.items()]
+        return self._ask("PATCH", f"/api/campaigns/{campaign}/texts", {"texts": listed, "language": language})
+
+    def invite(self, campaign: str, count: int, **kind: Any) -> list[dict[str, Any]]:
+        """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again.
+
+        ``kind`` is "link", "code" or, with ``people``, "open"; ``days`` says how long codes and open links are valid.
+        """
         made: list[dict[str, Any]] = []
+        most = _MOST_CODES if kind.get("kind") == "code" else _MOST_INVITATIONS
         while len(made) < count:
-            some = {"count": min(_MOST_INVITATIONS, count - len(made))}
+            some = {"count": min(most, count - len(made)), **kind}
             made += self._ask("POST", f"/api/campaigns/{campaign}/invitations", some)["invitations"]
         return made
+
+    def set_webhook(self, campaign: str, url: str) -> dict[str, Any]:
+        """Announce new results to this address; the answer has the ``secret`` of the signatures, shown once."""
+        return self._ask("PUT", f"/api/campaigns/{campaign}/webhook", {"url": url})
+
+    def webhook(self, campaign: str) -> dict[str, Any]:
+        """The webhook of a campaign, and what became of the last attempts."""
+        return self._ask("GET", f"/api/campaigns/{campaign}/webhook")
+
+    def remove_webhook(self, campaign: str) -> None:
+        """Announce nothing more."""
+        self.send("DELETE", f"/api/campaigns/{campaign}/webhook", token=self._token)
 
     def invitations(self, campaign: str) -> list[dict[str, Any]]:
         """Which invitations there are, and whether they are spent; not who used them."""
@@ -101,6 +129,10 @@ class OperatorClient(HttpClient):
         """The newest results, or an earlier version."""
         place = "" if version is None else f"/versions/{version}"
         return self._ask("GET", f"/api/campaigns/{campaign}/results{place}")
+
+    def versions(self, campaign: str) -> list[dict[str, Any]]:
+        """The versions of the results that are kept, newest first: version, method, reports, as_of."""
+        return self._listed(f"/api/campaigns/{campaign}/results/versions", "versions")
 
     def export(self, campaign: str, what: str, out: Path) -> int:
         """Write ``claims`` or ``results`` into a file in the format of its suffix; the number of bytes."""

@@ -19,10 +19,12 @@ def check_free(path: Path) -> None:
 
 
 def write_links(invitations: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Links as CSV (number, link), written completely or not at all; only the owner can read them."""
+    """Links as CSV (number, link, and code if there is one), written whole; only the owner can read them."""
     from sottovoce.claims.writing import whole_file
 
-    lines = ["number,link", *(f"{invitation['id']},{invitation['url']}" for invitation in invitations)]
+    rows = [[str(one["id"]), one["url"], *([one["code"]] if one.get("code") else [])] for one in invitations]
+    columns = ["number", "link", "code"][: max(map(len, rows), default=2)]
+    lines = [",".join(row) for row in [columns, *rows]]
     with whole_file(path) as temporary:
         _write_private(temporary, "\n".join([*lines, ""]).encode())
 

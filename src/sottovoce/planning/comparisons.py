@@ -53,7 +53,7 @@ class ComparisonPlan:
 
     def sentence(self) -> str:
         """The promise in words."""
-        return self.guarantee.sentence(delta=0.0)
+        return self.guarantee.sentence(delta=0.0, compared=True)
 
     def warning(self, participants: int) -> str | None:
         """What to say where there are too few participants."""

@@ -76,13 +76,16 @@ class AnswerGuarantee:
             raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
         return smallest_epsilon(self._profile, delta)
 
-    def sentence(self, epsilon: float | None = None, delta: float | None = None) -> str:
-        """The promise in words for a participant, at this ε or δ; by default without exception."""
+    def sentence(self, epsilon: float | None = None, delta: float | None = None, compared: bool = False) -> str:
+        """The promise in words for a participant, at this ε or δ; by default without exception.
+
+        With ``compared`` it is about numbers that are compared, otherwise about choices.
+        """
         from sottovoce.privacy.sentence import privacy_sentence
 
         if epsilon is None:
             epsilon = self.epsilon(delta or 0.0)
-        return privacy_sentence(epsilon, self.delta(epsilon), None, self.unit, self.readings, answers=True)
+        return privacy_sentence(epsilon, self.delta(epsilon), None, self.unit, self.readings, compared=compared)
 
 
 def smallest_epsilon(profile: "Profile", delta: float) -> float:

@@ -25,11 +25,12 @@ def privacy_sentence(
     language: str = "en",
     *,
     answers: bool = False,
+    compared: bool = False,
 ) -> str:
     """What a participant is promised; ``distance`` is a decimal, followed by its unit of measurement if it has one.
 
     It is empty where each task states its own, and None where no number is sent with noise. With ``answers`` there are
-    questions with choices, or comparisons.
+    questions with choices; with ``compared``, numbers that are compared with cuts, of which any value is protected.
 
     >>> print(privacy_sentence(1.0, 0.0, "1 m", "reading", 30).partition(". ")[0])
     Whoever sees everything that your device sends learns almost nothing about any one reading: had it been up to 1 m \
@@ -42,7 +43,10 @@ different, no conclusion would be more than 2.72 times as likely
     learns = "almostNothing" if factor <= _ALMOST_NOTHING else "little" if factor <= _LITTLE else "much"
     if delta > _RARE:
         learns = "much"
-    thing = "answer" if distance is None else "either" if answers else "reading"
+    if compared:
+        thing = "both" if answers else "compared"
+    else:
+        thing = "answer" if distance is None else "either" if answers else "reading"
     how_many = "one" if unit == "reading" else "only" if readings == 1 else "all"
     likely = "million" if factor > _LARGEST_FACTOR else "except" if delta else "always"
     number, space, of_measurement = (distance or "").partition(" ")
@@ -71,6 +75,27 @@ def _chance(delta: float, texts: Texts) -> str:
     if delta >= 0.1:
         return texts.say("promise.chance.percent", percent=math.ceil(100 * delta * (1 - _HAIR)))
     return texts.say("promise.chance.odds", odds=min(math.floor((1 + _HAIR) / delta), _LARGEST_ODDS))
+
+
+def guessed(epsilon: float, delta: float, language: str = "en") -> str:
+    """How often, at most, somebody guesses which of two possibilities is true, when a fair coin chose between them.
+
+    If no event is more than e^ε times as likely under one of them as under the other, except for a chance of δ, the
+    best guess is right with a chance of at most (e^ε + δ) / (1 + e^ε). It is rounded up, out of as many cases as it
+    takes to be wrong in one of them.
+
+    >>> guessed(1.0, 0.0), guessed(8.0, 0.0)
+    ('74 times out of 100', '9,997 times out of 10,000')
+    """
+    texts = texts_in(language)
+    wrong = (1 - delta) / (1 + math.exp(min(epsilon, 700.0)))
+    base = 100
+    while base <= _MOST_CASES:
+        times = base - math.floor(base * wrong * (1 + _HAIR) + _HAIR)
+        if times < base:
+            return texts.say("guess.share", times=times, base=base)
+        base *= 10
+    return texts.say("guess.always")
 
 
 def answer_words(channel: Channel, language: str = "en") -> str:

@@ -84,7 +84,7 @@ def _chances(shape: Shape | None, n: int) -> tuple[Decimal, ...]:
             current *= (b + i) / (a + b + i)
         chances = [current]
         for j in range(n):
-            current *= (a + j) / (b + n - j - 1)
+            current *= (a + j) / (b + (n - j - 1))  # b may be lost in b + n
             chances.append(current)
         return tuple(chances)
 

@@ -6,6 +6,7 @@ themselves, so the server cannot adapt what it offers to what the link expects.
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from sottovoce.protocol.problems import Problem
@@ -72,3 +73,32 @@ def is_encrypted_or_local(server: str) -> bool:
     """Whether nobody can read what is sent there: https, or this machine."""
     parts = urlsplit(server)
     return parts.scheme == "https" or parts.hostname in _LOOPBACK
+
+
+def why_out_of_reach(server: str) -> str | None:
+    """Why the phones of participants cannot use this address, or not everywhere; None if nothing speaks against it.
+
+    >>> why_out_of_reach("http://127.0.0.1:8470")
+    'it is the address of this computer itself, which no phone can reach'
+    >>> why_out_of_reach("https://sense.example") is None
+    True
+    """
+    parts = urlsplit(server)
+    host = parts.hostname or ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        address = None
+    if (
+        host in _LOOPBACK
+        or host.endswith(".localhost")
+        or (address and (address.is_loopback or address.is_unspecified))
+    ):
+        return "it is the address of this computer itself, which no phone can reach"
+    if parts.scheme != "https":
+        return "it is not encrypted (http), so the participant’s page refuses to ask for readings"
+    if address and not address.is_global:
+        return "it is a private address, which only phones in the same network can reach"
+    if address is None and ("." not in host or host.endswith((".local", ".lan", ".internal", ".home.arpa"))):
+        return "it is the name of a private network, which only phones in the same network know"
+    return None

@@ -70,6 +70,9 @@ CATALOGUE = _catalogue(
     Kind("invitation_unknown", 404, "There is no such invitation", "check the link, or ask for a new one"),
     Kind("invitation_spent", 409, "The invitation has been used", "ask for a new one; each serves one participant"),
     Kind("invitation_revoked", 410, "The invitation has been revoked", "ask for a new one"),
+    Kind("invitation_expired", 410, "The invitation has expired", "ask for a new one"),
+    Kind("invitation_full", 409, "As many people have joined as the link admits", "ask for another invitation"),
+    Kind("code_unknown", 404, "There is no such code", "check the letters and digits, or ask for a new code"),
     Kind("enrolment_conflict", 409, "This enrolment key was used for something else", "generate a new enrolment key"),
     # where and how
     Kind("not_found", 404, "Not found", "check the address"),

@@ -15,9 +15,10 @@ from fractions import Fraction
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.exact import rounded_up
-from sottovoce.privacy.sentence import privacy_sentence
-from sottovoce.protocol.manifest import Manifest, NumberTask
+from sottovoce.privacy.sentence import guessed, privacy_sentence
+from sottovoce.protocol.manifest import Manifest, NumberTask, Task
 from sottovoce.protocol.parts import Part
+from sottovoce.texts import Texts, texts_in
 
 _MOST_UNITS = 4  # in one sentence
 
@@ -89,14 +90,18 @@ def _of_participant(manifest: Manifest, delta: float) -> float:
     pure = {part: tasks for part, tasks in manifest.parts.items() if part.is_pure}
     others = {part: tasks for part, tasks in groups.items() if not part.is_pure}
 
-    def composed(parts: Mapping[Part, int]) -> Fraction:
+    def epsilons(parts: Mapping[Part, int]) -> list[float]:
         each = (part.guarantee(min(tasks, most), "participant") for part, tasks in parts.items())
-        return sum((Fraction(guarantee.epsilon(delta / len(parts))) for guarantee in each), Fraction(0))
+        return [guarantee.epsilon(delta / len(parts)) for guarantee in each]
 
-    whole = composed(groups)
-    if pure and others and (sure := _worst_sum(pure, most)) < math.inf:
-        whole = min(whole, composed(others) + Fraction(sure))
-    return rounded_up(whole)
+    whole = _added(epsilons(groups))
+    return min(whole, _added([*epsilons(others), _worst_sum(pure, most)])) if pure and others else whole
+
+
+def _added(epsilons: Iterable[float]) -> float:
+    """Their sum, rounded up; infinite if one of them is, or if no double is as large."""
+    figures = list(epsilons)
+    return math.inf if math.inf in figures else rounded_up(sum(map(Fraction, figures), Fraction(0)))
 
 
 def _groups(parts: Mapping[Part, int]) -> dict[Part, int]:
@@ -110,10 +115,60 @@ def _groups(parts: Mapping[Part, int]) -> dict[Part, int]:
 
 def sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
     """The promise in words for a participant."""
-    distance, answers = protected_change(manifest, language)
     return privacy_sentence(
-        promise.epsilon, promise.delta, distance, manifest.unit, manifest.most_readings, language, answers=answers
+        promise.epsilon, promise.delta, protected_distance(manifest, language), manifest.unit, manifest.most_readings,
+        language, answers="choice" in manifest.laws, compared=any(map(manifest.is_compared, manifest.tasks)),
+    )  # fmt: skip
+
+
+def guess_sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
+    """What nobody can find out, in words that need no mathematics: how often a guess between two is right."""
+    texts = texts_in(language)
+    noisy = [task for task in manifest.tasks if manifest.part_of(task).protected_distance is not None]
+    compared = any(map(manifest.is_compared, manifest.tasks))
+    others = "either" if len(noisy) < len(manifest.tasks) else "reading"
+    thing = others if noisy else "compared" if compared else "answer"
+    how_many = "one" if manifest.unit == "reading" else "only" if manifest.most_readings == 1 else "all"
+    gaps: dict[str, str] = {}
+    if noisy:
+        within = protected_distance(manifest, language)
+        number, space, unit = (within or "").partition(" ")
+        one, other = _two_readings(manifest, noisy[0], texts, language)
+        distance = texts.decimal(number) + space + unit if within else texts.say("promise.ownDistance")
+        gaps = {"one": one, "other": other, "distance": distance}
+    pair = texts.say(f"guess.{thing}.{how_many}", **gaps)
+    return texts.say("guess.sentence", pair=pair, share=guessed(promise.epsilon, promise.delta, language))
+
+
+def terms(manifest: Manifest, language: str = "en") -> list[str]:
+    """Who sees the results, and when values are erased."""
+    texts, days = texts_in(language), manifest.retention_days
+    seen = texts.say("terms.public") if manifest.results_are_public else texts.say("terms.private")
+    return [seen, texts.say("terms.kept") if days is None else texts.say("terms.erased", count=days)]
+
+
+def _two_readings(manifest: Manifest, task: Task, texts: Texts, language: str) -> tuple[str, str]:
+    """Two readings that are as far apart as the promise reaches, near the middle of the range."""
+    assert isinstance(task, NumberTask)
+    low, high, grid, distance = map(
+        Fraction, (task.low, task.high, task.grid, manifest.part_of(task).protected_distance or "0")
     )
+    middle = math.floor((low + high) / 2 / grid + Fraction(1, 2)) * grid
+    first = max(low, min(middle, high - distance))
+    unit = manifest.words(task.unit, language)
+    ends = (_decimal_text(end) for end in (first, min(first + distance, high)))
+    one, other = (texts.decimal(end) + (f"\u00a0{unit}" if unit else "") for end in ends)
+    return one, other
+
+
+def _decimal_text(number: Fraction) -> str:
+    """A number that has an end as a decimal, with all its digits."""
+    places = 0
+    while (number * 10**places).denominator > 1:
+        places += 1
+    digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
+    point = len(digits) - places
+    return ("-" if number < 0 else "") + digits[:point] + (f".{digits[point:]}" if places else "")
 
 
 def distance_words(manifest: Manifest) -> str:
@@ -125,27 +180,24 @@ def distance_words(manifest: Manifest) -> str:
     return " and ".join(text or "any value" for text in found)
 
 
-def protected_change(manifest: Manifest, language: str = "") -> tuple[str | None, bool]:
-    """Up to which distance a number may change, with its unit or units; and whether there are answers.
+def protected_distance(manifest: Manifest, language: str = "") -> str | None:
+    """Up to which distance a number may change, with its unit or units.
 
-    The distance is None where there is no noisy number, and empty where tasks have different ones. An answer, to a
-    question with choices or to a comparison, may change to any other.
+    None where there is no noisy number, and empty where tasks have different ones. An answer, and a number that is
+    compared, may change to any other.
     """
     pairs: dict[tuple[str, str], None] = {}  # in the order of the tasks
-    answers = False
     for task in manifest.tasks:
         distance = manifest.part_of(task).protected_distance
-        if distance is None:
-            answers = True
-        elif isinstance(task, NumberTask):
+        if distance is not None and isinstance(task, NumberTask):
             pairs[distance, manifest.words(task.unit, language)] = None
     if not pairs:
-        return None, answers
+        return None
     distances, units = ([*dict.fromkeys(pair[place] for pair in pairs)] for place in (0, 1))
     if len(distances) > 1:
-        return "", answers
+        return ""
     (distance,) = distances
-    return f"{distance} {common_unit(units)}".strip(), answers
+    return f"{distance} {common_unit(units)}".strip()
 
 
 def common_unit(units: Iterable[str]) -> str:

@@ -22,7 +22,9 @@ from sottovoce.server.openapi import describe
 from sottovoce.server.problems import report_problems
 from sottovoce.server.routes import (
     campaigns,
+    codes,
     cuts,
+    deadlines,
     enrolments,
     health,
     invitations,
@@ -31,7 +33,9 @@ from sottovoce.server.routes import (
     plans,
     reports,
     results,
+    texts,
 )
+from sottovoce.server.routes import webhooks as webhook_routes
 from sottovoce.server.settings import Settings
 from sottovoce.server.state import ServerState
 from sottovoce.server.storage.engine import lock_start_up, open_engine
@@ -39,6 +43,7 @@ from sottovoce.server.storage.locks import served_alone
 from sottovoce.server.storage.migrations import migrate
 from sottovoce.server.storage.operators import any_operator, ensure_operator
 from sottovoce.server.storage.writer import Writer
+from sottovoce.server.webhooks import Webhooks
 
 log = logging.getLogger("sottovoce.server")
 _SHORTEST_STRONG_TOKEN = 32
@@ -73,17 +78,20 @@ def create_app(
                 waiting=settings.most_waiting,
             )
             jobs = Jobs(engine, writer, clock, settings, metrics)
+            webhooks = Webhooks(engine, writer, clock, settings)
             try:
                 migrate(engine)
                 _ensure_operator(engine, settings, clock, show_token)
-                app.state.sottovoce = ServerState(settings, clock, metrics, engine, writer, jobs)
+                app.state.sottovoce = ServerState(settings, clock, metrics, engine, writer, jobs, webhooks)
                 writer.start()
                 if background:
                     jobs.start()
+                    webhooks.start()
                 log.info("started", extra={"version": __version__, "database": engine.dialect.name})
                 yield
             finally:
                 if background:
+                    await asyncio.to_thread(webhooks.close)
                     await asyncio.to_thread(jobs.close)  # it may be waiting for the writer, which needs this loop
                 await writer.close()
                 engine.dispose()
@@ -99,7 +107,22 @@ def create_app(
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # metrics and logs are our own
     )
-    for part in (reports, enrolments, campaigns, plans, cuts, invitations, results, operators, health, page):
+    for part in (
+        reports,
+        enrolments,
+        codes,
+        campaigns,
+        plans,
+        texts,
+        cuts,
+        deadlines,
+        invitations,
+        results,
+        webhook_routes,
+        operators,
+        health,
+        page,
+    ):
         app.include_router(part.router)
     for router in PAGES:
         app.include_router(router)

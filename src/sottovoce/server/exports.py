@@ -2,7 +2,8 @@
 
 import io
 import json
-from typing import Literal
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 
 from sottovoce.claims.cells import harmless_table
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
+from sottovoce.comparisons.policy import places
+from sottovoce.comparisons.table import CUTS_COLUMN, LEVEL_COLUMN, cuts_text
 from sottovoce.privacy.laws import Kind
-from sottovoce.protocol.manifest import ChoiceTask, Manifest
+from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask
 from sottovoce.server.storage.claims import Readings, Sets
 
 Format = Literal["csv", "parquet", "jsonl"]
@@ -28,9 +31,10 @@ Names = dict[tuple[int, int], str]  # by participant and cohort
 def claims_table(manifest: Manifest, readings: Readings, names: Names, sets: Sets, kind: Kind) -> pa.Table:
     """One row per claim of a kind, with the law of its noise and the number of choices, which an analysis needs.
 
-    An answer is the text of its choice; a set of answers is a list of them, as in JSON.
+    An answer is the text of its choice; a set of answers is a list of them, as in JSON. Where numbers are compared, it
+    is a table of comparisons: cuts and level instead of a value.
     """
-    asked = np.array([task.kind == kind and not manifest.is_compared(task) for task in manifest.tasks])
+    asked = np.array([task.kind == kind for task in manifest.tasks])
     readings = readings.where(asked[readings.places])
     both = np.stack([readings.participants, readings.cohorts], axis=1)
     who, ids = np.unique(both, axis=0, return_inverse=True)
@@ -40,13 +44,25 @@ def claims_table(manifest: Manifest, readings: Readings, names: Names, sets: Set
     columns = {
         "user": users.take(pa.array(ids.reshape(-1))),
         "object": objects.take(pa.array(readings.places)),
-        "value": readings.values(manifest) if kind == "number" else _answers(manifest, readings, sets),
+        **_said(manifest, readings, sets, kind),
         NOISE_COLUMN: pa.repeat(law, len(readings)),
     }
     if kind == "choice":
         columns[CHOICES_COLUMN] = _numbers_of_choices(manifest)[readings.places]
     # Sorted by the random names, so that the order of joining stays hidden.
     return pa.table(columns).sort_by([("user", "ascending"), ("object", "ascending")])
+
+
+def _said(manifest: Manifest, readings: Readings, sets: Sets, kind: Kind) -> dict[str, Any]:
+    """What the claims say, as columns."""
+    if kind == "choice":
+        return {"value": _answers(manifest, readings, sets)}
+    if not any(map(manifest.is_compared, manifest.tasks)):
+        return {"value": readings.values(manifest)}
+    grids = [Fraction(task.grid) if isinstance(task, NumberTask) else Fraction(1) for task in manifest.tasks]
+    rows = zip(readings.participants.tolist(), readings.places.tolist(), strict=True)
+    cuts = [cuts_text(places(sets[who, place], grids[place])) for who, place in rows]
+    return {CUTS_COLUMN: pa.array(cuts, pa.string()), LEVEL_COLUMN: pa.array(readings.steps)}
 
 
 def _answers(manifest: Manifest, readings: Readings, sets: Sets) -> pa.Array:

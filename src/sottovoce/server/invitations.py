@@ -1,12 +1,35 @@
-"""Invitations as people see them: links, QR codes, states."""
+"""Invitations as people see them: links, QR codes, short codes, states."""
 
+import asyncio
+from dataclasses import dataclass
 from typing import Literal
 
 from fastapi import Request
+from sqlalchemy import Connection
 
 from sottovoce.protocol.links import InvitationLink, server_address
+from sottovoce.protocol.problems import Problem
+from sottovoce.server.codes import SALT, code_token, new_code
 from sottovoce.server.state import ServerState
-from sottovoce.server.storage.rows import CampaignRow, InvitationRow
+from sottovoce.server.storage.campaigns import campaign_of
+from sottovoce.server.storage.invitations import create_invitations, create_open_link, store_invitations
+from sottovoce.server.storage.rows import CampaignRow, InvitationKind, InvitationRow
+from sottovoce.server.storage.secrets import server_secret
+
+MOST_CODES = 100  # at once: each takes a twentieth of a second
+MOST_PEOPLE = 100_000  # by one open link
+MOST_DAYS = 365
+_DAYS_OF_CODES = 14
+_DAY = 86_400_000
+
+
+@dataclass(frozen=True)
+class MadeInvitation:
+    """A new invitation, with its secrets, which are shown once."""
+
+    number: int
+    token: str
+    code: str | None = None
 
 
 def address_of(server: ServerState, request: Request) -> str:
@@ -28,8 +51,59 @@ def qr_code(url: str, *, stretches: bool = False) -> str:
     return segno.make(url, error="m", micro=False, mask=3).svg_inline(scale=4, border=4, omitsize=stretches)
 
 
-def state_of(invitation: InvitationRow) -> Literal["unspent", "spent", "revoked"]:
+InvitationState = Literal["unspent", "spent", "revoked", "expired"]
+
+
+def state_of(invitation: InvitationRow, now: int) -> InvitationState:
     """The state that the operator sees: spent invitations are shown several at once."""
-    if invitation.shown_spent:
+    if invitation.shown_spent or (invitation.most is not None and invitation.shown_joined >= invitation.most):
         return "spent"
-    return "unspent" if invitation.revoked_at is None else "revoked"
+    if invitation.revoked_at is not None:
+        return "revoked"
+    return "expired" if invitation.expires_at is not None and invitation.expires_at <= now else "unspent"
+
+
+def refuse_unusable(invitation: InvitationRow, now: int) -> None:
+    """Refuse an invitation that admits nobody, as far as its operator may know."""
+    state = state_of(invitation, now)
+    if state == "spent" and invitation.kind == "open":
+        raise Problem("invitation_full", f"invitation {invitation.key}: it admits {invitation.most} people")
+    if state == "spent":
+        raise Problem("invitation_spent", f"invitation {invitation.key}: it has been used")
+    if state != "unspent":
+        raise Problem(f"invitation_{state}", f"invitation {invitation.key}: it has {_PAST[state]}")
+
+
+_PAST = {"revoked": "been revoked", "expired": "expired"}
+
+
+async def make_invitations(
+    server: ServerState,
+    operator_key: int,
+    campaign: str,
+    kind: InvitationKind,
+    count: int,
+    people: int | None,
+    days: int | None,
+) -> tuple[CampaignRow, list[MadeInvitation], int | None]:
+    """New invitations, and when they expire. Codes do, and so does an open link if it is to."""
+    now = server.clock()
+    days = _DAYS_OF_CODES if kind == "code" and days is None else days
+    expires_at = None if days is None or kind == "link" else now + days * _DAY
+    codes: dict[str, str] = {}
+    if kind == "code":
+        await server.read(lambda connection: campaign_of(connection, operator_key, campaign))  # before the long work
+        salt = await server.write(lambda connection: server_secret(connection, SALT))
+        for code in [new_code() for _ in range(count)]:
+            codes[await asyncio.to_thread(code_token, code, salt)] = code
+
+    def make(connection: Connection) -> tuple[CampaignRow, list[tuple[int, str]]]:
+        row = campaign_of(connection, operator_key, campaign)
+        if kind == "open":
+            return row, [create_open_link(connection, row, people or 1, expires_at, now)]
+        if kind == "code":
+            return row, store_invitations(connection, row, [*codes], now, kind="code", expires_at=expires_at)
+        return row, create_invitations(connection, row, count, now)
+
+    row, made = await server.write(make)
+    return row, [MadeInvitation(number, token, codes.get(token)) for number, token in made], expires_at

@@ -17,8 +17,15 @@ from sottovoce.server.settings import Settings
 
 _BUCKETS_KEPT = 50_000
 _OPEN_TO_ALL = {"/healthz", "/readyz", "/metrics"}
-_OF_STRANGERS = {"/api/enrolments", "/api/invitations/look-up", "/sign-in"}  # tokens and forms, a few hundred bytes
+_CODES = "/api/codes"
+_OF_STRANGERS = {
+    "/api/enrolments",
+    "/api/invitations/look-up",
+    _CODES,
+    "/sign-in",
+}  # tokens and forms, a few hundred bytes
 _OF_PARTICIPANTS = ("/reports", "/participation")
+_ADDRESSES_WITH_CODES = 10  # that may use up their rate at the same time
 
 
 class Buckets:
@@ -53,10 +60,15 @@ class RateLimits:
         self._app = app
         self._addresses = Buckets(settings.address_rate)
         self._tokens = Buckets(settings.token_rate)
+        self._codes = Buckets(settings.code_rate)
+        self._all_codes = Buckets(_ADDRESSES_WITH_CODES * settings.code_rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in _OPEN_TO_ALL:
-            wait = self._addresses.wait(household(scope["client"][0] if scope.get("client") else ""))
+            address = household(scope["client"][0] if scope.get("client") else "")
+            wait = self._addresses.wait(address)
+            if not wait and scope["path"] == _CODES:  # they are short, so that guessing must be slow from everywhere
+                wait = self._codes.wait(address) or self._all_codes.wait(_CODES)
             if not wait:
                 with suppress(Problem):  # without a token only the address counts
                     wait = self._tokens.wait(hash(bearer_token(scope["headers"])))  # the token itself is not kept

@@ -326,7 +326,8 @@ def _published(entry: Any, decimals: int | None) -> Any:
 
 def weights_of(result: Outcome) -> dict[str, list[Any]]:
     """How many participants have which weight, relative to the mean of all. Nobody can be identified."""
-    relative = result.fit.weights_ / result.fit.weights_.mean()
+    weights = result.fit.weights_
+    relative = weights / weights.mean() if weights.any() else np.ones(len(weights))  # where noise hides all, all equal
     counts, _ = np.histogram(np.minimum(relative, _WEIGHT_EDGES[-1] + 0.1), [*_WEIGHT_EDGES, math.inf])
     return {"edges": [*_WEIGHT_EDGES, None], "counts": counts.tolist()}
 

@@ -57,6 +57,14 @@ class Settings(BaseSettings):
     token_rate: Annotated[
         int, Field(ge=0, description="Requests per minute with one token, all at once if need be; 0 for no limit.")
     ] = 600
+    code_rate: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Short codes per minute that one address (IPv6: one /64) may try, and a tenth of what all "
+            "addresses together may.",
+        ),
+    ] = 60
     connections: Annotated[
         int,
         Field(
@@ -105,6 +113,14 @@ class Settings(BaseSettings):
             description="Readings of a campaign are erased this many days after it closes; results stay. 0 keeps them.",
         ),
     ] = 90
+
+    webhook_private: Annotated[
+        bool,
+        Field(
+            description="Send webhooks to private addresses and unencrypted ones too. By default only `https` "
+            "addresses on the public internet get any, so that no operator can reach the server's own network by them."
+        ),
+    ] = False
 
     tls_cert: Annotated[Path | None, Field(description="Certificate (PEM, with its chain) to serve https.")] = None
     tls_key: Annotated[Path | None, Field(description="Private key of the certificate (PEM).")] = None

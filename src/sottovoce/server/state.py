@@ -13,6 +13,7 @@ from sottovoce.server.jobs import Jobs
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage.writer import Writer
+from sottovoce.server.webhooks import Webhooks
 
 T = TypeVar("T")
 
@@ -27,6 +28,7 @@ class ServerState:
     engine: Engine
     writer: Writer
     jobs: Jobs
+    webhooks: Webhooks
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Query the database, off the event loop."""

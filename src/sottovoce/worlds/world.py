@@ -32,10 +32,14 @@ class World:
     def write(self, folder: str | Path) -> None:
         """Write ``claims.csv`` and ``truth.csv`` into a folder; for a building also its plan and ``places.geojson``."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        self.write_truths(folder)
         self.claims.write(folder / "claims.csv")
-        write_table(
-            pa.table({"object": label_column(self.claims.object_labels), "value": self.truths}), folder / "truth.csv"
-        )
         if self.building is not None:
             self.building.write(folder)
+
+    def write_truths(self, folder: str | Path) -> None:
+        """Write ``truth.csv`` into a folder."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        table = pa.table({"object": label_column(self.claims.object_labels), "value": self.truths})
+        write_table(table, folder / "truth.csv")

@@ -4,13 +4,23 @@ import { canonicalBytes, Problem } from "./manifest.js";
 
 const API = new URL("../api/", import.meta.url);
 const TIMEOUT = 15_000; // milliseconds
-const TIMEOUT_OF_CUTS = 5_000; // somebody waits, and the last list will do
+const SHORT_TIMEOUT = 5_000; // somebody waits, and what is known will do
 const TEMPORARY = [408, 425, 429]; // and all from 500 on: the same request may succeed later
 
-export const lookUp = async (invitation) => text((await ask("invitations/look-up", { invitation })).campaign_id, /^[\w-]{1,64}$/);
+export async function lookUp(invitation) {
+  const { campaign_id: campaign, state } = await ask("invitations/look-up", { invitation });
+  return { campaign: text(campaign, /^[\w-]{1,64}$/), isOpen: state !== "closed" };
+}
 export const manifestBytes = (campaign) => send("GET", `campaigns/${campaign}/manifest`);
+/** Whether a campaign takes readings; like the cuts, the same for everybody. */
+export const isOpen = async (campaign) => json(await send("GET", `campaigns/${campaign}/state`, null, null, SHORT_TIMEOUT)).state !== "closed";
 /** The published cuts, the same for everybody; nothing says who asks. */
-export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, TIMEOUT_OF_CUTS));
+export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, SHORT_TIMEOUT));
+/** What is public about each task; without results there is nothing. */
+export async function results(campaign) {
+  const { results: tasks } = json(await send("GET", `campaigns/${campaign}/results`));
+  return Array.isArray(tasks) ? tasks : [];
+}
 export const report = async (campaign, token, body) => json(await send("POST", `campaigns/${campaign}/reports`, body, token));
 export const withdraw = (campaign, token) => send("DELETE", `campaigns/${campaign}/participation`, null, token);
 

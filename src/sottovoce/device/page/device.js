@@ -38,14 +38,22 @@ export const joinedBy = ({ token, hash }, { memberships }) =>
 /** What a link invites to. This does not spend the invitation. */
 export async function offered({ token, hash }) {
   if (!hash) throw new Problem("link_without_hash");
-  const campaign = await client.lookUp(token);
+  const { campaign, isOpen } = await client.lookUp(token);
   const bytes = await client.manifestBytes(campaign);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   if (found !== hash) throw new Problem("manifest_mismatch");
   const manifest = parseManifest(bytes);
   if (manifest.campaign !== campaign) throw new Problem("bad_answer");
-  return { campaign, manifest, manifest_sha256: hash, invitation: token };
+  return { campaign, manifest, manifest_sha256: hash, invitation: token, ...(!isOpen && { end: endIn(manifest) }) };
+}
+
+const endIn = ({ deadline }) => (deadline && Date.parse(deadline) <= Date.now() ? "deadline_passed" : "campaign_not_open");
+
+/** Why a campaign takes no more readings, if it does not; without a network nobody knows. Nothing says who asks. */
+export async function endOf({ campaign, manifest }) {
+  const isOpen = await client.isOpen(campaign).catch(() => true);
+  return isOpen ? null : endIn(manifest);
 }
 
 /** What an offer promises; a problem if it exceeds the participant's limits, alone or together with earlier campaigns. */
@@ -89,10 +97,20 @@ export function enrol(campaign) {
 // Started with the page, so that both have the same version.
 const worker = new Worker(new URL("noise-worker.js", import.meta.url), { type: "module" });
 
+/** Is rejected if noise cannot be drawn: the worker could not be loaded, or has failed. */
+export const workerFailure = new Promise((_, reject) => {
+  worker.onerror = (event) => {
+    event.preventDefault(); // it is explained on the page
+    reject(new Problem("no_worker"));
+  };
+});
+workerFailure.catch(() => {}); // reported to whoever wants to send
+
 function drawn(...asked) {
   const { port1, port2 } = new MessageChannel();
   worker.postMessage(asked, [port2]);
-  return new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+  const answer = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+  return Promise.race([answer, workerFailure]);
 }
 
 /**
@@ -121,10 +139,14 @@ async function answerable({ campaign, manifest }, readings) {
   return [new Map(open.map(({ id }) => [id, readings.get(id)])), joined.cuts];
 }
 
-/** Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. */
-export async function release(membership, measured) {
+/**
+ * Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. `isKept`: the
+ * participant asked to keep the readings on this device, to see them beside the results.
+ */
+export async function release(membership, measured, { isKept = false } = {}) {
   const { campaign, manifest, manifest_sha256, epsilon, delta } = membership;
-  await refreshCuts(membership);
+  const [end] = await Promise.all([endOf(membership), refreshCuts(membership)]);
+  if (end) throw new Problem(end); // before anything is spent
   const [readings, cuts] = await answerable(membership, measured);
   const begun = performance.now();
   const noisy = await drawn(manifest.noise, manifest.tasks, readings, undefined, cuts); // its bytes are the worker's own
@@ -132,6 +154,8 @@ export async function release(membership, measured) {
   const body = canonicalBytes({ report_id, manifest_sha256, readings: noisy });
   await change((record) => {
     check(campaign, manifest_sha256, readings, record); // noise that is not stored has not been seen by anybody
+    const joined = record.memberships[campaign];
+    if (isKept) joined.own = new Map([...(joined.own ?? []), ...readings]);
     record.releases.push({ report_id, campaign, epsilon, delta, readings: noisy, body, released_at: now(), state: "queued" });
   });
   changed();
@@ -208,6 +232,7 @@ async function deliver({ campaign }) {
 export async function withdraw(campaign) {
   await change(({ memberships, releases }) => {
     memberships[campaign].withdrawn_at ??= now();
+    delete memberships[campaign].own;
     for (const one of releases) if (one.campaign === campaign) one.state = "withdrawn";
   });
   changed();

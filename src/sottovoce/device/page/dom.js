@@ -12,7 +12,7 @@ export function h(kind, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== false) element.setAttribute(name, value);
   }
-  element.append(...children.flat(2).filter(Boolean));
+  element.append(...children.flat(4).filter(Boolean));
   return element;
 }
 

@@ -2,10 +2,11 @@
 
 import { changes, flush } from "./device.js";
 import { button, h } from "./dom.js";
+import { guessed } from "./guess.js";
 import { editable, figure, say, typedNumber } from "./language.js";
-import { USUAL_LIMITS } from "./promise.js";
+import { PRESETS, USUAL_LIMITS } from "./promise.js";
 import { change, read, spentBy } from "./store.js";
-import { releaseCard, show, tell } from "./views.js";
+import { releaseCard, show, shown, tell } from "./views.js";
 
 export const VIEWS = { campaigns, ledger, limits, how };
 let current;
@@ -20,8 +21,10 @@ const empty = (words) => h("p.empty", h("img", { src: "icon.svg", alt: "", width
 
 async function campaigns() {
   const title = say("campaigns.title");
-  const link = ({ invitation, manifest_sha256: hash, manifest }) =>
-    h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", manifest.title), h("span.quiet", say("askedBy", { who: manifest.asked_by }))));
+  const link = ({ invitation, manifest_sha256: hash, manifest }) => {
+    const { title, asked_by: who } = shown(manifest);
+    return h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", title), h("span.quiet", say("askedBy", { who }))));
+  };
   const joined = Object.values((await read()).memberships);
   show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")));
 }
@@ -30,38 +33,53 @@ async function ledger() {
   const title = say("ledger.title");
   const record = await read();
   const { releases, memberships, limits } = record;
-  const { epsilon } = spentBy(record);
-  const card = (release) => releaseCard(release, memberships[release.campaign].manifest);
+  const spent = spentBy(record);
+  const isFirst = (release) => releases.find(({ campaign }) => campaign === release.campaign) === release;
+  const cards = releases.map((release) => releaseCard(release, memberships[release.campaign].manifest, isFirst(release))).reverse();
+  const bar = (name) => h("label.spent", say(`ledger.spent.${name}`, { spent: figure(spent[name]), limit: figure(limits[`total_${name}`]) }), h("progress", { value: spent[name], max: limits[`total_${name}`] || 1 }));
   show(title, h("h1", title), h("p", say("ledger.intro")),
-    h("label.spent", say("ledger.spent", { spent: figure(epsilon), limit: figure(limits.total_epsilon) }), h("progress", { value: epsilon, max: limits.total_epsilon })),
+    bar("epsilon"), spent.delta > 0 && bar("delta"),
     h("p.quiet", say("ledger.scope")), releases.some(({ state }) => state === "queued") && button(say("tryNow"), flush),
-    releases.length ? h("ul", releases.reverse().map(card)) : empty(say("ledger.none")));
+    cards.length ? h("ul", cards) : empty(say("ledger.none")));
 }
+
+/** The name of these limits, if they are ones to choose from. */
+const presetOf = (limits) => Object.keys(PRESETS).find((name) => Object.entries(PRESETS[name]).every(([limit, most]) => limits[limit] === most));
 
 async function limits() {
   const title = say("limits.title");
   const { limits: own } = await read();
+  const save = async (chosen) => {
+    await change((record) => (record.limits = chosen));
+    await limits();
+    tell(say("limits.saved"));
+    document.querySelector("#saved").textContent = say("limits.saved");
+  };
+  const preset = (name) =>
+    h("label.choice", h("input", { type: "radio", name: "preset", id: `preset-${name}`, checked: presetOf(own) === name && "", onchange: () => save(PRESETS[name]) }),
+      h("span", h("b", say(`limits.preset.${name}`)), " ", h("span.quiet", say("limits.means", { share: guessed(PRESETS[name]) }))));
+  show(title, h("h1", title), h("p", say("limits.intro")),
+    h("fieldset.field", h("legend", say("limits.choose")), h("div.choices", Object.keys(PRESETS).map(preset))),
+    h("p", { id: "saved", role: "status" }),
+    h("details", { open: !presetOf(own) && "" }, h("summary", say("limits.expert")), !presetOf(own) && h("p", say("limits.own")), figures(own, save)));
+}
+
+/** Every figure by itself. */
+function figures(own, keep) {
   const field = (id) =>
     h("div.field", h("label", { for: id }, say(`limits.field.${id}`)), h("p.quiet", { id: `${id}-hint` }, say(`limits.hint.${id}`, { factor: 20.1 })),
       h("input", { id, value: editable(String(own[id])), inputmode: "decimal", "aria-describedby": `${id}-hint` }));
-  const said = h("p", { role: "alert" });
-  async function save(event) {
+  const mistake = h("p.error", { role: "alert" });
+  function save(event) {
     event.preventDefault();
     const inputs = [...event.target.querySelectorAll("input")];
     const chosen = Object.fromEntries(inputs.map(({ id, value }) => [id, Number(typedNumber(value).reading)]));
     const wrong = inputs.find(({ id, value }) => !value.trim() || !isLimit(id, chosen[id]));
     wrong?.focus();
-    if (!wrong) await change((record) => (record.limits = chosen));
-    said.textContent = wrong ? say("limits.wrong", { typed: wrong.value }) : say("limits.saved");
+    mistake.textContent = wrong ? say("limits.wrong", { typed: wrong.value }) : "";
+    return wrong ? null : keep(chosen);
   }
-  async function reset() {
-    await change((record) => (record.limits = USUAL_LIMITS));
-    await limits();
-    tell(say("limits.saved"));
-  }
-  show(title, h("h1", title), h("p", say("limits.intro")),
-    h("form", { onsubmit: save }, Object.keys(USUAL_LIMITS).map(field), said,
-      h("p.actions", h("button", say("limits.save")), button(say("limits.usual"), reset, ".plain"))));
+  return h("form", { onsubmit: save }, Object.keys(USUAL_LIMITS).map(field), mistake, h("p.actions", h("button", say("limits.save"))));
 }
 
 const isLimit = (name, number) =>
@@ -70,5 +88,5 @@ const isLimit = (name, number) =>
 function how() {
   const title = say("how.title");
   const part = (name) => h("section", h("h2", say(`how.${name}.title`)), h("p", say(`how.${name}.text`)));
-  show(title, h("h1", title), ["stays", "once", "crowd", "terms", "cannot"].map(part));
+  show(title, h("h1", title), ["stays", "once", "compare", "crowd", "terms", "cannot"].map(part));
 }

@@ -1,4 +1,5 @@
-// Small things that this browser keeps for the page and that never leave it: the language, and what instruments need.
+// Small things that this browser keeps for the page and that never leave it: the language, what instruments need,
+// and what was typed and not sent yet.
 
 const name = (key) => `sottovoce-${key}`;
 
@@ -15,5 +16,13 @@ export function keep(key, text) {
     localStorage.setItem(name(key), text);
   } catch {
     // asked again next time
+  }
+}
+
+export function forget(key) {
+  try {
+    localStorage.removeItem(name(key));
+  } catch {
+    // it was never kept
   }
 }

@@ -3,7 +3,13 @@
 import { exactNumber, isParameter, over, ratio } from "./exact.js";
 import { uniform, urn } from "./sampler.js";
 
-const SLACK = 1 + 1e-9; // for the rounding of sums and logarithms
+const [SLACK, TINY] = [1 + 1e-9, 1e-11]; // for the rounding of sums and logarithms
+
+/** The logarithm of a quotient, which may itself be beyond the range of doubles. */
+function logRatio(one, other) {
+  const quotient = one / other;
+  return quotient > 1e-300 && quotient < 1e300 ? Math.log(quotient) : Math.log(one) - Math.log(other);
+}
 
 export class TwoLayer {
   static name = "twolayer";
@@ -17,7 +23,7 @@ export class TwoLayer {
   }
 
   get #flip() {
-    return this.isUniform ? 0.25 : this.a / (this.a + this.b);
+    return this.isUniform ? 0.25 : 1 / (1 + this.b / this.a);
   }
 
   takesCells(cells) {
@@ -39,13 +45,13 @@ export class TwoLayer {
   pureEpsilon(moved, readings) {
     const logs = this.#logChances(readings);
     const steps = logs.slice(1).map((log, place) => Math.abs(log - logs[place]));
-    return (moved === 1 ? Math.max(...steps) : Math.max(...logs) - Math.min(...logs)) * SLACK;
+    return (moved === 1 ? Math.max(...steps) : Math.max(...logs) - Math.min(...logs)) * SLACK + TINY;
   }
 
   #logChances(n) {
     const logs = [0]; // up to a constant
     if (!this.isUniform) {
-      for (let j = 0; j < n; j += 1) logs.push(logs[j] + Math.log((this.a + j) / (this.b + n - j - 1)));
+      for (let j = 0; j < n; j += 1) logs.push(logs[j] + logRatio(this.a + j, this.b + (n - j - 1))); // b may be lost in b + n
       return logs;
     }
     // Sums of C(n+1, i) over i > j, from the last, divided by C(n, j), in logarithms.
@@ -60,8 +66,9 @@ export class TwoLayer {
   }
 
   leastEpsilon(cells, readings, moved, delta) {
-    const [seldom, likely] = [this.#flip, 1 - this.#flip].sort((one, other) => one - other);
-    return delta < likely ? Math.log((likely - delta) / seldom) : -Infinity;
+    const [small, large] = this.isUniform ? [1, 3] : [this.a, this.b].sort((one, other) => one - other);
+    const [likely, logOdds] = [1 / (1 + small / large), Math.log(large) - Math.log(small)];
+    return delta < likely ? logOdds + Math.log1p(-delta / likely) : -Infinity;
   }
 
   chanceOfTruth() {

@@ -11,6 +11,12 @@ import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
+/** Limits to choose from, as in the installed client. */
+export const PRESETS = {
+  strict: { epsilon: 1, delta: 1e-6, distance: 0.01, total_epsilon: 5, total_delta: 1e-5 },
+  usual: USUAL_LIMITS,
+  loose: { epsilon: 8, delta: 1e-4, distance: 0.0001, total_epsilon: 30, total_delta: 1e-3 },
+};
 
 const HAIR = 1e-9; // figures are doubles: a sum may miss a round limit by this much
 const [SMALLEST, LARGEST] = [1e-6, 1e7]; // a smaller ε is rounded up, a larger one promises nothing
@@ -74,8 +80,10 @@ export function sentence(manifest, { epsilon, delta }) {
   const factor = Math.exp(Math.min(epsilon, 700));
   const learns = delta > 0.01 || factor > 25 ? "much" : factor <= 3 ? "almostNothing" : "little";
   const [count, distance] = [mostReadings(manifest), distanceText(manifest)];
-  const areAllNumbers = manifest.tasks.every((task) => protectedDistance(manifest, task));
-  const thing = distance === undefined ? "answer" : areAllNumbers ? "reading" : "either";
+  const [hasAnswers, isNumber] = [manifest.tasks.some((task) => task.kind === "choice"), (task) => task.kind !== "choice"];
+  const thing = distance === undefined
+    ? (manifest.tasks.some(isNumber) ? (hasAnswers ? "both" : "compared") : "answer")
+    : (hasAnswers ? "either" : "reading");
   const howMany = manifest.unit === "reading" ? "one" : count === 1 ? "only" : "all";
   const likely = factor > 1e6 ? "million" : delta ? "except" : "always";
   return say("promise.sentence", {

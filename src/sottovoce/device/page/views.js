@@ -1,14 +1,11 @@
 // What several views share.
 
-import { answersPicture, choiceText } from "./answer.js";
-import { comparisonPicture, levelText } from "./comparison.js";
+import { choiceText } from "./answer.js";
+import { levelText } from "./comparison.js";
 import { button, h } from "./dom.js";
 import { stepsAsText } from "./exact.js";
 import { decimal, figure, knows, moment, say, spokenTag, withUnit } from "./language.js";
-import { lawOf } from "./laws.js";
-import { noiseOf, protectedDistance, textOf } from "./manifest.js";
-import { noisePicture } from "./picture.js";
-import { distanceText, sentence } from "./promise.js";
+import { textOf } from "./manifest.js";
 
 const main = document.querySelector("main");
 
@@ -50,7 +47,7 @@ export function showProblem(problem, retry) {
     h("p", h("b", say("whatNow")), " ", fix), problem.later && button(say("retry"), retry)));
 }
 
-const table = (rows) => h("dl", rows.map(([name, row]) => h("div", h("dt", name), h("dd", row))));
+export const table = (rows) => h("dl", rows.map(([name, row]) => h("div", h("dt", name), h("dd", row))));
 export const nameOf = ({ title, id }) => title || id;
 export const sentText = ({ value, cuts }, task) =>
   task.kind === "choice" ? choiceText(value, task) : cuts ? levelText(value, cuts, task) : withUnit(decimal(stepsAsText(value, task.grid)), task.unit);
@@ -63,26 +60,12 @@ export function shown(manifest) {
   return { ...manifest, title: said(title), asked_by: said(asked_by), purpose: said(purpose), tasks: tasks.map(spokenTask) };
 }
 
-/** What is promised: in words, in a picture and in figures. */
-export function privacyCard({ manifest, manifest_sha256: hash }, { epsilon, delta }, limits) {
-  const laws = new Set(manifest.tasks.map((task) => noiseOf(manifest, task)));
-  const noise = [...laws].map((law) => h("div", say("card.noise", { law, words: say(`law.${lawOf(law).constructor.name}`) })));
-  const numbers = manifest.tasks.filter((task) => protectedDistance(manifest, task));
-  const limit = say("card.limits", { epsilon: figure(limits.epsilon), delta: figure(limits.delta) });
-  const [distance, unit] = [distanceText(manifest) ?? say("card.anyValue"), say(`card.unit.${manifest.unit}`)];
-  const rows = { epsilon: figure(epsilon), delta: figure(delta), distance, unit, noise, limit, hash };
-  return h("section.card", h("h2", say("card.title")), numbers.length && noisePicture({ ...manifest, noise: noiseOf(manifest, numbers[0]), tasks: numbers }), comparisonPicture(manifest), answersPicture(manifest),
-    h("p", sentence(manifest, { epsilon, delta })),
-    h("p.quiet", say("promise.seen")), h("p.chip.delivered", say("card.ok")),
-    h("details", h("summary", say("card.details")), table(Object.entries(rows).map(([name, row]) => [say(`card.row.${name}`), row]))));
-}
-
-/** One release: when, what, and its state. */
-export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, manifest) {
+/** One release: when, what, and its state. A campaign costs what it may learn in all, once: with its first release. */
+export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, manifest, isFirst) {
   const { title, tasks } = shown(manifest);
   const row = (reading) => tasks.filter(({ id }) => id === reading.task).map((task) => [nameOf(task), sentText(reading, task)]);
   return h("li.card", h("p.quiet", h(`span.chip.${state}`, say(`state.${state}`)), " ", moment(when)), h("p", h("b", title)),
     problem && h("p", problemText(problem)), state === "queued" && h("p", say("queued")),
     h("details", h("summary", say("sentValues", { count: readings.length })), table(readings.flatMap(row)),
-      h("p.quiet", say("ledger.cost", { epsilon: figure(epsilon), delta: figure(delta) }))));
+      h("p.quiet", isFirst ? say("ledger.cost", { epsilon: figure(epsilon), delta: figure(delta) }) : say("ledger.paid"))));
 }

@@ -33,6 +33,8 @@ FIGURES = {
     "cost": "cost",
     "choices": "choices",
     "two-layer": "two_layer",
+    "whole-range": "whole_range",
+    "participant-level": "participant_level",
 }
 # The paper's numbers of its figures; its Figure 1 shows the setting.
 NUMBERS = {

@@ -26,7 +26,7 @@ _OPTIONS = {
     "participants": "participants", "objects": "objects", "runs": "runs", "method": "method", "b": "b", "eta": "eta",
     "answers": "answers",
 }  # fmt: skip
-_VARIED = {"error_rates": "effect-of-quality", "participants": "effect-of-crowd"}
+_VARIED = {"error_rates": "effect-of-quality", "participants": "effect-of-crowd and whole-range"}
 
 # Of a task, as JSON has them: with the code they say all that its result depends on.
 Parameters = dict[str, Any]
@@ -73,7 +73,7 @@ class Setting:
         if asked is not None and len(asked) > 1:
             raise BadParameter(
                 f"{_OPTIONS[name]} {', '.join(f'{value:g}' for value in asked)}: several values are the axis of "
-                f"{_VARIED[name]} only; give one, or name that figure alone"
+                f"{_VARIED[name]} only; give one, or name only a figure that varies it"
             )
         return asked[0] if asked else usual
 

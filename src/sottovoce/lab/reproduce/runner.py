@@ -23,7 +23,7 @@ from sottovoce.lab.reproduce.tables import Table
 from sottovoce.progress import Progress
 
 # Everything a result is computed with: a change there makes kept results stale.
-_ROOMS = ("claims", "engines", "privacy", "discovery", "worlds", "planning")
+_ROOMS = ("claims", "engines", "privacy", "discovery", "comparisons", "worlds", "planning")
 _SHARED = tuple(f"lab/reproduce/{name}.py" for name in ("experiment", "tables", "encrypted", "answer_sets"))
 
 

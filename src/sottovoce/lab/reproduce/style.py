@@ -158,9 +158,10 @@ def ticks(axes: Any, places: Sequence[float], which: str = "x") -> None:
 
 def spread_ticks(axes: Any, usual: Sequence[float], values: Sequence[float]) -> None:
     """The usual places of a logarithmic axis, or, where its values lie beyond them, about five of the values."""
-    ends = usual[0] <= min(values) and max(values) <= usual[-1]
-    places = sorted(set(values))
-    ticks(axes, usual if ends else places[:: math.ceil(len(places) / 5)])
+    low, high = min(values), max(values)
+    if low < usual[0] or high > usual[-1]:
+        usual = sorted(set(values))[:: math.ceil(len(set(values)) / 5)]
+    ticks(axes, [place for place in usual if low <= place <= high])
 
 
 def _no_ticks() -> Any:

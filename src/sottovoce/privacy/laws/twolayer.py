@@ -67,7 +67,7 @@ class TwoLayer(AnswerLaw):
     @property
     def flip(self) -> float:
         """The mean probability of the other answer."""
-        return 0.25 if self.a is None or self.b is None else self.a / (self.a + self.b)
+        return 0.25 if self.a is None else float(self.exact("a") / (self.exact("a") + self.exact("b")))
 
     def channel(self, cells: int) -> Channel:
         self.check_cells(cells)
@@ -100,9 +100,10 @@ class TwoLayer(AnswerLaw):
         return TwoLayerProfile(shape, readings, moved)
 
     def least_epsilon(self, cells: int, readings: int, moved: int, delta: float) -> float:
-        # A single answer, as if it were the only one.
-        likely, seldom = max(self.flip, 1 - self.flip), min(self.flip, 1 - self.flip)
-        return math.log((likely - delta) / seldom) if delta < likely else -math.inf
+        # A single answer, as if it were the only one: the likely outcome is odds times as likely as the other.
+        small, large = (1.0, 3.0) if self.a is None or self.b is None else sorted((self.a, self.b))
+        likely, log_odds = 1 / (1 + small / large), math.log(large) - math.log(small)
+        return log_odds + math.log1p(-delta / likely) if delta < likely else -math.inf
 
     def chance_of_truth(self, cells: int) -> float:
         return 1 - self.flip

@@ -10,10 +10,16 @@ from sottovoce.server.console import (
     health,
     invitations,
     overview,
+    plans,
     public,
+    sharing,
     sign_in,
+    texts,
 )
 
 # Drafts come before campaigns, of which "new" would be one.
-_PARTS = (files, sign_in, overview, drafts, check, campaign, gold, invitations, health, public, analyst)
+_PARTS = (
+    files, sign_in, overview, drafts, check, campaign, gold, plans, texts, sharing, invitations, health, public,
+    analyst,
+)  # fmt: skip
 ROUTERS = [part.router for part in _PARTS]

@@ -58,6 +58,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
             results=results,
             listing=results_page(results["results"], request.query_params, f"/campaigns/{campaign}"),
             methods=sorted(methods_for("number")),
+            quotas=quotas,
         )
 
     return await server.read(show)
@@ -96,7 +97,13 @@ async def findings(
         query = {name: text for name, text in request.query_params.items() if name != "version"}
         listing = results_page(results["results"], query, f"/campaigns/{campaign}")
         return render(
-            request, "_findings.html", row=row, manifest=parsed(row.manifest), results=results, listing=listing
+            request,
+            "_findings.html",
+            row=row,
+            manifest=parsed(row.manifest),
+            results=results,
+            listing=listing,
+            quotas=stored.quotas_of(connection, row.key),
         )
 
     return await server.read(show)

@@ -12,6 +12,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from sottovoce.server.console.speaking import say, written
+
 Row = Mapping[str, Any]  # a task as in the results; `others` may hold what further methods found
 
 _MIDDLE, _LINE = 15, 13  # where in a row its first interval lies, and how far below each further one
@@ -47,11 +49,10 @@ def measured(number: float | None, row: Row | None = None) -> str:
     if not (0 < half < math.inf):
         half = abs(number) / 100 or 1.0
     decimals = max(0, min(12, 1 - math.floor(math.log10(half))))
-    text = f"{number:,.{decimals}f}" if abs(number) < 1e15 else f"{number:.6g}"
-    return text.replace("-", "−")
+    return written(f"{number:.{decimals}f}" if abs(number) < 1e15 else f"{number:.6g}")
 
 
-def forest_plot(rows: Iterable[Row], *, methods: Sequence[str] = ("truth",), level: float = 0.95) -> Markup:
+def forest_plot(rows: Iterable[Row], *, methods: Sequence[str] = (), level: float = 0.95) -> Markup:
     """Truths with their intervals, one under the other, the plain mean and median as faint marks.
 
     A list with a strip of SVG in each line: names wrap, lines stay together in print, and every mark has a text
@@ -65,7 +66,8 @@ def forest_plot(rows: Iterable[Row], *, methods: Sequence[str] = ("truth",), lev
     if not units:
         return Markup("")
     plots = Markup("").join(_forest(members, unit) for unit, members in units.items())
-    return Markup('<figure class="chart">{}{}</figure>').format(_legend(methods, level), plots)
+    legend = _legend(methods or (say("results.legend.truth"),), level)
+    return Markup('<figure class="chart">{}{}</figure>').format(legend, plots)
 
 
 def answer_bars(rows: Iterable[Row]) -> Markup:
@@ -82,15 +84,14 @@ def answer_bars(rows: Iterable[Row]) -> Markup:
         )
         for row in asked
     )
-    note = Markup(
-        '<figcaption class="quiet">How likely each answer is to be the truth; ▾ what most people answered.</figcaption>'
-    )
+    note = Markup('<figcaption class="quiet">{}</figcaption>').format(say("results.bars"))
     return Markup('<figure class="chart">{}<ol class="questions">{}</ol></figure>').format(note, listed)
 
 
 def _answer(row: Row, answer: str) -> Markup:
     chance, is_truth, is_majority = row["chances"][answer], answer == row["truth"], answer == row.get("majority")
-    description = f"{answer}: {percent(chance)}" + (", the answer of most people" if is_majority else "")
+    described = say("results.bar", answer=answer, chance=percent(chance))
+    description = say("results.barOfMost", bar=described) if is_majority else described
     return Markup(
         '<li class="{state}"><span>{answer}{mark}</span>'
         '<svg role="img" width="100%" height="18"><title>{description}</title>'
@@ -114,7 +115,9 @@ def percent(chance: float | None) -> str:
     """
     if chance is None:
         return "–"
-    return "over 99 %" if chance > 0.995 else "below 1 %" if chance < 0.005 else f"{100 * chance:.0f} %"
+    if chance > 0.995:
+        return say("results.percent.over", percent=99)
+    return say("results.percent.below", percent=1) if chance < 0.005 else say("percent", percent=f"{100 * chance:.0f}")
 
 
 def weights_chart(histogram: Mapping[str, Sequence[Any]]) -> Markup:
@@ -129,28 +132,27 @@ def weights_chart(histogram: Mapping[str, Sequence[Any]]) -> Markup:
             '<g><title>{description}</title><rect x="{x}" y="{y}" width="{w}" height="{height}" rx="2"/>'
             '<text x="{middle}" y="{above}">{count}</text></g>'
         ).format(
-            description=f"{weight_range(edges, place)} the mean: {count:,} of {total:,}",
+            description=say("results.weights.bar", range=weight_range(edges, place), count=count, total=total),
             y=20 + _BARS - height,
             w=_percent(width - 1.2),
             height=height,
             above=14 + _BARS - height,
-            count=f"{count:,}" if count else "",
+            count=written(f"{count}") if count else "",
             **inside,
         )
         if place:
             bars += Markup('<text class="tick" x="{}" y="{}">{}</text>').format(
-                _percent(place * width), _BARS + 36, f"{edges[place]:g}"
+                _percent(place * width), _BARS + 36, written(f"{edges[place]:g}")
             )
     typical = max(range(len(counts)), key=lambda place: counts[place]) if total else 0
-    description = (
-        f"Number of participants by weight, where 1 is the mean weight. The largest group, {counts[typical]:,} of "
-        f"{total:,}, has {weight_range(edges, typical)} the mean weight."
-    )
+    largest = counts[typical] if total else 0
+    range_of_most = weight_range(edges, typical)
+    description = say("results.weights.description", count=largest, total=total, range=range_of_most)
     return Markup(
         '<figure class="chart"><svg class="bars" role="img" width="100%" height="{height}">'
-        "<title>How the weight is spread</title><desc>{description}</desc>"
+        "<title>{title}</title><desc>{description}</desc>"
         '<line class="axis" x2="100%" y1="{base}" y2="{base}"/>{bars}</svg></figure>'
-    ).format(height=_BARS + 46, description=description, base=_BARS + 20, bars=bars)
+    ).format(height=_BARS + 46, title=say("results.weights.title"), description=description, base=_BARS + 20, bars=bars)
 
 
 def weight_range(edges: Sequence[float | None], place: int) -> str:
@@ -160,7 +162,9 @@ def weight_range(edges: Sequence[float | None], place: int) -> str:
     ('0.5 to 1 times', 'over 1 times')
     """
     low, high = edges[place], edges[place + 1]
-    return f"over {low:g} times" if high is None else f"{low:g} to {high:g} times"
+    if high is None:
+        return say("results.weights.over", low=written(f"{low:g}"))
+    return say("results.weights.range", low=written(f"{low:g}"), high=written(f"{high:g}"))
 
 
 @dataclass(frozen=True)
@@ -231,7 +235,7 @@ def _forest(rows: Sequence[Row], unit: str) -> Markup:
     lines = Markup("").join(
         Markup(
             '<li><span>{label}</span><svg role="img" width="100%" height="{height}"><title>{description}</title>'
-            '{grid}{marks}</svg><span class="figures"><b>{truth}</b> <span>n {claims:,}</span></span></li>'
+            '{grid}{marks}</svg><span class="figures"><b>{truth}</b> <span>n {claims}</span></span></li>'
         ).format(
             label=str(row.get("title") or row["task"]),
             height=2 * _MIDDLE + _LINE * len(placed["others"]),
@@ -239,11 +243,11 @@ def _forest(rows: Sequence[Row], unit: str) -> Markup:
             grid=grid,
             marks=_marks(placed, scale),
             truth=f"{measured(row['truth'], row)} {unit}".rstrip(),
-            claims=row["claims"],
+            claims=written(str(row["claims"])),
         )
         for row, placed in zip(rows, drawn, strict=True)
     )
-    note = Markup('<p class="quiet">Each around its own truth:</p>') if apart else Markup("")
+    note = Markup('<p class="quiet">{}</p>').format(say("results.apart")) if apart else Markup("")
     return Markup('{}<ol class="forest">{}</ol>{}').format(note, lines, _axis(scale, ticks, unit, signed=apart))
 
 
@@ -291,8 +295,8 @@ def _axis(scale: _Scale, ticks: Sequence[float], unit: str, signed: bool) -> Mar
     decimals = next((n for n in range(12) if math.isclose(step * 10**n, round(step * 10**n), rel_tol=1e-6)), 12)
     drawn = Markup("")
     for at in ticks:
-        text = f"{at:,.{decimals}f}" if abs(at) < 1e9 else f"{at:.4g}"
-        text = ("+" if signed and at > step / 2 else "") + text.replace("-", "−")
+        text = written(f"{at:.{decimals}f}" if abs(at) < 1e9 else f"{at:.4g}")
+        text = ("+" if signed and at > step / 2 else "") + text
         drawn += Markup('<text x="{}" y="14">{}</text>').format(
             scale(at), f"{text} {unit}" if unit and at == ticks[-1] else text
         )
@@ -310,12 +314,15 @@ def _legend(methods: Sequence[str], level: float) -> Markup:
         for number, name in enumerate(methods)
     ]  # fmt: skip
     if len(keys) == 1:
-        keys[0] += f", {level * 100:g} % interval"
+        keys[0] += say("results.legend.interval", percent=written(f"{level * 100:g}"))
     else:
-        keys.append(Markup("lines: {:g} % intervals").format(level * 100))
+        keys.append(Markup("{}").format(say("results.legend.lines", percent=written(f"{level * 100:g}"))))
     beside = Markup('<svg class="key" viewBox="{}" width="12" height="18" aria-hidden="true">{}</svg>{}')
-    keys += [beside.format("-6 -9 12 18", _MEAN, "plain mean"), beside.format("-6 -14 12 18", _MEDIAN, "plain median")]
-    listed = Markup("").join(Markup("<li>{}</li>").format(key) for key in [*keys, "n: number of claims"])
+    keys += [
+        beside.format("-6 -9 12 18", _MEAN, say("results.legend.mean")),
+        beside.format("-6 -14 12 18", _MEDIAN, say("results.legend.median")),
+    ]
+    listed = Markup("").join(Markup("<li>{}</li>").format(key) for key in [*keys, say("results.legend.claims")])
     return Markup('<figcaption><ul class="legend">{}</ul></figcaption>').format(listed)
 
 
@@ -323,6 +330,7 @@ def _in_words(row: Row, unit: str) -> str:
     """A row of the plot in words."""
     text = f"{measured(row['truth'], row)} {unit}".rstrip()
     if row["low"] is not None and row["high"] is not None:
-        text += f" ({measured(row['low'], row)} to {measured(row['high'], row)})"
-    beside = [f"{name} {measured(row[name], row)}" for name in ("mean", "median") if row.get(name) is not None]
+        text += f" ({say('results.between', low=measured(row['low'], row), high=measured(row['high'], row))})"
+    names = {"mean": say("results.column.mean"), "median": say("results.column.median")}
+    beside = [f"{name} {measured(row[key], row)}" for key, name in names.items() if row.get(key) is not None]
     return ", ".join([text, *beside])

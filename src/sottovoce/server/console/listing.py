@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 
 from sottovoce.discovery.schema import Place, columns_in
+from sottovoce.server.console.speaking import chosen_language
 from sottovoce.server.results import kind_of
 
 T = TypeVar("T")
@@ -28,10 +29,12 @@ class Listing(Generic[T]):
     descending: bool
     search: str
     address: str  # of this table, without its query
+    language: str = ""  # that somebody chose
 
     def link(self, page: int = 1, **changes: str) -> str:
         """The same table at another page or in another order."""
         known = {"search": self.search, "sort": self.sort or "", "order": "down" if self.descending else ""}
+        known["lang"] = self.language
         query = {name: text for name, text in (known | changes).items() if text}
         if page > 1:
             query["page"] = str(page)
@@ -71,7 +74,7 @@ def page_of(
     first = (page - 1) * length
     return Listing(
         rows[first : first + length], len(rows), page, pages, first + 1,
-        sort if key else None, descending and key is not None, search, address,
+        sort if key else None, descending and key is not None, search, address, chosen_language(query),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +11,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from sqlalchemy.exc import SQLAlchemyError
 
 from sottovoce import __version__
@@ -20,14 +18,14 @@ from sottovoce.discovery import DEFAULT, describe_method
 from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import common_unit
-from sottovoce.server.clock import moment
 from sottovoce.server.console import charts
 from sottovoce.server.console.plan_maps import plan_maps
+from sottovoce.server.console.speaking import NOTHING, knows, say, speaking, spoken, when, written
 from sottovoce.server.results import kind_of
 from sottovoce.server.storage.writer import as_problem
+from sottovoce.texts import DEFAULT as ENGLISH
 
 log = logging.getLogger("sottovoce.server")
-_NOTHING = "–"
 
 
 def figure(number: float | None, digits: int = 4) -> str:
@@ -37,22 +35,9 @@ def figure(number: float | None, digits: int = 4) -> str:
     ('−12.35', '1,200,000', '–')
     """
     if number is None:
-        return _NOTHING
+        return NOTHING
     text = f"{number:,.{digits}g}"
-    return (f"{number:,.0f}" if "e+" in text and abs(number) < 1e12 else text).replace("-", "−")
-
-
-def when(time: int | str | None) -> Markup | str:
-    """A moment for people, with the exact one beside it for programs.
-
-    >>> str(when(0))
-    '<time datetime="1970-01-01T00:00:00.000Z">1 Jan 1970, 00:00 UTC</time>'
-    """
-    if time is None:
-        return _NOTHING
-    exact = moment(time) if isinstance(time, int) else time
-    utc = datetime.fromisoformat(exact).astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(exact, f"{utc.day} {utc:%b %Y, %H:%M} UTC")
+    return written(f"{number:,.0f}" if "e+" in text and abs(number) < 1e12 else text)
 
 
 def result_columns(place: Place) -> tuple[list[Column], list[Column]]:
@@ -68,7 +53,17 @@ def result_cell(column: Column, row: charts.Row) -> str:
         return entry
     if entry is None or column.measured:
         return charts.measured(entry, row)
-    return f"{entry:,}" if column.decimals is None else f"{entry:,.{column.decimals}f}"
+    return written(f"{entry}" if column.decimals is None else f"{entry:.{column.decimals}f}")
+
+
+def column_title(column: Column) -> str:
+    """The heading of a column; one without a translation has its own name."""
+    return say(f"results.column.{column.name}") if knows(f"results.column.{column.name}") else column.title
+
+
+def method_words(name: str) -> str:
+    """A method in one line; one without a translation in English."""
+    return say(f"results.method.{name}") if knows(f"results.method.{name}") else describe_method(name)
 
 
 _templates = Environment(
@@ -78,13 +73,17 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters.update(figure=figure, kind_of=kind_of, when=when)
+_templates.filters.update(figure=figure, kind_of=kind_of, when=when, written=lambda number: written(str(number)))
 _templates.globals.update(
     analyst_columns=partial(result_columns, Place.COMMAND),
     campaign_columns=partial(result_columns, Place.PAGE),
     common_unit=common_unit,
     default_method=DEFAULT,
+    column_title=column_title,
     describe_method=describe_method,
+    method_words=method_words,
+    say=say,
+    spoken=spoken,
     program=f"Sottovoce {__version__}",
     answer_bars=charts.answer_bars,
     forest_plot=charts.forest_plot,
@@ -98,10 +97,13 @@ _templates.globals.update(
 )
 
 
-def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+def render(
+    request: Request, template: str, *, status: int = 200, language: str = ENGLISH, **context: Any
+) -> HTMLResponse:
     """A template as a response. Templates get the request and, on the console's pages, the signed-in operator."""
     signed_in = getattr(request.state, "signed_in", None)
-    content = _templates.get_template(template).render(request=request, signed_in=signed_in, **context)
+    with speaking(language):
+        content = _templates.get_template(template).render(request=request, signed_in=signed_in, **context)
     return HTMLResponse(content, status)
 
 

@@ -42,6 +42,15 @@ UNREADABLE = (
 _SHOWN = ("asked_by", "purpose", "noise", "unit", "readings", "language", "contact", "levels", "plan", "logo")
 
 
+PublicState = Literal["open", "closed"]
+
+
+def public_state(row: CampaignRow, now: int) -> PublicState:
+    """As participants see it: a campaign whose deadline has passed takes nothing more, even if it is closed later."""
+    is_over = row.deadline is not None and row.deadline <= now
+    return "open" if row.state == "open" and not is_over else "closed"
+
+
 class TaskEntry(BaseModel):
     """A number to measure, or a question with choices; what does not apply is null."""
 
@@ -273,3 +282,14 @@ async def manifest(campaign: CampaignId, request: Request, server: Server) -> Re
     """The manifest in canonical JSON, for everybody; its ETag is its SHA-256."""
     row = await server.read(lambda connection: stored.published_campaign(connection, campaign))
     return tagged(request, row.manifest, row.fixed_sha256, "application/json")
+
+
+class CampaignState(BaseModel):
+    state: PublicState
+
+
+@router.get("/{campaign}/state", responses=problems("not_found", "bad_request"))
+async def state(campaign: CampaignId, server: Server) -> CampaignState:
+    """Whether a campaign takes readings, for everybody; devices ask before they draw noise, without saying who asks."""
+    row = await server.read(lambda connection: stored.published_campaign(connection, campaign))
+    return CampaignState(state=public_state(row, server.clock()))

@@ -5,17 +5,19 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
-from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody, body_of, described
-from sottovoce.server.invitations import state_of
+from sottovoce.server.invitations import refuse_unusable
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import ParticipantToken
-from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId
+from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId, PublicState, public_state
 from sottovoce.server.state import Server
 from sottovoce.server.storage.invitations import invitation_with
 from sottovoce.server.storage.participants import enrol, withdraw
 
 router = APIRouter(prefix="/api", tags=["taking part"])
+_NOT_ADMITTED = (
+    "invitation_unknown", "invitation_spent", "invitation_revoked", "invitation_expired", "invitation_full",
+)  # fmt: skip
 Secret = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -35,6 +37,7 @@ class Enrolment(RequestBody):
 class Invited(BaseModel):
     campaign_id: str
     manifest_sha256: str
+    state: PublicState
 
 
 class Enrolled(BaseModel):
@@ -44,30 +47,28 @@ class Enrolled(BaseModel):
 
 @router.post(
     "/invitations/look-up",
-    responses=problems("invitation_unknown", "invitation_spent", "invitation_revoked", *UNREADABLE),
+    responses=problems(*_NOT_ADMITTED, *UNREADABLE),
     openapi_extra=described(InvitationLookup),
 )
 async def look_up(body: Annotated[InvitationLookup, Depends(body_of(InvitationLookup))], server: Server) -> Invited:
     """The campaign that an invitation is for. This does not spend it; the token is in the body, which is not logged.
 
-    Operators know the tokens that they handed out, so this does not say that one is spent before the list of
-    invitations does.
+    A campaign that is closed says so first, whatever became of the invitation. Operators know the tokens that they
+    handed out, so this does not say that one is spent before the list of invitations does.
     """
     row, campaign = await server.read(lambda connection: invitation_with(connection, body.invitation))
-    state = state_of(row)
-    if state == "spent":
-        raise Problem("invitation_spent", f"invitation {row.key}: it has been used")
-    if state == "revoked":
-        raise Problem("invitation_revoked", f"invitation {row.key}: it was revoked")
-    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.fixed_sha256)
+    now = server.clock()
+    state = public_state(campaign, now)
+    if state == "open":
+        refuse_unusable(row, now)
+    return Invited(campaign_id=campaign.id, manifest_sha256=campaign.fixed_sha256, state=state)
 
 
 @router.post(
     "/enrolments",
     status_code=201,
     responses=problems(
-        "invitation_unknown", "invitation_spent", "invitation_revoked", "campaign_not_open", "deadline_passed",
-        *UNREADABLE,
+        *_NOT_ADMITTED, "campaign_not_open", "deadline_passed", *UNREADABLE,
     ),
     openapi_extra=described(Enrolment),
 )  # fmt: skip

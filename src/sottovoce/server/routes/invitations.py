@@ -1,36 +1,66 @@
-"""Invitations: links for participants, each for one of them."""
+"""Invitations: links and codes for participants, each for one of them, and open links for several."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
+from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody, body_of, described
 from sottovoce.server.clock import moment
-from sottovoce.server.invitations import address_of, invitation_url, qr_code, state_of
+from sottovoce.server.invitations import (
+    MOST_CODES,
+    MOST_DAYS,
+    MOST_PEOPLE,
+    InvitationState,
+    MadeInvitation,
+    address_of,
+    invitation_url,
+    make_invitations,
+    qr_code,
+    state_of,
+)
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator
 from sottovoce.server.routes.campaigns import UNREADABLE, CampaignId
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.invitations import (
-    create_invitations,
     list_invitations,
     revoke_invitation,
     rotate_invitation,
 )
-from sottovoce.server.storage.rows import CampaignRow
+from sottovoce.server.storage.rows import CampaignRow, InvitationKind
 
 router = APIRouter(prefix="/api/campaigns/{campaign}/invitations", tags=["invitations"])
 InvitationNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class NewInvitations(RequestBody):
-    """How many, and whether each comes with a QR code."""
+    """How many, of which kind, and whether each comes with a QR code.
+
+    A link is for one person. So is a code, which is short enough to type, does not pin the campaign's terms, and
+    expires after ``days`` (14 if nothing is said). An open link is for ``people`` people, and expires if ``days`` says
+    so.
+    """
 
     count: Annotated[int, Field(ge=1, le=1000)] = 1
     qr: bool = False
+    kind: InvitationKind = "link"
+    people: Annotated[int, Field(ge=1, le=MOST_PEOPLE)] | None = None
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = None
+
+    def check(self) -> None:
+        """Refuse what does not belong to the kind."""
+        if self.kind == "open" and (self.count != 1 or self.people is None):
+            raise Problem("bad_request", "an open link: it is one link, so leave count out and give people")
+        if self.kind != "open" and self.people is not None:
+            raise Problem("bad_request", f"people {self.people}: only an open link admits several; leave it out")
+        if self.kind == "link" and self.days is not None:
+            raise Problem("bad_request", f"days {self.days}: a link for one person does not expire; revoke it instead")
+        if self.kind == "code" and self.count > MOST_CODES:
+            raise Problem("bad_request", f"count {self.count}: at most {MOST_CODES} codes are made at once")
 
 
 class Rotation(RequestBody):
@@ -46,6 +76,8 @@ class Invitation(BaseModel):
     token: str
     url: str
     qr: str | None
+    code: str | None = None
+    expires_at: str | None = None
 
 
 class Invitations(BaseModel):
@@ -53,18 +85,33 @@ class Invitations(BaseModel):
 
 
 class InvitationEntry(BaseModel):
+    """Of an open link also how many people it admits, and how many had joined by the last step."""
+
     id: int
-    state: Literal["unspent", "spent", "revoked"]
+    kind: InvitationKind
+    state: InvitationState
     created_at: str
+    expires_at: str | None
+    people: int
+    joined: int
 
 
 class InvitationList(BaseModel):
     invitations: list[InvitationEntry]
 
 
-def _invitation(number: int, token: str, campaign: CampaignRow, base: str, qr: bool) -> Invitation:
-    url = invitation_url(base, token, campaign)
-    return Invitation(id=number, token=token, url=url, qr=qr_code(url) if qr else None)
+def _invitation(
+    made: MadeInvitation, campaign: CampaignRow, base: str, qr: bool, expires_at: int | None = None
+) -> Invitation:
+    url = invitation_url(base, made.token, campaign)
+    return Invitation(
+        id=made.number,
+        token=made.token,
+        url=url,
+        qr=qr_code(url) if qr else None,
+        code=made.code,
+        expires_at=None if expires_at is None else moment(expires_at),
+    )
 
 
 @router.post(
@@ -81,19 +128,18 @@ async def create(
     server: Server,
 ) -> Invitations:
     """Create invitations. Their links carry the hash of the manifest, so the campaign must be open."""
-    now, base = server.clock(), address_of(server, request)
-
-    def make(connection: Connection) -> tuple[CampaignRow, list[tuple[int, str]]]:
-        row = campaign_of(connection, operator.key, campaign)
-        return row, create_invitations(connection, row, body.count, now)
-
-    row, made = await server.write(make)
-    return Invitations(invitations=[_invitation(number, token, row, base, body.qr) for number, token in made])
+    body.check()
+    base = address_of(server, request)
+    row, made, expires_at = await make_invitations(
+        server, operator.key, campaign, body.kind, body.count, body.people, body.days
+    )
+    return Invitations(invitations=[_invitation(one, row, base, body.qr, expires_at) for one in made])
 
 
 @router.get("", responses=problems("unauthorised", "not_found", "bad_request"))
 async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> InvitationList:
     """All invitations of a campaign, spent ones as of the last step. Who used one is not recorded."""
+    now = server.clock()
     rows = await server.read(
         lambda connection: list_invitations(connection, campaign_of(connection, operator.key, campaign).key)
     )
@@ -101,8 +147,12 @@ async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> 
         invitations=[
             InvitationEntry(
                 id=row.key,
-                state=state_of(row),
+                kind=row.kind,
+                state=state_of(row, now),
                 created_at=moment(row.created_at),
+                expires_at=None if row.expires_at is None else moment(row.expires_at),
+                people=row.most or 1,
+                joined=row.shown_joined if row.most else int(row.shown_spent),
             )
             for row in rows
         ]
@@ -145,4 +195,4 @@ async def rotate(
         return row, rotate_invitation(connection, row, invitation, now)
 
     row, made = await server.write(replace)
-    return _invitation(*made, row, base, body.qr)
+    return _invitation(MadeInvitation(*made), row, base, body.qr)

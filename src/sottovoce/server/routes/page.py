@@ -32,7 +32,7 @@ _KINDS = {
     "json": "application/json",
 }
 _IMPORTED = re.compile(r'^import [^;]*? from "\./([\w-]+\.js)"', re.MULTILINE)
-_SERVER_TEXTS = ("results.", "number.", "noscript")
+_SERVER_TEXTS = ("results.", "date.", "percent", "number.", "noscript", "broken")
 _GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:$|,|;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:$|,)))", re.IGNORECASE)
 # For scripts too: a worker obeys the policy that its own script came with.
 _HEADERS = {
@@ -89,6 +89,7 @@ def _filled(contents: dict[str, bytes]) -> bytes:
             f'<option value="{tag}" lang="{tag}">{texts.say("language.name")}' for tag, texts in languages
         ),
         "noscript": "".join(f'<p lang="{tag}">{escape(texts.say("noscript"))}' for tag, texts in languages),
+        "broken": "".join(f'<p lang="{tag}">{escape(texts.say("broken"))}</p>' for tag, texts in languages),
         "modules": "\n".join(
             f'<link rel="modulepreload" fetchpriority="low" href="{name}">' for name in _modules_of("app.js", contents)
         ),

@@ -211,7 +211,8 @@ async def claims_file(
     """The claims behind the newest results (user, object, value, noise_law), as `sottovoce discover` reads them.
 
     Users are random names that change with each step: a name stands for what one participant sent in one step. A
-    campaign with both kinds of tasks has a file of numbers and, with ``kind`` "choice", one of choices.
+    campaign with both kinds of tasks has a file of numbers and, with ``kind`` "choice", one of choices. Where numbers
+    are compared, the columns are user, object, cuts, level and noise_law, which `sottovoce discover` reads too.
     """
 
     least = server.settings.least_claims

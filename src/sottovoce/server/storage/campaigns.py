@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy import Connection, and_, case, delete, func, insert, select, update
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
@@ -85,18 +85,25 @@ def previous_id(connection: Connection, campaign: CampaignRow) -> str | None:
     return connection.scalar(select(campaigns.c.id).where(campaigns.c.key == campaign.previous_key))
 
 
+_taken_back = and_(invitations.c.revoked_at.is_not(None), ~invitations.c.shown_spent)
+_places = func.coalesce(invitations.c.most, 1)
+
+
 def counts_of(connection: Connection, campaign_key: int) -> dict[str, int]:
     """How many were invited, joined and withdrew, as of the last step: new participants are shown several at once."""
-    invited, spent, revoked = connection.execute(
+    invited, spent, revoked, joined, admitted = connection.execute(
         select(
             func.count(),
             func.count(case((invitations.c.shown_spent, 1))),
             func.count(case((~invitations.c.shown_spent, invitations.c.revoked_at))),
+            func.coalesce(func.sum(invitations.c.shown_joined), 0),
+            func.coalesce(func.sum(case((_taken_back, invitations.c.shown_joined), else_=_places)), 0),
         ).where(invitations.c.campaign_key == campaign_key)
     ).one()
     withdrawn = connection.scalar(select(campaigns.c.shown_withdrawn).where(campaigns.c.key == campaign_key)) or 0
     return {
-        "invitations": invited, "spent": spent, "revoked": revoked, "participants": spent, "withdrawn": withdrawn,
+        "invitations": invited, "spent": spent, "revoked": revoked, "participants": spent + int(joined),
+        "withdrawn": withdrawn, "admitted": int(admitted),
     }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ log = logging.getLogger("sottovoce.server.database")
 START_UP_LOCK = 7_358_061
 CHORES_LOCK = 7_358_062
 RESULTS_LOCK = 7_358_063
+WEBHOOKS_LOCK = 7_358_064
 _BUSY_SECONDS = 5  # how long a connection waits for another one's lock
 _CONNECT_SECONDS = 5
 # A process that hangs in the middle of a transaction, or a machine that is gone, must not keep its locks.

@@ -1,30 +1,55 @@
-"""Invitations: each lets one participant in, once."""
+"""Invitations: each lets one participant in, once; an open link lets in as many as its limit says."""
+
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, same_hash, token_hash
 from sottovoce.server.fast.bulk import insert_rows
-from sottovoce.server.storage.rows import CampaignRow, InvitationRow, all_rows, one_row, row_or_none
+from sottovoce.server.storage.rows import CampaignRow, InvitationKind, InvitationRow, all_rows, one_row, row_or_none
 from sottovoce.server.storage.tables import campaigns, invitations
 
 
 def create_invitations(connection: Connection, campaign: CampaignRow, count: int, now: int) -> list[tuple[int, str]]:
     """Number and token of each. The link carries the hash of the manifest, so the campaign must be open."""
+    return store_invitations(connection, campaign, [new_token() for _ in range(count)], now)
+
+
+def create_open_link(
+    connection: Connection, campaign: CampaignRow, most: int, expires_at: int | None, now: int
+) -> tuple[int, str]:
+    """Number and token of a link by which this many people can join."""
+    (made,) = store_invitations(
+        connection, campaign, [new_token()], now, kind="open", expires_at=expires_at, most=most
+    )  # fmt: skip
+    return made
+
+
+def store_invitations(
+    connection: Connection,
+    campaign: CampaignRow,
+    tokens: Sequence[str],
+    now: int,
+    *,
+    kind: InvitationKind = "link",
+    expires_at: int | None = None,
+    most: int | None = None,
+) -> list[tuple[int, str]]:
+    """Number and token of each new invitation, in the order of the tokens."""
     _require_open(campaign)
-    tokens = {token_hash(token): token for token in (new_token() for _ in range(count))}
+    hashes = [token_hash(token) for token in tokens]
     insert_rows(
         connection,
         invitations,
-        ("campaign_key", "token_hash", "created_at"),
-        [(campaign.key, hashed, now) for hashed in tokens],
+        ("campaign_key", "token_hash", "created_at", "kind", "expires_at", "most"),
+        [(campaign.key, hashed, now, kind, expires_at, most) for hashed in hashes],
     )
     made = connection.execute(
-        select(invitations.c.key, invitations.c.token_hash)
-        .where(invitations.c.token_hash.in_(tokens))
-        .order_by(invitations.c.key)
+        select(invitations.c.key, invitations.c.token_hash).where(invitations.c.token_hash.in_(hashes))
     )
-    return [(row.key, tokens[row.token_hash]) for row in made]
+    number = {row.token_hash: row.key for row in made}
+    return sorted((number[hashed], token) for hashed, token in zip(hashes, tokens, strict=True))
 
 
 def list_invitations(connection: Connection, campaign_key: int) -> list[InvitationRow]:
@@ -52,6 +77,9 @@ def revoke_invitation(connection: Connection, campaign_key: int, key: int, now: 
 def rotate_invitation(connection: Connection, campaign: CampaignRow, key: int, now: int) -> tuple[int, str]:
     """Number and token of a new invitation in place of one that was lost; the old link stops working."""
     _require_open(campaign)
+    before = _unspent(connection, campaign.key, key)
+    if before.kind != "link":
+        raise Problem("bad_request", f"invitation {key}: only a link for one person can be replaced; make a new one")
     revoke_invitation(connection, campaign.key, key, now)
     ((number, token),) = create_invitations(connection, campaign, 1, now)
     return number, token
@@ -81,7 +109,7 @@ def invitation_with(connection: Connection, token: str) -> tuple[InvitationRow, 
     invitation = row_or_none(connection, InvitationRow, select(invitations).where(invitations.c.token_hash == hashed))
     if invitation is None or not same_hash(invitation.token_hash, hashed):
         raise Problem("invitation_unknown", "the invitation: there is none with this token")
-    if invitation.revoked_at is not None and invitation.spent_by is None:
+    if invitation.revoked_at is not None and invitation.spent_by is None and invitation.kind != "open":
         raise Problem("invitation_revoked", f"invitation {invitation.key}: it was revoked")
     its_campaign = select(campaigns).where(campaigns.c.key == invitation.campaign_key)
     return invitation, one_row(connection, CampaignRow, its_campaign)

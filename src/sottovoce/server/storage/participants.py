@@ -7,10 +7,11 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token, participant_token, same_hash, token_hash
+from sottovoce.server.clock import moment
 from sottovoce.server.storage.engine import mark_erased
 from sottovoce.server.storage.invitations import invitation_with
-from sottovoce.server.storage.rows import ParticipantRow, row_or_none
-from sottovoce.server.storage.tables import campaigns, invitations, participants, readings, reports, tasks
+from sottovoce.server.storage.rows import InvitationRow, ParticipantRow, row_or_none
+from sottovoce.server.storage.tables import campaigns, invitations, joinings, participants, readings, reports, tasks
 
 
 def enrol(connection: Connection, invitation: str, enrolment_key: str | None, now: int) -> tuple[str, str]:
@@ -29,10 +30,11 @@ def enrol(connection: Connection, invitation: str, enrolment_key: str | None, no
     secret = enrolment_key or new_token()
     mark = sha256(f"sottovoce enrolment\n{invitation}\n{secret}".encode()).hexdigest()
     token = participant_token(invitation, secret)
-    if row.spent_by is not None:
-        if enrolment_key is None or not same_hash(row.spent_by, mark):
+    if _is_used(connection, row, mark):
+        if enrolment_key is None:
             raise Problem("invitation_spent", f"invitation {row.key}: it has been used, with another enrolment key")
         return campaign.id, token
+    refuse_if_over(row, now)
     if campaign.deadline is not None and campaign.deadline <= now:
         raise Problem("deadline_passed", f"campaign {campaign.id!r}: its deadline has passed")
     # Locked, so that nobody joins once another process has closed the campaign.
@@ -41,22 +43,50 @@ def enrol(connection: Connection, invitation: str, enrolment_key: str | None, no
     )
     if state != "open":
         raise Problem("campaign_not_open", f"campaign {campaign.id!r}: it is {state}")
-    spent = connection.execute(
-        update(invitations)
-        .where(
-            invitations.c.key == row.key,
-            invitations.c.token_hash == row.token_hash,
-            invitations.c.spent_by.is_(None),
-            invitations.c.revoked_at.is_(None),
-        )
-        .values(spent_by=mark)
-    )
-    if spent.rowcount != 1:  # another process spent, revoked or replaced it just now, so look at it again
+    if not _use(connection, row, mark):  # another process spent, revoked or replaced it just now, so look at it again
         return enrol(connection, invitation, enrolment_key, now)
     connection.execute(
         insert(participants).values(campaign_key=campaign.key, token_hash=token_hash(token), label=secrets.token_hex(8))
     )
     return campaign.id, token
+
+
+def refuse_if_over(row: InvitationRow, now: int) -> None:
+    """Refuse an invitation that admits nobody any more."""
+    if row.revoked_at is not None:
+        raise Problem("invitation_revoked", f"invitation {row.key}: it was revoked")
+    if row.expires_at is not None and row.expires_at <= now:
+        raise Problem("invitation_expired", f"invitation {row.key}: it was valid until {moment(row.expires_at)}")
+    if row.most is not None and row.joined >= row.most:
+        raise Problem("invitation_full", f"invitation {row.key}: it admits {row.most} people, who have joined")
+
+
+def _is_used(connection: Connection, row: InvitationRow, mark: str) -> bool:
+    """Whether these secrets were used before; a link for one person that others were used for is refused."""
+    if row.kind == "open":
+        same = select(joinings.c.mark).where(joinings.c.invitation_key == row.key, joinings.c.mark == mark)
+        return connection.scalar(same) is not None
+    if row.spent_by is not None and not same_hash(row.spent_by, mark):
+        raise Problem("invitation_spent", f"invitation {row.key}: it has been used, with another enrolment key")
+    return row.spent_by is not None
+
+
+def _use(connection: Connection, row: InvitationRow, mark: str) -> bool:
+    """Spend an invitation, or one of the places that an open link has."""
+    free = invitations.c.spent_by.is_(None) if row.most is None else invitations.c.joined < row.most
+    used = connection.execute(
+        update(invitations)
+        .where(
+            invitations.c.key == row.key,
+            invitations.c.token_hash == row.token_hash,
+            invitations.c.revoked_at.is_(None),
+            free,
+        )
+        .values({"spent_by": mark} if row.most is None else {"joined": invitations.c.joined + 1})
+    )
+    if used.rowcount == 1 and row.most is not None:
+        connection.execute(insert(joinings).values(invitation_key=row.key, mark=mark))
+    return used.rowcount == 1
 
 
 def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> None:

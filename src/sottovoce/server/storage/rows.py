@@ -3,7 +3,7 @@
 What the columns are for is said in `tables`.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Row
 from sqlalchemy.sql import Executable
@@ -97,6 +97,9 @@ class PlanRow(NamedTuple):
     content: bytes
 
 
+InvitationKind = Literal["link", "code", "open"]
+
+
 class InvitationRow(NamedTuple):
     key: int
     campaign_key: int
@@ -105,6 +108,11 @@ class InvitationRow(NamedTuple):
     revoked_at: int | None
     spent_by: str | None
     shown_spent: bool
+    kind: InvitationKind
+    expires_at: int | None
+    most: int | None
+    joined: int
+    shown_joined: int
 
 
 class ParticipantRow(NamedTuple):
@@ -129,6 +137,32 @@ class VersionRow(NamedTuple):
 
     version: int
     method: str
+    reports: int
+    as_of: int
+
+
+class WebhookRow(NamedTuple):
+    campaign_key: int
+    url: str
+    secret: bytes
+    delivered: int
+    attempts: int
+    next_at: int
+    failing_since: int | None
+    failure: str | None
+    stopped_at: int | None
+
+
+class DueEvent(NamedTuple):
+    """A version of the results that a webhook has not received."""
+
+    campaign_key: int
+    id: str  # of the campaign
+    url: str
+    secret: bytes
+    attempts: int
+    failing_since: int | None
+    version: int
     reports: int
     as_of: int
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, and_, case, func, or_, select, update
 
 from sottovoce.server.fast.bulk import insert_rows
 from sottovoce.server.steps import Included
@@ -79,16 +79,22 @@ def cohorts_with_withdrawals(connection: Connection, campaign_key: int) -> Cohor
 
 
 def show_spent(connection: Connection, campaign_keys: list[int]) -> None:
-    """Show the operators all invitations that are spent by now."""
+    """Show the operators all invitations that are spent by now, and how many joined by open links."""
+    of_campaigns = invitations.c.campaign_key.in_(campaign_keys)
+    connection.execute(update(invitations).where(of_campaigns, *_UNSEEN).values(shown_spent=True))
     connection.execute(
-        update(invitations).where(invitations.c.campaign_key.in_(campaign_keys), *_UNSEEN).values(shown_spent=True)
+        update(invitations)
+        .where(of_campaigns, invitations.c.joined > invitations.c.shown_joined)
+        .values(shown_joined=invitations.c.joined)
     )
 
 
 def spent_unseen(connection: Connection, least: int) -> list[int]:
-    """Campaigns in which at least ``least`` invitations were spent that their operators have not been shown."""
-    query = select(invitations.c.campaign_key).where(*_UNSEEN).group_by(invitations.c.campaign_key)
-    return list(connection.scalars(query.having(func.count() >= least)))
+    """Campaigns that at least ``least`` people have joined whom their operators have not been shown."""
+    new = func.sum(case((and_(*_UNSEEN), 1), else_=invitations.c.joined - invitations.c.shown_joined))
+    either = or_(and_(*_UNSEEN), invitations.c.joined > invitations.c.shown_joined)
+    query = select(invitations.c.campaign_key).where(either).group_by(invitations.c.campaign_key)
+    return list(connection.scalars(query.having(new >= least)))
 
 
 _UNSEEN = (invitations.c.spent_by.is_not(None), ~invitations.c.shown_spent)

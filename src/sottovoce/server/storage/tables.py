@@ -151,6 +151,14 @@ invitations = Table(
         "shown_spent", Boolean, nullable=False, server_default=false(),
         comment="whether its operator is shown that it is spent",
     ),
+    Column("kind", String(4), nullable=False, server_default="link", comment="link, code or open"),
+    Column("expires_at", BigInteger, comment="until when it admits anybody; null for no limit"),
+    Column("most", BigInteger, comment="how many people an open link admits; null for the others: one"),
+    Column("joined", BigInteger, nullable=False, server_default="0", comment="how many joined by an open link"),
+    Column(
+        "shown_joined", BigInteger, nullable=False, server_default="0",
+        comment="how many of them its operator is shown",
+    ),
     Index(None, "campaign_key"),
     Index(
         "ix_invitations_spent_unseen", "campaign_key",
@@ -158,6 +166,23 @@ invitations = Table(
         postgresql_where=text("spent_by IS NOT NULL AND NOT shown_spent"),
     ),
 )  # fmt: skip
+
+# So that a repeated enrolment by an open link counts once. As above, nothing here leads to a participant.
+joinings = Table(
+    "joinings",
+    metadata,
+    Column("invitation_key", Key, ForeignKey("invitations.key"), nullable=False, comment="the open link"),
+    Column("mark", String(64), nullable=False, comment="SHA-256 over the enrolment key that was used"),
+    PrimaryKeyConstraint("invitation_key", "mark"),
+)
+
+# The salt of short codes must be known to compare them, so it is stored as it is.
+server_secrets = Table(
+    "server_secrets",
+    metadata,
+    Column("name", String(20), primary_key=True, comment="what it is for"),
+    Column("secret", LargeBinary, nullable=False, comment="random bytes"),
+)
 
 participants = Table(
     "participants",
@@ -256,4 +281,19 @@ results = Table(
     Column("as_of", BigInteger, nullable=False, comment="when they were computed"),
     Column("content", LargeBinary, nullable=False, comment="the results as they are sent out (JSON)"),
     PrimaryKeyConstraint("campaign_key", "version"),
+)
+
+# The secret signs what is sent, so it is stored as it is.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("campaign_key", Key, ForeignKey("campaigns.key", ondelete="CASCADE"), primary_key=True, comment="campaign"),
+    Column("url", String(2000), nullable=False, comment="where events are sent"),
+    Column("secret", LargeBinary, nullable=False, comment="key of the signatures, as the receiver has it"),
+    Column("delivered", Integer, nullable=False, comment="the last version of the results that was received"),
+    Column("attempts", Integer, nullable=False, comment="failed ones since then"),
+    Column("next_at", BigInteger, nullable=False, comment="when the next attempt is due"),
+    Column("failing_since", BigInteger, comment="when the first of them failed; null if none did"),
+    Column("failure", String(200), comment="why the last one failed"),
+    Column("stopped_at", BigInteger, comment="when attempts ended, after days of failure"),
 )

@@ -1,8 +1,9 @@
 // The participant's page with a draft: the same modules, without the device behind them, so that nothing is joined,
 // stored or sent.
 
-import { form, showOffer } from "/j/campaign.js";
+import { showOffer } from "/j/campaign.js";
 import { h } from "/j/dom.js";
+import { form } from "/j/form.js";
 import { languageChanges, spoken } from "/j/language-switch.js";
 import { mostReadings, parseManifest } from "/j/manifest.js";
 import { judge, USUAL_LIMITS } from "/j/promise.js";

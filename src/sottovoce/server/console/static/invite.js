@@ -1,0 +1,18 @@
+/** Shows only the fields of the chosen kind of invitation, and the list once the new ones are in it. */
+const form = document.querySelector(".invite");
+
+function follow() {
+  const { value: kind } = form.elements.kind;
+  form.querySelector(".for-one").hidden = kind === "open";
+  form.querySelector(".for-several").hidden = kind !== "open";
+  form.querySelector(".for-days").hidden = kind === "link";
+  form.elements.days.placeholder = kind === "code" ? "14" : "no limit";
+}
+
+if (form) {
+  form.addEventListener("change", follow);
+  follow();
+  // The sheet is in another tab; coming back, the list shows what was made.
+  for (const one of document.querySelectorAll("form[target=_blank]"))
+    one.addEventListener("submit", () => addEventListener("focus", () => location.reload(), { once: true }));
+}
