@@ -67,8 +67,9 @@ def create(
     json: bool = False,
 ) -> None:
     """Make a draft of a campaign. Nobody is asked anything until it is opened."""
-    from sottovoce.operators.drafts import noise_of, read_draft
+    from sottovoce.operators.drafts import read_draft
     from sottovoce.operators.plans import create_with_plan
+    from sottovoce.protocol.drafting import noise_of
 
     plans.check_options(places, frame)
 

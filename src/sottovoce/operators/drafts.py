@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sottovoce.errors import BadParameter, UnreadableFile
-from sottovoce.privacy.laws import parse_law
+from sottovoce.errors import UnreadableFile
 from sottovoce.protocol.task_table import read_tasks, read_truths
 from sottovoce.protocol.translations import CampaignText, read_texts, write_texts
 
@@ -34,21 +33,6 @@ def read_known(path: Path) -> dict[str, str]:
         return read_truths(str(path), path.read_text(encoding="utf-8-sig"))
     except ValueError as mistake:
         raise UnreadableFile(f"{path}: {mistake}; give truths as CSV in UTF-8") from None
-
-
-def noise_of(laws: list[str]) -> str | dict[str, str]:
-    """The noise of a campaign from one law, or from one for numbers and one for choices, in any order."""
-    if len(laws) == 1:
-        return laws[0]
-    kinds = {law: parse_law(law).kinds for law in laws}
-    numbers = [law for law in laws if kinds[law] == ("number",)]
-    choices = [law for law in laws if "choice" in kinds[law]]
-    if len(numbers) != 1 or len(choices) != 1:
-        raise BadParameter(
-            f"noise {' and '.join(laws)}: a campaign has one law, or one that adds noise to numbers and one for "
-            "choices; give fresh:0.5 and response:1, for example, or a campaign as JSON"
-        )
-    return {"number": numbers[0], "choice": choices[0]}
 
 
 def read_translations(path: Path, language: str) -> dict[str, dict[str, str]]:
