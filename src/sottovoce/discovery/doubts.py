@@ -51,12 +51,15 @@ def doubts(
         )
     decided_by_few = enough & (claims >= _LEAST_CLAIMS) & (effective_users < np.maximum(_LEAST_DECIDING, _FEW * claims))
     if decided_by_few.any():
+        alone = skew is not None and bool((effective_users[decided_by_few] < _LEAST_DECIDING).any())
+        wider = f" Where fewer than {_LEAST_DECIDING} decide, intervals are wider." if alone else ""
         worst = int(np.argmin(np.where(decided_by_few, effective_users / claims, np.inf)))
         warnings.append(
             (
                 "few_decide",
                 f"A few {words.user}s decide {_those(decided_by_few, words)}: in the worst case it is as if only "
-                f"{effective_users[worst]:.1f} of {claims[worst]:,} had reported. If they err, so do the results.",
+                f"{effective_users[worst]:.1f} of {claims[worst]:,} had reported. If they err, so do the results."
+                + wider,
             )
         )
     nothing = np.zeros(len(claims))

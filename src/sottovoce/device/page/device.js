@@ -35,14 +35,18 @@ export function readLink({ pathname, hash: fragment }) {
 export const joinedBy = ({ token, hash }, { memberships }) =>
   Object.values(memberships).find((one) => one.invitation === token && (!hash || one.manifest_sha256 === hash));
 
+/** SHA-256, in hexadecimal. */
+export async function hashOf(bytes) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 /** What a link invites to. This does not spend the invitation. */
 export async function offered({ token, hash }) {
   if (!hash) throw new Problem("link_without_hash");
   const { campaign, isOpen } = await client.lookUp(token);
   const bytes = await client.manifestBytes(campaign);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  if (found !== hash) throw new Problem("manifest_mismatch");
+  if ((await hashOf(bytes)) !== hash) throw new Problem("manifest_mismatch");
   const manifest = parseManifest(bytes);
   if (manifest.campaign !== campaign) throw new Problem("bad_answer");
   return { campaign, manifest, manifest_sha256: hash, invitation: token, ...(!isOpen && { end: endIn(manifest) }) };
