@@ -157,7 +157,9 @@ def _check(
     """Every row is a claim, or raises an error, or is dropped and counted."""
     check_kind(kind)
     values, size, answers = columns.values, 1, None
-    chosen = kind or (kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice")
+    declared = columns.noise is not None and columns.choices is not None
+    by_values = kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice"
+    chosen = kind or ("choice" if declared else by_values)
     if chosen == "choice":
         values, size = one_by_one(values, source, budget)
     lengths = [*map(len, columns.labels), len(values) // size]
