@@ -7,9 +7,11 @@ import { answeredIn, changes, endOf, enrol, flush, join, joinedBy, judged, offer
 import { button, h } from "./dom.js";
 import { Drafts } from "./drafts.js";
 import { form, rangeOf } from "./form.js";
+import { isKiosk, startOver } from "./kiosk.js";
 import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
+import { choosePerson } from "./person.js";
 import { read } from "./store.js";
 import { nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
 
@@ -19,6 +21,7 @@ const ENDED = ["campaign_not_open", "deadline_passed"];
 export async function showCampaign(link) {
   show(say("invitation"), h("p.loading", { role: "status" }, say("loading")));
   try {
+    await choosePerson(link);
     const record = await read();
     const joined = joinedBy(link, record);
     if (joined) return await showJoined(joined);
@@ -63,7 +66,10 @@ export function showOffer(offer, promise, limits) {
     return showJoined(offer, { isNew: true });
   }
   const line = (task) => h("li", nameOf(task), h("span.quiet", task.choices ? task.choices.join(" · ") : say("offer.range", rangeOf(task))));
-  show(title, heading(say("invitation"), manifest),
+  const free = tasks.filter((task) => !isFull(offer, task));
+  show(title, isKiosk && kioskBanner(), heading(say("invitation"), manifest),
+    offer.isFromCode && h("p.banner", say("code.unpinned", { hash: offer.manifest_sha256.slice(0, 16) })),
+    free.length < tasks.length && h("p.quiet", say("form.full", { count: tasks.length - free.length })),
     h("section.card", h("h2", say("offer.asked", { count: tasks.length })), most < tasks.length && h("p", deviceDraws(manifest) ? say("offer.drawn", { count: most }) : say("offer.atMost", { count: most })), h("ul.tasks", tasks.map(line))),
     privacyCard(offer, promise, limits), h("section.card", h("h2", say("terms.title")), termsOf(manifest).map((words) => h("p", words))),
     h("p.actions", button(say("offer.join"), agree)), h("p.quiet", say("offer.joinNote")));
@@ -96,16 +102,17 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     const isOver = withdrawn || end || left <= 0;
     const open = shown({ ...manifest, tasks: isOver ? [] : asked.filter((task) => !isAnswered(task)) });
     const full = manifest.tasks.length - notFull.length;
-    drafts ??= new Drafts(joined);
+    drafts ??= new Drafts(joined, !isKiosk);
     drafts.keepOnly(open.tasks.map(({ id }) => id));
     const sent = pairs && released.find(({ readings }) => readings.some(({ task }) => task === pairs[0].task)).state;
     const focused = document.activeElement.id;
-    show(open.title, end && h("p.banner", { role: "alert" }, problemText(end)),
+    show(open.title, isKiosk && kioskBanner(), end && h("p.banner", { role: "alert" }, problemText(end)),
       withdrawn && h("p.banner", told ? say("withdraw.confirmed") : say("withdraw.unconfirmed")),
       heading(say("campaign"), manifest),
       !withdrawn && (token ? isNew && h("p.banner", say("joined")) : h("p.banner", say("notConfirmed"))),
       hindrance && h("p.banner", problemText(hindrance)), !isOver && full > 0 && h("p.quiet", say("form.full", { count: full })),
       pairs && !withdrawn && pairsCard(manifest, pairs, sent),
+      isKiosk && sent === "delivered" && h("p.actions", button(say("kiosk.next"), startOver)),
       open.tasks.length > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, (readings) => send(joined, readings)),
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest, one === released[0]))),
@@ -149,8 +156,11 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     !withdrawn && endOf(joined).catch(() => null),
     joined.manifest.levels && refreshCuts(joined).catch(() => {}), // for a phone that has no network when its reading is sent
   ]);
-  return (end || joined.manifest.levels) && draw();
+  return draw(); // tasks may have got enough readings meanwhile
 }
+
+/** On a device that people share. */
+const kioskBanner = () => h("p.banner", say("kiosk.banner"), " ", button(say("kiosk.over"), startOver, ".plain"));
 
 /** Lead those who have just joined to the first question. */
 function welcome() {

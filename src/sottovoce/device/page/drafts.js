@@ -11,7 +11,7 @@ export class Drafts {
   /** `isKept`: whether they survive a reload. On a device that several people share they must not. */
   constructor({ manifest_sha256: hash }, isKept = true) {
     this.#key = isKept && `draft-${hash}`;
-    this.#entries = new Map(this.#key && stored(this.#key));
+    this.#entries = new Map(this.#key ? stored(this.#key) : []);
   }
 
   get areKept() {
