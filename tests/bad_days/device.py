@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sottovoce.device import Client, ParticipantFile, RetryPolicy, flush, join, release
+from sottovoce.device.cuts import fetch_cuts
 from sottovoce.protocol import InvitationLink, Problem
 
 READINGS = {"hall-0": "12.3", "hall-1": "45.6", "hall-2": "78.9"}
@@ -19,6 +20,7 @@ def take_part(link, path):
     with ParticipantFile(path) as file:
         with Client(link.server) as client:
             membership = PATIENT.run(lambda: join(file, link, client, agree=lambda *_: True), PATIENT.deadline())
+        fetch_cuts(file, membership.campaign, Client, PATIENT)  # where readings are compared
         with suppress(Problem):  # released before the process died
             release(file, membership.campaign, READINGS)
         flush(file, Client, PATIENT)

@@ -1,9 +1,12 @@
 """What participants are shown on their way: where they are, what is final, what is done, what becomes of it."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
+
+from patience import until
 
 REPORTS = "**/api/campaigns/*/reports"
 KEPT = "() => JSON.stringify({ ...localStorage, ...sessionStorage })"
@@ -201,7 +204,7 @@ def test_a_deadline_that_has_passed_says_so(participant, start_server, tmp_path,
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, ["do not say who will see the results"]),
+        ({}, ["Everybody may see the results", "set no date for erasing"]),
         ({"public_results": True, "retention": 30}, ["Everybody may see the results", "erased 30 days after"]),
         ({"public_results": False, "retention": 1}, ["Only the operator", "erased 1 day after"]),
         ({"public_results": False}, ["Only the operator", "set no date for erasing"]),
@@ -235,3 +238,39 @@ def test_a_page_without_its_worker_says_so_and_keeps_what_was_typed(participant,
     phone.send("12.5")
     expect(page.locator("li .chip.delivered")).to_be_visible()
     assert len({json.loads(body)["report_id"] for body in phone.bodies()}) == 1
+
+
+def test_own_answers_stand_beside_the_result_if_they_were_kept(participant, invited, server):
+    campaign, url = invited(halls=2)
+    phone = participant(locale="de-DE")
+    page = phone.open(url)
+    page.get_by_role("button", name="An dieser Kampagne teilnehmen").click()
+    phone.fill("31,41592")
+    page.locator("#send").click()
+    page.get_by_label("Meine Antworten auf diesem Gerät aufbewahren").check()
+    phone.confirm()
+    expect(page.locator("li .chip.delivered")).to_be_visible()
+    expect(page.locator("#own")).to_contain_text("noch nicht veröffentlicht")
+    server.crowd(campaign, 6, steps=(310, 200))
+    until(lambda: server.results(campaign)["reports"] >= 6, "results")
+    page.reload()
+    expect(page.locator("#own .stays b")).to_have_text("31,41592\u00a0m")
+    expect(page.locator("#own .sent b")).to_have_text(re.compile(r"^3\d,\d\sm \(\d+,\d bis \d+,\d\)"))
+    asked = [request for request in phone.requests if request.url.endswith("/results")]
+    assert asked
+    assert not any("authorization" in request.headers or request.post_data for request in asked)
+    page.get_by_role("button", name="Meine Antworten von diesem Gerät löschen").click()
+    expect(page.locator("#own")).to_have_count(0)
+    page.reload()
+    expect(page.locator("li .chip.delivered")).to_be_visible()
+    expect(page.locator("#own")).to_have_count(0)
+
+
+def test_no_answers_are_kept_for_results_that_are_not_public(participant, invited):
+    _, url = invited(halls=1, public_results=False)
+    phone = participant()
+    page = phone.join(url)
+    phone.fill("5")
+    page.locator("#send").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    expect(page.locator("#keep")).to_have_count(0)

@@ -18,6 +18,31 @@ CLASS_2 = [
 ]  # fmt: skip
 
 
+def a_curve(hertz):
+    """The analytic A-weighting of IEC 61672-1, annex E, in dB: 0 at 1 kHz."""
+
+    def gain(f):
+        poles = (f**2 + 20.598997**2) * math.hypot(f, 107.65265) * math.hypot(f, 737.86223) * (f**2 + 12194.217**2)
+        return f**4 / poles
+
+    return 20 * math.log10(gain(hertz) / gain(1000))
+
+
+def test_the_table_is_that_of_the_analytic_curve():
+    """Nominal frequencies stand for exact ones, 10 to the power of tenths; the table is rounded to a tenth."""
+    for hertz, nominal, _ in CLASS_2:
+        exact = 10 ** (round(10 * math.log10(hertz)) / 10)
+        assert abs(a_curve(exact) - nominal) <= 0.05 + 1e-9, hertz
+
+
+@pytest.mark.parametrize("rate", [44100, 48000, 96000])
+def test_the_filters_follow_the_curve_between_the_frequencies_of_the_table(ask, rate):
+    """Thirds of an octave from 63 Hz to 8 kHz, within the narrowest limits of class 2 up to 4 kHz, 5 dB at 8 kHz."""
+    thirds = [10 ** (place / 10) for place in range(18, 40)]
+    for hertz, found in zip(thirds, ask("weighting", [{"hertz": f, "rate": rate} for f in thirds]), strict=True):
+        assert abs(found - a_curve(hertz)) <= (1.0 if hertz < 4100 else 3.0), hertz
+
+
 @pytest.mark.parametrize("rate", [44100, 48000, 96000])
 def test_a_weighting_is_within_class_2(ask, rate):
     answers = ask("weighting", [{"hertz": hertz, "rate": rate} for hertz, _, _ in CLASS_2])
@@ -308,3 +333,42 @@ def test_a_task_is_measured_with_the_instrument_that_its_campaign_names(particip
     loaded = {request.url.rpartition("/")[2] for request in phone.requests}
     assert "instrument-counter.js" in loaded
     assert not {name for name in loaded if name.startswith(("instrument-st", "instrument-so", "instrument-a"))}
+
+
+def test_an_open_instrument_follows_the_language_and_keeps_its_count(participant, invited):
+    task = {
+        "title": "Bicycles",
+        "unit": "",
+        "low": "0",
+        "high": "2000",
+        "grid": "1",
+        "id": "a",
+        "instrument": "counter",
+    }
+    _, url = invited(tasks=[task], noise="fresh:0.02", distance="5")
+    page = participant(locale="en-GB").join(url)
+    page.get_by_role("button", name="Use a counter").click()
+    for _ in range(3):
+        page.get_by_role("button", name="+1").click()
+    page.locator("#language").select_option("de")
+    expect(page.get_by_role("button", name="Eins zurück")).to_be_visible()
+    expect(page.locator(".display")).to_have_text("3")
+    page.get_by_role("button", name="+1").click()
+    expect(page.locator("#reading-0")).to_have_value("4")
+
+
+def test_steps_follow_the_language_with_what_they_said(participant, server):
+    page = participant(locale="en-GB").page
+    mounted(page, server, "steps")
+    page.evaluate("() => { delete globalThis.DeviceMotionEvent }")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator("main p[role=status]")).to_contain_text("may not use the sensor")
+    page.evaluate(
+        """async () => {
+            const { speak } = await import("./language.js");
+            speak("fr", await (await fetch("texts/fr.json")).json());
+            document.querySelector("main > div").dispatchEvent(new Event("language"));
+        }"""
+    )
+    expect(page.locator("main p[role=status]")).not_to_contain_text("may not use the sensor")
+    expect(page.get_by_role("button", name="Démarrer", exact=True)).to_be_visible()

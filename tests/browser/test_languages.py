@@ -199,6 +199,37 @@ def test_the_chosen_language_is_there_without_a_network(participant, server):
     expect(page.locator("h1")).to_have_text("Le tue campagne")
 
 
+def test_a_language_that_fails_to_load_is_asked_for_again(participant, server):
+    phone = participant(locale="it-IT", service_workers="block")
+    failures = iter([True, True])
+    phone.context.route("**/texts/it.json", lambda route: route.abort() if next(failures, None) else route.continue_())
+    expect(phone.open(f"{server.url}/j/").locator("h1")).to_have_text("Le tue campagne")
+
+
+def test_without_the_wanted_language_the_page_goes_on_in_another(participant, server):
+    phone = participant(locale="it-IT", service_workers="block")
+    phone.context.route("**/texts/it.json", lambda route: route.fulfill(status=503))
+    page = phone.open(f"{server.url}/j/")
+    expect(page.locator("h1")).to_have_text("Your campaigns")
+    expect(page.locator("#language")).to_have_value("en")
+    page.locator("#language").select_option("it")
+    expect(page.get_by_text("That language could not be loaded.")).to_be_visible()
+    expect(page.locator("#language")).to_have_value("en")
+    phone.context.unroute("**/texts/it.json")
+    page.locator("#language").select_option("it")
+    expect(page.locator("h1")).to_have_text("Le tue campagne")
+    expect(page.locator("header .banner:visible")).to_have_count(0)
+
+
+def test_without_any_language_the_page_says_so_in_all(participant, server):
+    phone = participant(locale="it-IT", service_workers="block")
+    phone.context.route("**/texts/*.json", lambda route: route.abort())
+    page = phone.open(f"{server.url}/j/")
+    expect(page.get_by_text("This page could not be loaded completely.")).to_be_visible()
+    expect(page.get_by_text("Non è stato possibile caricare tutta la pagina.")).to_be_visible()
+    phone.faults.clear()  # an error in the console belongs to it
+
+
 def pseudo(text):
     """Longer, in brackets, and with words that do not break: what is not in brackets was not translated."""
     if isinstance(text, dict):

@@ -9,8 +9,8 @@ import pytest
 import sottovoce as sv
 import warm
 from sottovoce.claims.budget import Budget, TooMuch
+from sottovoce.claims.jsonl_tables import hurts_arrow
 from sottovoce.claims.packing import files
-from sottovoce.claims.reading import hurts_arrow
 from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
 
@@ -190,9 +190,7 @@ def test_progress_reaches_the_end(file):
 
 
 def test_a_file_larger_than_one_block_keeps_its_labels_together(tmp_path, monkeypatch):
-    from sottovoce.claims import reading
-
-    monkeypatch.setattr(reading, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr("sottovoce.claims.csv_tables.BLOCK_BYTES", 2000)
     claims = sv.worlds.synthetic(60, 40, seed=3).claims
     claims.write(tmp_path / "claims.csv")
     assert list(sv.Claims.read(tmp_path / "claims.csv")) == list(claims)

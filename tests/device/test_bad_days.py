@@ -1,5 +1,6 @@
 """Real processes, killed and raced: each task still gets noise once, and every attempt sends the same bytes."""
 
+import json
 import random
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from campaign_server import campaign_server
 from command import run
 from hallways import manifest
 from sottovoce.device import ParticipantFile
-from sottovoce.protocol import Report
+from sottovoce.protocol import Manifest, Report
 
 DRIVER = Path(__file__).with_name("driver.py")
 
@@ -47,6 +48,23 @@ def test_a_device_killed_at_any_line_draws_no_noise_twice(server, tmp_path):
     assert int(ran.stdout) > 80  # every link had a line of its own to die at
     check_that_each_task_was_noised_once(server, tmp_path)
     assert len(server.bodies) > len(server.reports)  # some died after the server had their report
+
+
+@pytest.mark.slow
+def test_a_device_killed_at_any_line_answers_a_comparison_once(tmp_path):
+    """Cuts that change all the time, and a death between any two lines: what was stored first is what is sent."""
+    tasks = [{"id": f"hall-{n}", "kind": "number", "low": 0, "high": 100, "grid": "0.1", "title": ""} for n in (1, 2)]
+    compared = Manifest.of({
+        "format": "sottovoce-manifest/2", "campaign": "hallways", "title": "Lengths", "asked_by": "Somebody",
+        "tasks": tasks, "noise": "response:1", "levels": 2, "readings": 2,
+    })  # fmt: skip
+    with campaign_server(compared) as server:
+        offered = [[2 * cut + 1] for cut in range(100)]  # two draws hardly ever agree
+        server.cuts = json.dumps({"as_of": None, "tasks": {"hall-1": offered, "hall-2": offered}}).encode()
+        links = [str(server.invite()) for _ in range(41)]
+        ran = warm.run([DRIVER, "kill", tmp_path, *links])
+        assert ran.returncode == 0, ran.stderr
+        check_that_each_task_was_noised_once(server, tmp_path)
 
 
 @pytest.mark.slow

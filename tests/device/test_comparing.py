@@ -8,6 +8,7 @@ from campaign_server import campaign_server
 from sottovoce.device import Client
 from sottovoce.device.cuts import alternatives_of, fetch_cuts
 from sottovoce.protocol import Manifest, Problem, Report
+from sottovoce.protocol.manifest import MOST_TASKS
 
 HALL = {"id": "hall", "kind": "number", "title": "How long?", "unit": "m", "low": 0, "high": 30, "grid": "0.1"}
 TASKS = [HALL, {**HALL, "id": "stairs"}]
@@ -110,6 +111,12 @@ def test_bad_cuts_are_refused_and_the_last_list_stays(server, joined, name):
 def test_lists_that_are_none_are_refused(content):
     with pytest.raises(Problem):
         alternatives_of(manifest(), content)
+
+
+def test_a_list_may_have_as_many_tasks_as_a_campaign():
+    halls = [{**HALL, "id": f"hall-{number}"} for number in range(MOST_TASKS)]
+    content = json.dumps({"tasks": {hall["id"]: [[249]] for hall in halls}}).encode()
+    assert len(alternatives_of(manifest(tasks=halls), content)) == MOST_TASKS
 
 
 def test_four_levels_need_three_rising_cuts():

@@ -93,6 +93,6 @@ def test_a_field_of_a_task_is_in_the_model_and_the_form_and_everything_else_foll
     models = (FirstTask, SecondNumberTask, SecondChoiceTask)
     assert {*TaskDraft.model_fields} == {name for model in models for name in model.model_fields} | {"quota"}
     form = (CONSOLE / "templates" / "question.html").read_text()
-    assert {*re.findall(r'name="(\w+)-\{\{ n \}\}"', form)} == {*fields, "choices", "quota"}
+    assert {*re.findall(r'name="(\w+)-\{\{ n \}\}"', form)} == {*fields, "choices", "instrument", "quota"}
     listed = re.compile(r"[\"']unit[\"'], *[\"']low[\"']")  # nobody else writes the list down
     assert not [path.name for path in SOURCE.rglob("*.py") if listed.search(path.read_text())]

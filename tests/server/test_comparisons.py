@@ -2,11 +2,13 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
 from sqlalchemy import select
 
+from console_client import Console
 from sottovoce.comparisons import ByComparison, Comparisons
 from sottovoce.privacy.comparing import check_cuts
 from sottovoce.server.compared import Boards
@@ -180,6 +182,36 @@ def test_a_full_task_is_left_out(server):
     campaign, rng = comparing(server, tasks=[{**HALL, "quota": 3}, STAIRS]), np.random.default_rng(7)
     people_answer(server, campaign, 3, rng)
     assert cuts_of(server, campaign)["tasks"].keys() == {"stairs"}
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_pages_show_how_the_answers_closed_in(server):
+    campaign, rng = comparing(server), np.random.default_rng(10)
+    for _ in range(3):
+        people_answer(server, campaign, 10, rng)
+        server.recompute()
+    page = server.client.get(f"/c/{campaign}").text
+    strips = re.findall(r'<svg class="closing".*?</svg>', page, re.DOTALL)
+    assert len(strips) == 2  # one for each task
+    row = server.results(campaign)["results"][0]
+    for strip in strips:
+        bands = [float(height) for height in re.findall(r'class="band".*?height="([\d.]+)"', strip)]
+        assert len(bands) == 3
+        assert bands[0] > bands[-1]
+    expected = 84 * (row["high"] - row["low"]) / 30
+    assert float(re.findall(r'class="band".*?height="([\d.]+)"', strips[0])[-1]) == pytest.approx(expected, abs=0.1)
+    assert "after 10 answers" in strips[0]
+    assert "Comparisons: of a task’s answers" in page
+    assert "Devices send no reading" in page
+    assert "noise was added" not in page
+    assert "Wie sich die Antworten einpendelten" in server.client.get(f"/c/{campaign}?lang=de").text
+    first = server.client.get(f"/c/{campaign}/versions/2").text
+    assert first.count('class="band"') == 2
+    console = Console(server)
+    for path in ("", "/findings?version=1", "/history/2"):
+        assert 'class="closing"' in console.get(f"/campaigns/{campaign}{path}").text
+    noisy = server.opened()
+    assert "closing" not in server.client.get(f"/c/{noisy}").text
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])

@@ -34,6 +34,13 @@ def set_known(server, campaign, known):
     return server.client.patch(f"/api/campaigns/{campaign}", json={"known": known}, headers=server.operator)
 
 
+@SQLITE
+def test_hundreds_of_truths_may_be_known(server):
+    campaign = server.opened(halls=300)
+    known = {f"hall-{number}": "20" for number in range(300)}
+    assert set_known(server, campaign, known).json()["known"] == known
+
+
 def close(server, campaign):
     assert server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator).status_code == 200
     server.clock.pass_time(seconds=1)

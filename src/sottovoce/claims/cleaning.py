@@ -30,8 +30,12 @@ _WITH_UNIT = (
 
 
 _COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{_BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
+# Times, and dates with or without one: 10:35, 2026-05-01, 2026-05-01T10:35:00Z, 1.5.2026 10:35.
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+_DATE = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{4}|[0-9]{2}))"
+_TIME = rf"^(?:{_DATE}(?:[T ]{_CLOCK})?|{_CLOCK})$"
 # Numbers to people that are none as they stand, because of a decimal comma or a unit; "5b" may as well be an answer.
-NEARLY_A_NUMBER = rf"{_COMMA}|^[+-]?[0-9.,]*[0-9][{_BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{_BLANKS}]*{_UNIT}$"
+NEARLY_A_NUMBER = rf"{_TIME}|{_COMMA}|^[+-]?[0-9.,]*[0-9][{_BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{_BLANKS}]*{_UNIT}$"
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,11 @@ class Cleaning:
         """Whether values have to be read as text."""
         return self.decimal is not None or self.strip_units
 
-    def cleaned(self, columns: "Columns", value: str, source: str) -> "Columns":
-        """The same columns with values as this package writes them; what is no number stays as it is."""
+    def cleaned(self, columns: "Columns", value: str, source: str, units: dict[str, int] | None = None) -> "Columns":
+        """The same columns with values as this package writes them; what is no number stays as it is.
+
+        ``units`` are those of rows that were read before, with their numbers, and gets those of these.
+        """
         texts = columns.values
         if not self.of_values or not isinstance(texts, pa.Array | pa.ChunkedArray):
             return columns
@@ -81,7 +88,7 @@ class Cleaning:
             return columns
         numbers = pc.replace_substring(pc.utf8_trim_whitespace(texts), "−", "-")
         if self.strip_units:
-            numbers = _without_units(numbers, value, source)
+            numbers = _without_units(numbers, value, source, {} if units is None else units)
         if self.decimal is not None:
             numbers = _with_points(numbers, self.decimal)
         return replace(columns, values=numbers, texts=texts if columns.texts is None else columns.texts)
@@ -95,10 +102,14 @@ def advice(written: str) -> str:
 
     >>> advice("12,5")
     "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
+    >>> advice("2026-05-01 10:35")
+    '; a time has to be written as a number, such as minutes since midnight'
     >>> advice("tall")
     ''
     """
     text = written.strip()
+    if re.match(_TIME, text):
+        return "; a time has to be written as a number, such as minutes since midnight"
     if re.match(_COMMA, text):
         return "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
     number = _number_with_unit(text)
@@ -113,11 +124,15 @@ def _number_with_unit(text: str) -> str | None:
     return parts["number"] if parts and (parts["before"] or parts["unit"]) else None
 
 
-def _without_units(texts: pa.Array | pa.ChunkedArray, value: str, source: str) -> pa.Array | pa.ChunkedArray:
+def _without_units(
+    texts: pa.Array | pa.ChunkedArray, value: str, source: str, counts: dict[str, int]
+) -> pa.Array | pa.ChunkedArray:
     parts = pc.extract_regex(texts, _WITH_UNIT)
     number, before, behind = (pc.struct_field(parts, name) for name in ("number", "before", "unit"))
     units = pc.value_counts(pc.binary_join_element_wise(pc.utf8_trim_whitespace(before), behind, ""))
-    counts = {one["values"]: one["counts"] for one in units.to_pylist() if one["values"]}
+    for one in units.to_pylist():
+        if one["values"]:
+            counts[one["values"]] = counts.get(one["values"], 0) + one["counts"]
     if len(counts) > 1:
         (most, many), (other, few) = sorted(counts.items(), key=lambda entry: -entry[1])[:2]
         raise BadRow(

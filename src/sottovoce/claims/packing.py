@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sottovoce.claims.answers import MOST_SHARED, Answers, PackedAnswers, check_counts
 from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, Pack, PackWriter, new_pack_id
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import label_column, to_numpy
 from sottovoce.claims.pack_manifest import MANIFEST, PackManifest
@@ -34,8 +35,13 @@ _OBJECTS_AT_ONCE = 10_000
 def files(
     patterns: Sequence[str | Path], *, user: str = "user", object: str = "object", value: str = "value",
     skip_bad: bool = False, progress: Progress[str, float] | None = None, kind: Kind | None = None,
+    cleaning: Cleaning = AS_WRITTEN, left_out: Progress[pa.Table] | None = None,
 ) -> Iterator[ClaimSource]:  # fmt: skip
-    """The claims of files, by names or patterns such as ``claims-*.csv``; ``kind`` is that of `Claims.read`."""
+    """The claims of files, by names or patterns such as ``claims-*.csv``; ``kind`` is that of `Claims.read`.
+
+    ``cleaning`` says how values are written, in all files alike. ``left_out`` gets the rows that are no claims.
+    """
+    units: dict[str, int] = {}
     paths: list[str] = []
     for pattern in map(str, patterns):
         matches = sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else [pattern]
@@ -49,7 +55,9 @@ def files(
             if progress:
                 progress("reading", (sum(sizes[:number]) + share * sizes[number]) / max(sum(sizes), 1))
 
-        yield ClaimSource(path, read_chunks(path, user, object, value, skip_bad, report, kind))
+        yield ClaimSource(
+            path, read_chunks(path, user, object, value, skip_bad, report, kind, cleaning, units, left_out)
+        )
 
 
 def pack(

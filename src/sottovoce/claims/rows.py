@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, time
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,8 @@ def _fault(columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequen
     written = _written(columns, place)
     quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
     rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
+    if isinstance(written, date | time):
+        written = quoted = written.isoformat()
     return f"{names[-1]} {quoted}", rule + (advice(written) if isinstance(written, str) else "")
 
 

@@ -7,17 +7,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
+from sottovoce.claims.csv_tables import csv_columns, csv_form
 from sottovoce.claims.header import OPTIONAL_COLUMNS, require
+from sottovoce.claims.jsonl_tables import hurts_arrow, jsonl_by_lines
 from sottovoce.claims.kinds import Kind, check_kind, kind_of
 from sottovoce.claims.labels import missing, plain_integers
 from sottovoce.claims.lines import csv_lines, text_lines
-from sottovoce.claims.reading import BLOCK_BYTES, csv_columns, csv_form, hurts_arrow, jsonl_by_lines, pick
-from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices
+from sottovoce.claims.picking import BLOCK_BYTES, pick
+from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices, left_out_rows
 from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, UnreadableFile
 from sottovoce.progress import Progress
@@ -44,21 +48,30 @@ class Chunk:
 
 def read_chunks(
     path: str | Path, user: str, object: str, value: str, skip_bad: bool, progress: Progress[float] | None = None,
-    kind: Kind | None = None,
+    kind: Kind | None = None, cleaning: Cleaning = AS_WRITTEN, units: dict[str, int] | None = None,
+    left_out: Progress[pa.Table] | None = None,
 ) -> Iterator[Chunk]:  # fmt: skip
-    """Claims of a file, by suffix: CSV, Parquet, Arrow or JSON Lines. Without a ``kind``, the first chunk decides."""
+    """Claims of a file, by suffix: CSV, Parquet, Arrow or JSON Lines. Without a ``kind``, the first chunk decides.
+
+    ``units`` counts the units that ``cleaning`` removed, over chunks and files; ``left_out`` gets rows that are no
+    claims.
+    """
+    if cleaning.of_values:
+        kind = kind or "number"
     check_kind(kind)
     chosen = kind
-    source, labels = TableFile.of(path), (user, object)
+    source, labels = TableFile.of(path, encoding=cleaning.encoding), (user, object)
+    units = {} if units is None else units
     if source.format == "csv":
-        pieces = _csv(source, labels, value, skip_bad, progress, kind)
+        pieces = _csv(source, labels, value, skip_bad, progress, as_text=cleaning.of_values)
     elif source.format == "jsonl":
         pieces = _jsonl(source, labels, value, progress)
     else:
         pieces = _typed(source, labels, value, progress)
     before = 0
     try:
-        for columns in pieces:
+        for written in pieces:
+            columns = cleaning.cleaned(written, value, source.name, units)
             chosen = chosen or kind_of(columns.values)
             arrays = [_labels(column, columns.numerals) for column in columns.labels]
             names, blank = (*labels, value), [missing(array) for array in arrays]
@@ -71,6 +84,9 @@ def read_chunks(
                 choices = declared_choices(columns.choices, source.name) if columns.noise else None
             else:
                 checked = check_rows(columns, blank, names, source.name, skip_bad, before, hint=kind is None)
+            bad = left_out_rows(columns, blank, checked, names) if left_out else None
+            if left_out and bad is not None:
+                left_out(bad)
             read = len(arrays[0])
             rows = before + np.arange(1, read + 1) if checked.rows is None else checked.rows
             before += read + len(columns.ragged)
@@ -111,6 +127,8 @@ def _labels(column: Any, numerals: bool) -> pa.Array:
         return array.cast(pa.int64())
     if pa.types.is_floating(array.type):
         array = pa.array(np.where(missing(array), None, array.to_numpy(zero_copy_only=False).astype(object)))
+    if pa.types.is_timestamp(array.type):  # as Python writes them: without a fraction of zeros
+        return pc.replace_substring_regex(array.cast(pa.string()), r"\.0+$", "")
     array = array.cast(pa.string())
     return plain_integers(array) if numerals else array
 
@@ -121,20 +139,23 @@ def _text(label: Any) -> str | None:
 
 def _csv(
     source: TableFile, labels: Sequence[str], value: str, skip_bad: bool, progress: Progress[float] | None,
-    kind: Kind | None,
+    as_text: bool,
 ) -> Iterator[Columns]:  # fmt: skip
     parse, taken = csv_form(source, labels, value)
     lines = csv_lines(source, parse.delimiter)
+    types = {**dict.fromkeys(taken, pa.string()), value: pa.float64()}
     done = 0
     try:
-        for table in _csv_tables(source, parse, {**dict.fromkeys(taken, pa.string()), value: pa.float64()}, progress):
+        # Cleaned values must not pass for numbers before: 1.234 may be more than a thousand.
+        for table in _csv_tables(source, parse, types, progress) if not as_text else ():
             columns = replace(csv_columns(table, labels, value, source.name), lines=lines)
             if not (skip_bad or all_finite(columns.values)):
                 break
             yield columns
             done += table.num_rows
         else:
-            return
+            if not as_text:
+                return
     except pa.ArrowInvalid:
         pass
     # Something is not a number, or not a row: from here on everything is read as text, to report the row as written.

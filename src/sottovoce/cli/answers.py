@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import console, number, print_json, progress_bar
+from sottovoce.cli.output import console, counted, number, print_json, progress_bar
 from sottovoce.errors import BadParameter, UnreadableFile
 
 if TYPE_CHECKING:
+    from sottovoce.claims import Claims
     from sottovoce.privacy.laws import Unit
 
 
@@ -63,19 +64,14 @@ def show_answer_guarantee(
     console.print(escape(promise.sentence(epsilon=epsilon, compared=levels is not None)), highlight=False)
 
 
-def perturb_choices(
-    readings: Path, noise: str, choices: str, out: Path, columns: tuple[str, str, str], json: bool
-) -> None:
+def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json: bool) -> None:
     """``sottovoce perturb`` for answers: each user's are perturbed together, as their device would do."""
-    from sottovoce.claims import Claims
     from sottovoce.privacy.laws import parse_answer_law
     from sottovoce.worlds import devices
 
     law = parse_answer_law(noise)
     options = _options(choices)
     law.check_cells(len(options))
-    user, about, value = columns
-    claims = Claims.read(readings, kind="choice", user=user, object=about, value=value)
     assert claims.answers is not None
     # An option is meant as the file spells it: 1 is a number where answers are.
     known = {str(label): label for label in claims.answers.label_list()}
@@ -89,7 +85,8 @@ def perturb_choices(
         print_json({"out": str(out), "noise": str(law), "choices": len(options), "readings": len(noisy)})
         return
     console.print(
-        f"{len(noisy):,} answers of {noisy.n_users:,} users among {len(options)} options, noise {law}, in {out}",
+        f"{counted(len(noisy), 'answer')} of {counted(noisy.n_users, 'user')} among {len(options)} options, "
+        f"noise {law}, in {out}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli import invitations, operators, plans, webhook
+from sottovoce.cli import invitations, operators, plans, texts, webhook
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
 from sottovoce.digits import decimals_for
@@ -191,6 +191,7 @@ def known(
 
 
 app.command()(plans.plan)
+app.command()(texts.texts)
 for inviting in (invitations.invite, invitations.invitations, invitations.revoke, invitations.renew, webhook.webhook):
     app.command()(inviting)
 

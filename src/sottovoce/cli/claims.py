@@ -7,11 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from sottovoce.cli.discover import Duplicates, KindOption
-from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
+from sottovoce.cli.claim_files import (
+    DecimalOption,
+    Duplicates,
+    DuplicatesOption,
+    EncodingOption,
+    KindOption,
+    LeftOutOption,
+    ObjectColumn,
+    SkipBadOption,
+    StripUnitsOption,
+    UserColumn,
+    ValueColumn,
+    check_left_out,
+    left_out_summary,
+    print_left_out,
+)
+from sottovoce.cli.output import JsonOption, console, counted, print_json, progress_bar
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sottovoce.claims.blocks import Pack
     from sottovoce.claims.sorting import ClaimSource
 
@@ -35,13 +52,15 @@ def pack(
     campaign: Annotated[
         str | None, typer.Option(help="Id of the campaign whose claims are read from a database.")
     ] = None,
-    user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
-    object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
-    value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value",
-    duplicates: Annotated[
-        Duplicates, typer.Option(help="What to do when a user claims an object twice.")
-    ] = Duplicates.ERROR,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    user: UserColumn = "user",
+    object: ObjectColumn = "object",
+    value: ValueColumn = "value",
+    duplicates: DuplicatesOption = Duplicates.ERROR,
+    skip_bad: SkipBadOption = False,
+    left_out: LeftOutOption = None,
+    decimal: DecimalOption = None,
+    strip_units: StripUnitsOption = False,
+    encoding: EncodingOption = None,
     kind: Annotated[
         KindOption | None,
         typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
@@ -50,8 +69,16 @@ def pack(
     json: JsonOption = False,
 ) -> None:
     """Sort claims into a pack: blocks on disk that `sottovoce discover` reads one by one."""
+    import pyarrow as pa
+
+    from sottovoce.claims.cleaning import Cleaning
     from sottovoce.claims.packing import files
     from sottovoce.claims.packing import pack as write_pack
+    from sottovoce.claims.rows import NOTHING_LEFT_OUT
+    from sottovoce.claims.writing import write_table
+
+    check_left_out(left_out, skip_bad)
+    bad = [NOTHING_LEFT_OUT]
 
     databases = [name for name in inputs if "://" in name]
     if databases and (len(inputs) > 1 or campaign is None):
@@ -70,12 +97,18 @@ def pack(
         else:
             sources = files(
                 inputs, user=user, object=object, value=value, skip_bad=skip_bad, progress=report,
-                kind=kind.value if kind else None,
+                kind=kind.value if kind else None, cleaning=Cleaning(decimal, strip_units, encoding),
+                left_out=bad.append,
             )  # fmt: skip
         packed = write_pack(
             sources, out, append=append, duplicates=duplicates.value, memory=memory, progress=report
         )  # fmt: skip
-    _print_pack(packed, json)
+    rows = pa.concat_tables(bad)
+    if left_out:
+        write_table(rows, left_out)
+    if rows.num_rows and not json:
+        print_left_out(rows)
+    _print_pack(packed, json, rows)
 
 
 @app.command()
@@ -102,7 +135,7 @@ def _campaign(database: str, campaign: str) -> "list[ClaimSource]":
     return [ClaimSource(f"campaign {campaign}", stream_claims(open_existing(database), campaign))]
 
 
-def _print_pack(pack: "Pack", json: bool) -> None:
+def _print_pack(pack: "Pack", json: bool, left_out: "pa.Table | None" = None) -> None:
     from sottovoce.claims.table import skipped_text
 
     manifest = pack.manifest
@@ -111,13 +144,14 @@ def _print_pack(pack: "Pack", json: bool) -> None:
         print_json(
             {"pack": manifest.pack, "folder": str(pack.folder), "claims": manifest.claims, "users": manifest.users,
              "objects": manifest.objects, "blocks": len(manifest.blocks), "rounds": manifest.round, "bytes": size,
-             "kind": pack.kind, "noise": manifest.noise, "skipped": manifest.skipped}
+             "kind": pack.kind, "noise": manifest.noise, "skipped": manifest.skipped,
+             **({"left_out": left_out_summary(left_out)} if left_out is not None and left_out.num_rows else {})}
         )  # fmt: skip
         return
     law = f", noise law {manifest.noise}" if manifest.noise else ""
     console.print(
-        f"{escape(str(pack.folder))}: {manifest.claims:,} claims by {manifest.users:,} users about "
-        f"{manifest.objects:,} objects{law}{skipped_text(manifest.skipped)}; "
+        f"{escape(str(pack.folder))}: {counted(manifest.claims, 'claim')} by {counted(manifest.users, 'user')} "
+        f"about {counted(manifest.objects, 'object')}{law}{skipped_text(manifest.skipped)}; "
         f"{manifest.round} round{'s' * (manifest.round != 1)}, "
         f"{len(manifest.blocks)} block{'s' * (len(manifest.blocks) != 1)}, {size / 1e6:,.1f} MB.",
         highlight=False,

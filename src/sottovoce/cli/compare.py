@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sottovoce.cli.discover import KindOption
+from sottovoce.cli.claim_files import KindOption
 from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar
 
 

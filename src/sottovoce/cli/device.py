@@ -93,7 +93,7 @@ def join(
 def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") -> None:
     from sottovoce.privacy.sentence import figures
     from sottovoce.protocol import ChoiceTask, NumberTask
-    from sottovoce.protocol.promise import sentence
+    from sottovoce.protocol.promise import guess_sentence, sentence, terms
 
     said = manifest.words
     screen.print(f"[bold]{escape(title(manifest))}[/], asked by {escape(said(manifest.asked_by))}", highlight=False)
@@ -120,8 +120,10 @@ def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") 
     screen.print(table)
     if len(manifest.tasks) > 10:
         screen.print(f"and {len(manifest.tasks) - 10} more")
-    screen.print(f"\n{sentence(manifest, promise)}", highlight=False)
+    screen.print(f"\n{guess_sentence(manifest, promise)}\n", highlight=False)
+    screen.print(sentence(manifest, promise), highlight=False)
     screen.print(f"{figures(promise.epsilon, promise.delta)}\n", highlight=False)
+    screen.print(" ".join(terms(manifest)) + "\n", highlight=False)
 
 
 def submit(
@@ -143,10 +145,11 @@ def submit(
 ) -> None:
     """Add noise to readings, once, and send them. What cannot be sent now is queued and sent later.
 
-    A task is released only once: a changed reading is refused, since two noisy copies reveal more than one.
+    Readings are final. A task is released only once: a changed reading is refused, since two noisy copies reveal more
+    than one. A campaign that has closed says so before anything is spent.
     """
     from sottovoce.device import RetryPolicy, flush, release
-    from sottovoce.device.cuts import fetch_cuts
+    from sottovoce.device.cuts import fetch_cuts, require_open
     from sottovoce.device.quotas import fetch_full
     from sottovoce.device.release import add_reading, read_readings
     from sottovoce.protocol import Problem
@@ -163,6 +166,7 @@ def submit(
         chosen = chosen_campaign(mine, campaign).campaign
         refusal = None
         try:
+            require_open(mine, chosen, connection_with(ca, insecure_http))
             fetch_cuts(mine, chosen, connection_with(ca, insecure_http), RetryPolicy(seconds=min(wait, 5.0)))
             full = fetch_full(mine, chosen, connection_with(ca, insecure_http), RetryPolicy(seconds=min(wait, 5.0)))
             made = release(mine, chosen, taken, keep_readings=keep_readings, full=full)

@@ -13,11 +13,19 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.cleaning import (
+from sottovoce.cli.claim_files import (
     DecimalOption,
+    Duplicates,
+    DuplicatesOption,
     EncodingOption,
+    KindOption,
     LeftOutOption,
+    ObjectColumn,
+    SkipBadOption,
     StripUnitsOption,
+    UserColumn,
+    ValueColumn,
+    check_left_out,
     left_out_summary,
     print_left_out,
 )
@@ -47,20 +55,9 @@ if TYPE_CHECKING:
 _ROWS_SHOWN = 20
 
 
-class Duplicates(StrEnum):
-    ERROR = "error"
-    MEAN = "mean"
-    LAST = "last"
-
-
 class TargetOption(StrEnum):
     VALUE = "value"
     MEAN = "mean"
-
-
-class KindOption(StrEnum):
-    NUMBER = "number"
-    CHOICE = "choice"
 
 
 class EngineOption(StrEnum):
@@ -94,13 +91,11 @@ def discover(
         Path | None,
         typer.Option(help="Truths that are known beforehand (object, value): they show how accurate users are."),
     ] = None,
-    user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
-    object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
-    value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value",
-    duplicates: Annotated[
-        Duplicates, typer.Option(help="What to do when a user claims an object twice.")
-    ] = Duplicates.ERROR,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    user: UserColumn = "user",
+    object: ObjectColumn = "object",
+    value: ValueColumn = "value",
+    duplicates: DuplicatesOption = Duplicates.ERROR,
+    skip_bad: SkipBadOption = False,
     range: Annotated[
         str | None,
         typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
@@ -165,11 +160,10 @@ def discover(
     from sottovoce.lab.plots import check_picture, draw_discovery
 
     check_level(level)
-    for path in (out, weights, left_out):
+    for path in (out, weights):
         if path:
             check_place(path)
-    if left_out and not skip_bad:
-        raise BadParameter(f"--left-out {left_out}: rows are left out only on request; add --skip-bad")
+    check_left_out(left_out, skip_bad)
     if plot:
         check_picture(plot)
     if report:

@@ -7,8 +7,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.cleaning import DecimalOption, EncodingOption, StripUnitsOption
-from sottovoce.cli.discover import Duplicates, KindOption
+from sottovoce.cli.claim_files import (
+    DecimalOption,
+    Duplicates,
+    DuplicatesOption,
+    EncodingOption,
+    KindOption,
+    ObjectColumn,
+    SkipBadOption,
+    StripUnitsOption,
+    UserColumn,
+    ValueColumn,
+)
 from sottovoce.cli.methods import ALL, MethodOption, method_name
 from sottovoce.cli.output import JsonOption, console, counted, number, print_json, printed_warnings
 from sottovoce.digits import decimals_for
@@ -27,13 +37,11 @@ def explain(
     noise: Annotated[
         str | None, typer.Option(help="Noise law of the claims; by default the one recorded in the file.")
     ] = None,
-    user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user",
-    object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object",
-    value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value",
-    duplicates: Annotated[
-        Duplicates, typer.Option(help="What to do when a user claims an object twice.")
-    ] = Duplicates.ERROR,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False,
+    user: UserColumn = "user",
+    object: ObjectColumn = "object",
+    value: ValueColumn = "value",
+    duplicates: DuplicatesOption = Duplicates.ERROR,
+    skip_bad: SkipBadOption = False,
     decimal: DecimalOption = None,
     strip_units: StripUnitsOption = False,
     encoding: EncodingOption = None,

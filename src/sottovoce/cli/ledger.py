@@ -8,6 +8,7 @@ from rich.markup import escape
 from sottovoce.cli.connection import CaOption, InsecureOption, WaitOption
 from sottovoce.cli.output import JsonOption, console, plain_table, print_json
 from sottovoce.cli.participant import FileOption, connection_with, described, opened, print_sent, title
+from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
     from sottovoce.device import ParticipantFile
@@ -57,12 +58,14 @@ def _show_ledger(mine: "ParticipantFile") -> None:
         promise, manifest = entry.promise, entry.manifest
         words = f"ε {promise.epsilon:.4g}, δ {promise.delta:.4g}; {manifest.unit}, {_apart(manifest)}"
         releases = mine.releases(entry.campaign)
-        for one in releases:
+        for place, one in enumerate(releases):
             state = one.state if one.problem is None else f"{one.state}: {one.problem}"
             when = one.released_at.partition("+")[0].replace("T", " ")
             tasks = mine.tasks_of(one.report_id)
             shown = ", ".join(list(tasks)[:3]) + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
-            table.add_row(escape(title(manifest)), entry.server, when, escape(shown), words, state)
+            table.add_row(
+                escape(title(manifest)), entry.server, when, escape(shown), "counted above" if place else words, state
+            )
         if not releases:
             state = "withdrawn" if entry.withdrawn_at else "joined" if entry.participant_token else "not enrolled yet"
             table.add_row(escape(title(manifest)), entry.server, "", "none yet", words, state)
@@ -73,6 +76,9 @@ def _show_ledger(mine: "ParticipantFile") -> None:
 
 
 def limits(
+    preset: Annotated[
+        str | None, typer.Argument(help="strict, usual or loose; options change single figures.", show_default=False)
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Largest ε of a campaign.", show_default=False)] = None,
     delta: Annotated[float | None, typer.Option(help="Largest δ of a campaign.", show_default=False)] = None,
     distance: Annotated[
@@ -90,17 +96,25 @@ def limits(
     """Show or change the participant's own limits. Campaigns that promise less are refused."""
     from dataclasses import replace
 
+    from sottovoce.device.participant_limits import PRESETS
+    from sottovoce.privacy.sentence import guessed
+
     options = {"epsilon": epsilon, "delta": delta, "distance": distance, "total_epsilon": total_epsilon,
              "total_delta": total_delta}  # fmt: skip
     changes = {name: limit for name, limit in options.items() if limit is not None}
+    if preset is not None and preset not in PRESETS:
+        raise BadParameter(f"limits {preset!r}: there are none of this name; choose {', '.join(PRESETS)}")
     with opened(file) as mine:
-        if changes:
-            mine.set_limits(replace(mine.limits, **changes))
+        if preset or changes:
+            mine.set_limits(replace(PRESETS[preset] if preset else mine.limits, **changes))
         mine_now = mine.limits
     if json:
         print_json(vars(mine_now))
         return
+    name = f"These are the {mine_now.preset} limits. " if mine_now.preset else ""
     console.print(
+        f"{name}In one campaign, whoever guesses between two of your possible readings may be right at most "
+        f"{guessed(mine_now.epsilon, mine_now.delta)}.\n"
         f"Each campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values at least "
         f"{mine_now.distance:.4g} of a task's range apart.\n"
         f"All campaigns together: ε at most {mine_now.total_epsilon:.4g}, δ at most {mine_now.total_delta:.4g}.",

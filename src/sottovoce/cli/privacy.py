@@ -2,13 +2,25 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, notes, number, print_json, printed_warnings, progress_bar
+from sottovoce.cli.claim_files import (
+    DecimalOption,
+    EncodingOption,
+    LeftOutOption,
+    ObjectColumn,
+    SkipBadOption,
+    StripUnitsOption,
+    UserColumn,
+    ValueColumn,
+    check_left_out,
+    print_left_out,
+)
+from sottovoce.cli.output import JsonOption, console, counted, notes, number, print_json, printed_warnings, progress_bar
 from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
@@ -35,9 +47,14 @@ def perturb(
         str | None,
         typer.Option(help="Perturb answers among these options: yes,no or a text file with one option per line."),
     ] = None,
-    user: Annotated[str, typer.Option(help="Name of the column with the user.")] = "user",
-    object: Annotated[str, typer.Option(help="Name of the column with the object.")] = "object",
-    value: Annotated[str, typer.Option(help="Name of the column with the reading.")] = "value",
+    user: UserColumn = "user",
+    object: ObjectColumn = "object",
+    value: ValueColumn = "value",
+    skip_bad: SkipBadOption = False,
+    left_out: LeftOutOption = None,
+    decimal: DecimalOption = None,
+    strip_units: StripUnitsOption = False,
+    encoding: EncodingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
@@ -48,18 +65,36 @@ def perturb(
     Each run draws new noise. Send only one of the outcomes: several noisy copies of a reading can be averaged.
     """
     from sottovoce.claims import Claims
+    from sottovoce.claims.writing import write_table
     from sottovoce.cli.answers import perturb_choices
     from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
+    check_left_out(left_out, skip_bad)
+
+    def read(kind: Literal["number", "choice"]) -> Claims:
+        claims = Claims.read(
+            readings, user=user, object=object, value=value, skip_bad=skip_bad, kind=kind, decimal=decimal,
+            strip_units=strip_units, encoding=encoding,
+        )  # fmt: skip
+        if left_out:
+            write_table(claims.left_out, left_out)
+        if claims.skipped:
+            print_left_out(claims.left_out)
+        return claims
+
     if choices is not None:
-        perturb_choices(readings, noise, choices, out, (user, object, value), json)
+        if decimal is not None or strip_units:
+            raise BadParameter(
+                f"--choices {choices} with --decimal or --strip-units: these are about numbers, not answers; omit them"
+            )
+        perturb_choices(read("choice"), noise, choices, out, json)
         return
     law = parse_noise_law(noise)
     low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
-    claims = Claims.read(readings, user=user, object=object, value=value)
+    claims = read("number")
     with progress_bar() as progress:
         task = progress.add_task("drawing noise", total=len(claims))
         noisy = devices.perturb(claims, sampler, lambda done, _: progress.update(task, completed=done))
@@ -80,7 +115,8 @@ def perturb(
         )
         return
     console.print(
-        f"{len(noisy):,} readings of {noisy.n_users:,} users, noise {law}, grid {float(sampler.grid):g}, in {out}"
+        f"{counted(len(noisy), 'reading')} of {counted(noisy.n_users, 'user')}, noise {law}, "
+        f"grid {float(sampler.grid):g}, in {out}"
         + (f"; {clipped:,} were clipped to the range" if clipped else ""),
         highlight=False, soft_wrap=True,
     )  # fmt: skip

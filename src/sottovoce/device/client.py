@@ -24,7 +24,20 @@ class Client(HttpClient):
     def look_up(self, invitation: str) -> str:
         """The campaign that an invitation is for; this does not spend it."""
         answer = self._ask("POST", "/api/invitations/look-up", {"invitation": invitation})
-        return _text(answer, "campaign_id", re.compile(r"[A-Za-z0-9_-]{1,64}"))
+        campaign = _text(answer, "campaign_id", re.compile(r"[A-Za-z0-9_-]{1,64}"))
+        if answer.get("state") == "closed":
+            raise Problem("campaign_not_open", f"campaign {campaign!r}: it is closed")
+        return campaign
+
+    def is_closed(self, campaign: str) -> bool:
+        """Whether a campaign takes nothing more; nothing says who asks. A server that does not say takes readings."""
+        try:
+            answer = parse_json(self.send("GET", f"/api/campaigns/{campaign}/state"))
+        except TryLater:
+            raise
+        except Problem:
+            return False
+        return isinstance(answer, dict) and answer.get("state") == "closed"
 
     def manifest(self, campaign: str) -> bytes:
         """The manifest's bytes as the server sends them."""

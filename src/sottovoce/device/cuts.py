@@ -1,4 +1,6 @@
-"""The public cuts that readings are compared with: fetched whole when a release is due, checked, and kept."""
+"""What is public about a campaign when a release is due: whether it is open, and the cuts to compare with, which are
+fetched whole, checked and kept.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,6 +26,16 @@ def compared_tasks(manifest: Manifest) -> dict[str, int]:
         for task in manifest.tasks
         if task.kind == "number" and (cells := manifest.part_of(task).cells) is not None
     }
+
+
+def require_open(file: ParticipantFile, campaign: str, connect: Callable[[str], Client]) -> None:
+    """Refuse to release anything to a campaign that has closed. Without a network nobody knows: the report waits."""
+    membership = file.membership(campaign)
+    if membership is None or membership.withdrawn_at:
+        return
+    with suppress(TryLater), connect(membership.server) as client:
+        if client.is_closed(campaign):
+            raise Problem("campaign_not_open", f"campaign {campaign!r}: it is closed, so nothing was released")
 
 
 def fetch_cuts(

@@ -79,6 +79,17 @@ class OperatorClient(HttpClient):
         listed = [{"task": task, "place": place} for task, place in places.items()]
         return self._ask("PUT", f"/api/campaigns/{campaign}/places", {"places": listed})
 
+    def texts(self, campaign: str) -> dict[str, Any]:
+        """The texts of a campaign, their translations, and how many are missing in each language."""
+        return self._ask("GET", f"/api/campaigns/{campaign}/texts")
+
+    def translate(
+        self, campaign: str, translations: Mapping[str, Mapping[str, str]], language: str | None = None
+    ) -> dict[str, Any]:
+        """Add translations to a draft, or say which language its texts are in."""
+        listed = [{"text": text, "translations": others} for text, others in translations.items()]
+        return self._ask("PATCH", f"/api/campaigns/{campaign}/texts", {"texts": listed, "language": language})
+
     def invite(self, campaign: str, count: int, **kind: Any) -> list[dict[str, Any]]:
         """New invitations: number (``id``), ``token`` and link (``url``). The server cannot show them again.
 

@@ -1,11 +1,13 @@
 """A campaign as an operator writes it into a file."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sottovoce.errors import UnreadableFile
 from sottovoce.protocol.task_table import read_tasks, read_truths
+from sottovoce.protocol.translations import CampaignText, read_texts, write_texts
 
 
 def read_draft(path: Path) -> dict[str, Any]:
@@ -31,3 +33,20 @@ def read_known(path: Path) -> dict[str, str]:
         return read_truths(str(path), path.read_text(encoding="utf-8-sig"))
     except ValueError as mistake:
         raise UnreadableFile(f"{path}: {mistake}; give truths as CSV in UTF-8") from None
+
+
+def read_translations(path: Path, language: str) -> dict[str, dict[str, str]]:
+    """Translations from a file with a column for each language."""
+    try:
+        return read_texts(str(path), path.read_text(encoding="utf-8-sig"), language)
+    except UnicodeDecodeError as mistake:
+        raise UnreadableFile(f"{path}: {mistake}; give texts as CSV in UTF-8") from None
+
+
+def write_translations(entry: Mapping[str, Any], path: Path) -> None:
+    """The texts of a campaign as a table for translators."""
+    from sottovoce.claims.writing import whole_file
+
+    texts = [CampaignText(one["text"], [one["where"]], one["translations"]) for one in entry["texts"]]
+    with whole_file(path) as temporary:
+        temporary.write_text(write_texts(texts, entry["language"], list(entry["missing"])), encoding="utf-8")

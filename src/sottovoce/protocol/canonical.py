@@ -15,7 +15,7 @@ from sottovoce.protocol.problems import Problem
 
 MOST_BYTES = 8 << 20
 MOST_LEVELS = 8
-MOST_KEYS = 100  # of one object; no document of the protocol has as many fields
+MOST_KEYS = 10_000  # of one object: cuts and known truths are listed by task
 LARGEST_INTEGER = 2**63 - 1  # what a database column and most languages hold
 _MOST_DIGITS = 15  # this many survive conversion to a double, as in the figures of a guarantee
 _LARGEST_POWER = 15
@@ -85,7 +85,7 @@ def parse_json(data: bytes, *, most_bytes: int = MOST_BYTES, fractions: bool = F
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MOST_KEYS:
-        raise Problem("bad_json", f"an object of {len(pairs):,} keys: it must have at most {MOST_KEYS}")
+        raise Problem("bad_json", f"an object of {len(pairs):,} keys: it must have at most {MOST_KEYS:,}")
     document = dict(pairs)
     if len(document) != len(pairs):
         twice = first_repeated(key for key, _ in pairs)

@@ -140,6 +140,13 @@ def guess_sentence(manifest: Manifest, promise: Promise, language: str = "en") -
     return texts.say("guess.sentence", pair=pair, share=guessed(promise.epsilon, promise.delta, language))
 
 
+def terms(manifest: Manifest, language: str = "en") -> list[str]:
+    """Who sees the results, and when values are erased."""
+    texts, days = texts_in(language), manifest.retention_days
+    seen = texts.say("terms.public") if manifest.results_are_public else texts.say("terms.private")
+    return [seen, texts.say("terms.kept") if days is None else texts.say("terms.erased", count=days)]
+
+
 def _two_readings(manifest: Manifest, task: Task, texts: Texts, language: str) -> tuple[str, str]:
     """Two readings that are as far apart as the promise reaches, near the middle of the range."""
     assert isinstance(task, NumberTask)

@@ -10,7 +10,8 @@ from sottovoce.errors import UnreadableFile
 from sottovoce.protocol.format_1 import FirstTask
 from sottovoce.text_tables import harmless, read_rows
 
-COLUMNS = (*FirstTask.model_fields, "choices", "quota")
+COLUMNS = (*FirstTask.model_fields, "choices", "instrument", "quota")
+TYPED = "typed"  # no instrument, so that the oldest format can say it
 _NUMBER = tuple(name for name, field in FirstTask.model_fields.items() if field.is_required() and name != "id")
 _LONGEST_QUOTA = 12
 _LONGEST_SHOWN = 40
@@ -31,6 +32,8 @@ def read_tasks(name: str, text: str) -> list[dict[str, Any]]:
             task["quota"] = read_quota(cells["quota"], place)
         if "choices" in cells:
             task["choices"] = read_choices(cells["choices"])
+        if task.get("instrument") == TYPED:
+            del task["instrument"]
         check_kind(task, place)
         tasks.append(task)
     return tasks
@@ -100,8 +103,9 @@ def write_truths(truths: Mapping[str, str]) -> str:
 
 def write_tasks(tasks: Sequence[Mapping[str, Any]]) -> str:
     """The inverse of `read_tasks`, for people to edit; text that a spreadsheet would run as a formula is marked."""
-    columns = [name for name in COLUMNS if name == "id" or any(task.get(name) for task in tasks)]
     tasks = [{**task, "choices": " | ".join(task["choices"])} if task.get("choices") else task for task in tasks]
+    tasks = [{name: entry for name, entry in task.items() if (name, entry) != ("instrument", TYPED)} for task in tasks]
+    columns = [name for name in COLUMNS if name == "id" or any(task.get(name) for task in tasks)]
     text = io.StringIO()
     table = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     table.writeheader()

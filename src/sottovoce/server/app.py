@@ -33,6 +33,7 @@ from sottovoce.server.routes import (
     plans,
     reports,
     results,
+    texts,
 )
 from sottovoce.server.routes import webhooks as webhook_routes
 from sottovoce.server.settings import Settings
@@ -112,6 +113,7 @@ def create_app(
         codes,
         campaigns,
         plans,
+        texts,
         cuts,
         deadlines,
         invitations,

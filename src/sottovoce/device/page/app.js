@@ -14,6 +14,7 @@ const skip = button("", () => document.querySelector("main").focus(), ".skip");
 const queue = h("a.queue", { href: "./#ledger", hidden: "" });
 const links = Object.keys(VIEWS).map((view) => [view, h("a", { href: `./#${view}` })]);
 const offline = h("p.banner", { hidden: "" });
+const notLoaded = h("p.banner", { role: "alert", hidden: "" });
 const newVersion = h("span");
 const useNewVersion = button("", () => {
   navigator.serviceWorker.addEventListener("controllerchange", () => location.reload());
@@ -26,6 +27,7 @@ function nameHeader() {
   skip.textContent = say("header.skip");
   for (const [view, link] of links) link.textContent = say(`nav.${view}`);
   offline.textContent = say("header.offline");
+  notLoaded.hidden = true;
   newVersion.textContent = say("header.newVersion");
   useNewVersion.textContent = say("header.useNewVersion");
 }
@@ -64,9 +66,14 @@ function showInsecure() {
   show(title, h("section.problem", { role: "alert" }, h("h1", title), h("p", say("insecure.why")), h("p", say("insecure.fix"))));
 }
 
+languageChanges.addEventListener("failure", () => {
+  notLoaded.hidden = false;
+  notLoaded.textContent = say("header.languageFailed");
+});
+
 await spoken;
 document.querySelector("header").prepend(skip);
-document.querySelector("header").append(offline, update);
+document.querySelector("header").append(offline, notLoaded, update);
 choice.before(queue);
 if (!isKiosk) choice.after(h("nav", { "aria-label": "Sottovoce" }, links.map(([, link]) => link)));
 nameHeader();

@@ -12,7 +12,7 @@ import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
 import { choosePerson } from "./person.js";
-import { read } from "./store.js";
+import { person, read } from "./store.js";
 import { nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
 
 const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached", "no_worker"]; // nothing was drawn, so it can be sent later
@@ -75,14 +75,14 @@ export function showOffer(offer, promise, limits) {
     h("p.actions", button(say("offer.join"), agree)), h("p.quiet", say("offer.joinNote")));
 }
 
-/** What becomes of the values that are sent. The first format says nothing about it. */
-function termsOf({ public_results: isPublic, retention: days }) {
-  if (isPublic === undefined) return [say("terms.unsaid")];
+/** Who sees the results, and when values are erased. In the first format results are public. */
+function termsOf({ public_results: isPublic = true, retention: days }) {
   return [isPublic ? say("terms.public") : say("terms.private"), days === undefined ? say("terms.kept") : say("terms.erased", { count: days })];
 }
 
 async function showJoined({ campaign }, { isNew = false } = {}) {
   const panels = new Map(); // instruments in use, by task
+  const kept = h("section.card", { id: "own" });
   let drafts;
   let pairs; // what was measured and what was sent, until the page is left
   let hindrance; // why the last tap sent nothing
@@ -102,7 +102,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     const isOver = withdrawn || end || left <= 0;
     const open = shown({ ...manifest, tasks: isOver ? [] : asked.filter((task) => !isAnswered(task)) });
     const full = manifest.tasks.length - notFull.length;
-    drafts ??= new Drafts(joined, !isKiosk);
+    drafts ??= new Drafts(joined, !isKiosk, person());
     drafts.keepOnly(open.tasks.map(({ id }) => id));
     const sent = pairs && released.find(({ readings }) => readings.some(({ task }) => task === pairs[0].task)).state;
     const focused = document.activeElement.id;
@@ -113,7 +113,8 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
       hindrance && h("p.banner", problemText(hindrance)), !isOver && full > 0 && h("p.quiet", say("form.full", { count: full })),
       pairs && !withdrawn && pairsCard(manifest, pairs, sent),
       isKiosk && sent === "delivered" && h("p.actions", button(say("kiosk.next"), startOver)),
-      open.tasks.length > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, (readings) => send(joined, readings)),
+      open.tasks.length > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, (...confirmed) => send(joined, ...confirmed)),
+      joined.own && kept,
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest, one === released[0]))),
         h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), results(campaign)),
@@ -121,12 +122,19 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
       privacyCard(joined, joined, record.limits),
       !withdrawn && withdrawal(campaign));
     document.getElementById(focused)?.focus();
+    if (joined.own) await showKept(joined);
   }
 
-  async function send(joined, readings) {
+  /** Readings that the participant kept, beside the results: fetched anew with every view. */
+  async function showKept(joined) {
+    const { ownAnswers } = await import("./own-answers.js").catch(() => ({}));
+    if (ownAnswers) kept.replaceChildren(...(await ownAnswers(joined, draw)));
+  }
+
+  async function send(joined, readings, options) {
     [hindrance, isNew] = [null, false];
     try {
-      const noisy = await release(joined, readings);
+      const noisy = await release(joined, readings, options);
       pairs = noisy.map((one) => ({ ...one, measured: readings.get(one.task) }));
       drafts.place = 0;
       panels.clear();

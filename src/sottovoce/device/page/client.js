@@ -4,6 +4,7 @@ import { canonicalBytes, Problem } from "./manifest.js";
 
 const API = new URL("../api/", import.meta.url);
 const TIMEOUT = 15_000; // milliseconds
+const LONG_TIMEOUT = 120_000; // a picture over a slow network
 const SHORT_TIMEOUT = 5_000; // somebody waits, and what is known will do
 const TEMPORARY = [408, 425, 429]; // and all from 500 on: the same request may succeed later
 
@@ -21,6 +22,13 @@ export async function stateOf(campaign) {
 }
 /** The published cuts, the same for everybody; nothing says who asks. */
 export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, SHORT_TIMEOUT));
+/** The picture of the place, the same for everybody; nothing says who asks. */
+export const planBytes = (campaign) => send("GET", `campaigns/${campaign}/plan`, null, null, LONG_TIMEOUT);
+/** What is public about each task; without results there is nothing. */
+export async function results(campaign) {
+  const { results: tasks } = json(await send("GET", `campaigns/${campaign}/results`));
+  return Array.isArray(tasks) ? tasks : [];
+}
 export const report = async (campaign, token, body) => json(await send("POST", `campaigns/${campaign}/reports`, body, token));
 export const withdraw = (campaign, token) => send("DELETE", `campaigns/${campaign}/participation`, null, token);
 

@@ -39,13 +39,18 @@ export function readLink({ pathname, hash: fragment }) {
 export const joinedBy = ({ token, hash }, { memberships }) =>
   Object.values(memberships).find((one) => one.invitation === token && (!hash || one.manifest_sha256 === hash));
 
+/** SHA-256, in hexadecimal. */
+export async function hashOf(bytes) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 /** What a link invites to. This does not spend the invitation. */
 export async function offered({ token, hash, isFromCode }) {
   if (!hash && !isFromCode) throw new Problem("link_without_hash");
   const { campaign, isOpen } = await client.lookUp(token);
   const [bytes, { full }] = await Promise.all([client.manifestBytes(campaign), client.stateOf(campaign).catch(() => ({ full: [] }))]);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const found = await hashOf(bytes);
   if (hash && found !== hash) throw new Problem("manifest_mismatch");
   const manifest = parseManifest(bytes);
   if (manifest.campaign !== campaign) throw new Problem("bad_answer");
@@ -151,8 +156,11 @@ async function answerable({ campaign, manifest }, readings) {
   return [new Map(open.map(({ id }) => [id, readings.get(id)])), joined.cuts];
 }
 
-/** Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. */
-export async function release(membership, measured) {
+/**
+ * Draw noise for these readings (a Map), only once. When this returns, the release is stored and queued. `isKept`: the
+ * participant asked to keep the readings on this device, to see them beside the results.
+ */
+export async function release(membership, measured, { isKept = false } = {}) {
   const { campaign, manifest, manifest_sha256, epsilon, delta } = membership;
   const [end] = await Promise.all([endOf(membership), refreshCuts(membership)]);
   if (end) throw new Problem(end); // before anything is spent
@@ -163,6 +171,8 @@ export async function release(membership, measured) {
   const body = canonicalBytes({ report_id, manifest_sha256, readings: noisy });
   await change((record) => {
     check(campaign, manifest_sha256, readings, record); // noise that is not stored has not been seen by anybody
+    const joined = record.memberships[campaign];
+    if (isKept) joined.own = new Map([...(joined.own ?? []), ...readings]);
     record.releases.push({ report_id, campaign, epsilon, delta, readings: noisy, body, released_at: now(), state: "queued" });
   });
   changed();
@@ -241,6 +251,7 @@ async function deliver({ campaign }, who) {
 export async function withdraw(campaign) {
   await change(({ memberships, releases }) => {
     memberships[campaign].withdrawn_at ??= now();
+    delete memberships[campaign].own;
     for (const one of releases) if (one.campaign === campaign) one.state = "withdrawn";
   });
   changed();

@@ -7,7 +7,7 @@ import { guessed } from "./guess.js";
 import { editable, figure, say, typedNumber } from "./language.js";
 import { PRESETS, USUAL_LIMITS } from "./promise.js";
 import { change, read, spentBy } from "./store.js";
-import { problemText, releaseCard, show, tell } from "./views.js";
+import { problemText, releaseCard, show, shown, tell } from "./views.js";
 
 export const VIEWS = { campaigns, ledger, limits, how };
 let current;
@@ -40,8 +40,10 @@ function codeForm() {
 
 async function campaigns(view) {
   const title = say("campaigns.title");
-  const link = ({ invitation, manifest_sha256: hash, manifest }) =>
-    h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", manifest.title), h("span.quiet", say("askedBy", { who: manifest.asked_by }))));
+  const link = ({ invitation, manifest_sha256: hash, manifest }) => {
+    const { title, asked_by: who } = shown(manifest);
+    return h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", title), h("span.quiet", say("askedBy", { who }))));
+  };
   const joined = Object.values((await read()).memberships);
   show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")), codeForm());
   if (view === "code") document.querySelector("#code").focus();

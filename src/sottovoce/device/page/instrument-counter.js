@@ -1,7 +1,7 @@
 // Counting people, vehicles or anything else: one tap each.
 
 import { button, h } from "./dom.js";
-import { display } from "./instruments.js";
+import { display, holder } from "./instruments.js";
 import { number, say } from "./language.js";
 
 export function panel(task, take) {
@@ -13,8 +13,9 @@ export function panel(task, take) {
     total.textContent = number(count);
     take(String(count));
   };
-  total.textContent = number(count);
-  return h("div", total,
-    button("+1", () => set(count + 1), ".large"),
-    h("p.actions", button(say("instrument.undo"), () => set(count - 1), ".plain"), button(say("instrument.reset"), () => set(0), ".plain")));
+  return holder(() => {
+    total.textContent = number(count);
+    return [total, button("+1", () => set(count + 1), ".large"),
+      h("p.actions", button(say("instrument.undo"), () => set(count - 1), ".plain"), button(say("instrument.reset"), () => set(0), ".plain"))];
+  });
 }

@@ -3,7 +3,7 @@
 
 import { button, h } from "./dom.js";
 import { exactNumber } from "./exact.js";
-import { display, shown, stayAwake, watch } from "./instruments.js";
+import { display, holder, message, shown, stayAwake, watch } from "./instruments.js";
 import { keep, kept } from "./kept.js";
 import { say, typedNumber, withUnit } from "./language.js";
 
@@ -15,7 +15,7 @@ const asTheyAre = { echoCancellation: false, noiseSuppression: false, autoGainCo
 export function panel(task, take) {
   let [end, level] = [null, null]; // the level on the microphone's own scale
   const shownLevel = display("sound-level");
-  const news = h("p", { role: "status" });
+  const news = message();
   const progress = h("progress", { max: SECONDS, value: 0 });
   const offset = () => (kept("sound-offset") === null ? USUAL_OFFSET : Number(kept("sound-offset")));
   const show = () => (shownLevel.textContent = level === null ? "–" : withUnit(shown(level + offset(), 1), "dB(A)"));
@@ -23,9 +23,9 @@ export function panel(task, take) {
   const name = () => (toggle.textContent = say(end ? "instrument.stop" : "instrument.start"));
 
   async function begin() {
-    news.textContent = "";
+    news.say(null);
     const sound = await navigator.mediaDevices?.getUserMedia({ audio: asTheyAre }).catch(({ name }) => name);
-    if (!sound?.getTracks) return (news.textContent = say(sound === "NotAllowedError" ? "instrument.denied" : "instrument.missing"));
+    if (!sound?.getTracks) return news.say(sound === "NotAllowedError" ? "instrument.denied" : "instrument.missing");
     const context = new AudioContext();
     let [sum, count] = [0, 0];
     const sleep = stayAwake();
@@ -34,11 +34,11 @@ export function panel(task, take) {
       end = null;
       [...sound.getTracks().map((track) => track.stop()), context.close(), unwatch(), sleep()];
       name();
-      news.textContent = say(why);
+      news.say(why);
       progress.value = 0;
     };
     name();
-    news.textContent = say("sound.measuring");
+    news.say("sound.measuring");
     await context.audioWorklet.addModule(new URL("instrument-sound-worklet.js", import.meta.url));
     const loudness = new AudioWorkletNode(context, "loudness", { numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit" });
     loudness.port.onmessage = ({ data: [more, samples] }) => {
@@ -64,17 +64,20 @@ export function panel(task, take) {
   const describe = () => (accuracy.textContent = say(kept("sound-offset") === null ? "sound.uncalibrated" : "sound.calibrated"));
   function calibrate() {
     const { reading = "" } = typedNumber(known.value);
-    if (level === null || !exactNumber(reading)) return (news.textContent = say("sound.cannotCalibrate"));
+    if (level === null || !exactNumber(reading)) return news.say("sound.cannotCalibrate");
     keep("sound-offset", String(Number(reading) - level));
     describe();
     return finish();
   }
 
-  show();
-  name();
-  describe();
-  return h("div", h("p.quiet", say("sound.why", { seconds: SECONDS })), shownLevel, progress, toggle, news, accuracy,
-    h("details", h("summary", say("sound.calibration")), h("p.quiet", say("sound.howToCalibrate")),
-      h("div.field", h("label", { for: known.id }, say("sound.known")), h("div.reading", known, h("span", "dB(A)"))),
-      button(say("sound.calibrate"), calibrate, ".plain")));
+  return holder(() => {
+    show();
+    name();
+    describe();
+    news.say();
+    return [h("p.quiet", say("sound.why", { seconds: SECONDS })), shownLevel, progress, toggle, news.element, accuracy,
+      h("details", h("summary", say("sound.calibration")), h("p.quiet", say("sound.howToCalibrate")),
+        h("div.field", h("label", { for: known.id }, say("sound.known")), h("div.reading", known, h("span", "dB(A)"))),
+        button(say("sound.calibrate"), calibrate, ".plain"))];
+  });
 }

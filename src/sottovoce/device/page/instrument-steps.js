@@ -3,7 +3,7 @@
 
 import { button, h } from "./dom.js";
 import { exactNumber } from "./exact.js";
-import { display, shown, stayAwake, watch } from "./instruments.js";
+import { display, holder, message, shown, stayAwake, watch } from "./instruments.js";
 import { keep, kept } from "./kept.js";
 import { number, say, typedNumber, withUnit } from "./language.js";
 import { StepCounter } from "./instrument-step-counter.js";
@@ -21,7 +21,7 @@ export function panel(task, take) {
   const unit = Object.hasOwn(METRES, task.unit) ? task.unit : "m";
   let [counter, end, corrected] = [null, null, 0];
   const count = display("steps");
-  const news = h("p", { role: "status" });
+  const news = message();
   const stride = () => Number(kept("stride")) || 0;
   const steps = () => Math.max(0, (counter?.steps ?? 0) + corrected);
   const show = () => (count.textContent = say("steps.count", { count: steps() }));
@@ -29,8 +29,8 @@ export function panel(task, take) {
   const name = () => (toggle.textContent = say(end ? "instrument.stop" : "instrument.start"));
 
   async function begin() {
-    news.textContent = "";
-    if (!(await isAllowed())) return (news.textContent = say("instrument.denied"));
+    news.say(null);
+    if (!(await isAllowed())) return news.say("instrument.denied");
     [counter, corrected] = [new StepCounter(), 0];
     let isHeard = false;
     const listen = ({ timeStamp, accelerationIncludingGravity: felt }) => {
@@ -55,11 +55,11 @@ export function panel(task, take) {
   }
 
   function finish(why) {
-    if (why) news.textContent = say(why);
-    else if (!stride()) news.textContent = say("steps.calibrateFirst");
+    if (why) news.say(why);
+    else if (!stride()) news.say("steps.calibrateFirst");
     else {
-      const length = steps() * stride();
-      news.textContent = say("steps.result", { count: steps(), stride: withUnit(shown(stride(), 2), "m"), length: withUnit(shown(length, 2), "m") });
+      const [count, length] = [steps(), steps() * stride()];
+      news.say("steps.result", () => ({ count, stride: withUnit(shown(stride(), 2), "m"), length: withUnit(shown(length, 2), "m") }));
       take((length / METRES[unit]).toFixed(3));
     }
     show();
@@ -68,7 +68,7 @@ export function panel(task, take) {
   const known = h("input", { id: `known-${task.id}`, inputmode: "decimal", autocomplete: "off" });
   function calibrate() {
     const metres = Number(typedNumber(known.value).reading);
-    if (!exactNumber(typedNumber(known.value).reading ?? "") || !(metres > 0) || !steps()) return (news.textContent = say("steps.cannotCalibrate"));
+    if (!exactNumber(typedNumber(known.value).reading ?? "") || !(metres > 0) || !steps()) return news.say("steps.cannotCalibrate");
     keep("stride", String(metres / steps()));
     return finish();
   }
@@ -78,12 +78,15 @@ export function panel(task, take) {
     else finish();
   };
 
-  show();
-  name();
-  return h("div", h("p.quiet", say("steps.why")), count, toggle, news,
-    h("p.actions", button("−1", () => correct(-1), ".plain"), button("+1", () => correct(1), ".plain")),
-    h("details", { open: !stride() && "" }, h("summary", say("steps.stride", { length: stride() ? withUnit(number(stride()), "m") : "–" })),
-      h("p.quiet", say("steps.calibration")),
-      h("div.field", h("label", { for: known.id }, say("steps.known")), h("div.reading", known, h("span", "m"))),
-      button(say("steps.calibrate"), calibrate, ".plain")));
+  return holder(() => {
+    show();
+    name();
+    news.say();
+    return [h("p.quiet", say("steps.why")), count, toggle, news.element,
+      h("p.actions", button("−1", () => correct(-1), ".plain"), button("+1", () => correct(1), ".plain")),
+      h("details", { open: !stride() && "" }, h("summary", say("steps.stride", { length: stride() ? withUnit(number(stride()), "m") : "–" })),
+        h("p.quiet", say("steps.calibration")),
+        h("div.field", h("label", { for: known.id }, say("steps.known")), h("div.reading", known, h("span", "m"))),
+        button(say("steps.calibrate"), calibrate, ".plain"))];
+  });
 }

@@ -1,7 +1,7 @@
 // How long something takes, in the unit of the task.
 
 import { button, h } from "./dom.js";
-import { display, shown } from "./instruments.js";
+import { display, holder, shown } from "./instruments.js";
 import { say, withUnit } from "./language.js";
 
 const SECONDS = { ms: 0.001, s: 1, min: 60, h: 3600 };
@@ -32,7 +32,9 @@ export function panel(task, take) {
   }
   const toggle = button("", () => (start === null ? begin() : end()), ".large");
   const name = () => (toggle.textContent = say(start === null ? "instrument.start" : "instrument.stop"));
-  show();
-  name();
-  return h("div", time, toggle, h("p.actions", button(say("instrument.reset"), reset, ".plain")));
+  return holder(() => {
+    show();
+    name();
+    return [time, toggle, h("p.actions", button(say("instrument.reset"), reset, ".plain"))];
+  });
 }

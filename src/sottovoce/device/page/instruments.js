@@ -7,7 +7,7 @@
 // had been typed. Calibrations are kept in this browser. Typing stays possible, also without a sensor.
 
 import { button, h } from "./dom.js";
-import { decimal, say } from "./language.js";
+import { decimal, say, spokenTag } from "./language.js";
 
 const FILES = {
   steps: ["instrument-steps.js", "instrument-step-counter.js"],
@@ -16,10 +16,10 @@ const FILES = {
   counter: ["instrument-counter.js"],
 };
 
-/** Have an instrument's files kept for later, when there may be no network. */
-function keepFiles(instrument) {
+/** Have files kept for later, when there may be no network. */
+export function keepForLater(files) {
   const workers = navigator.serviceWorker;
-  const load = () => FILES[instrument].map((file) => fetch(new URL(file, import.meta.url)).catch(() => null));
+  const load = () => files.map((file) => fetch(new URL(file, import.meta.url)).catch(() => null));
   if (workers?.controller) load();
   else workers?.addEventListener("controllerchange", load, { once: true });
 }
@@ -28,8 +28,8 @@ function keepFiles(instrument) {
 export function opener(task, panels, take) {
   const { id, instrument } = task;
   if (!Object.hasOwn(FILES, instrument ?? "")) return null;
-  if (panels.has(id)) return panels.get(id);
-  keepFiles(instrument);
+  if (panels.has(id)) return renamed(panels.get(id));
+  keepForLater(FILES[instrument]);
   const place = h("div.instrument");
   const open = button(say(`instrument.open.${instrument}`), async () => {
     open.disabled = true;
@@ -37,10 +37,40 @@ export function opener(task, panels, take) {
     open.disabled = false;
     if (!panel) return place.append(h("p.error", { role: "alert" }, say("instrument.notLoaded")));
     panels.set(id, place);
+    place.lang = spokenTag();
     return place.replaceChildren(panel(task, take));
   }, ".plain");
   place.append(open);
   return place;
+}
+
+/** An open instrument, in the language that the page speaks now; what it has measured stays. */
+function renamed(place) {
+  if (place.lang !== spokenTag()) place.firstElementChild.dispatchEvent(new Event("language"));
+  place.lang = spokenTag();
+  return place;
+}
+
+/** The element of an instrument. `parts` gives what it holds, now and whenever the page speaks another language. */
+export function holder(parts) {
+  const element = h("div");
+  const fill = () => element.replaceChildren(...parts().flat().filter(Boolean));
+  element.addEventListener("language", fill);
+  fill();
+  return element;
+}
+
+/** What an instrument says about itself: say(key, gaps) says something else, say() the same in the language of now. */
+export function message() {
+  const element = h("p", { role: "status" });
+  let [said, gapsOf] = [null, () => ({})];
+  return {
+    element,
+    say(key = said, gaps = gapsOf) {
+      [said, gapsOf] = [key, gaps];
+      element.textContent = key ? say(key, gaps()) : "";
+    },
+  };
 }
 
 /** What an instrument shows in large letters. */

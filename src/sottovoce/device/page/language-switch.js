@@ -2,8 +2,9 @@
 // server lists the languages in the page itself, so that the switch is there before anything is loaded.
 
 import { keep, kept } from "./kept.js";
-import { say, speak } from "./language.js";
+import { say, speak, spokenTag } from "./language.js";
 
+const PAUSES = [500, 2000]; // milliseconds
 export const choice = document.querySelector("#language");
 
 const offered = Array.from(choice.options, ({ value }) => value);
@@ -23,9 +24,18 @@ function preferred() {
   return "en";
 }
 
+/** The texts of a language. Networks fail for a moment, so it is asked for again, later and later. */
+async function textsIn(tag, pauses = PAUSES) {
+  const answer = await fetch(new URL(`texts/${tag}.json`, import.meta.url)).catch(() => null);
+  const texts = answer?.ok && (await answer.json().catch(() => null));
+  if (texts) return texts;
+  if (!pauses.length) throw new TypeError(tag);
+  await new Promise((done) => setTimeout(done, pauses[0]));
+  return textsIn(tag, pauses.slice(1));
+}
+
 async function use(tag) {
-  const answer = await fetch(new URL(`texts/${tag}.json`, import.meta.url));
-  speak(tag, await answer.json(), own());
+  speak(tag, await textsIn(tag), own());
   choice.value = tag;
   choice.ariaLabel = say("header.language");
   Object.assign(document.documentElement, { lang: tag, dir: say("language.direction") });
@@ -34,12 +44,21 @@ async function use(tag) {
 export const languageChanges = new EventTarget();
 
 choice.addEventListener("change", async () => {
-  keep("language", choice.value);
-  await use(choice.value);
-  languageChanges.dispatchEvent(new Event("change"));
+  const tag = choice.value;
+  try {
+    await use(tag);
+  } catch {
+    choice.value = spokenTag(); // the page goes on in the language that it has
+    return languageChanges.dispatchEvent(new Event("failure"));
+  }
+  keep("language", tag);
+  return languageChanges.dispatchEvent(new Event("change"));
 });
 
-export const spoken = use(offered.find((tag) => tag === kept("language")) ?? preferred());
+/** The chosen language, else the browser's; if it cannot be loaded, English, which may have been kept for later. */
+const first = offered.find((tag) => tag === kept("language")) ?? preferred();
+export const spoken = use(first).catch(() => use("en"));
+spoken.catch(() => (document.querySelector("#broken").hidden = false));
 
 // What was loaded before the service worker took over is not in its cache yet.
-navigator.serviceWorker?.addEventListener("controllerchange", () => spoken.then(() => use(choice.value)));
+navigator.serviceWorker?.addEventListener("controllerchange", () => spoken.then(() => use(choice.value)).catch(() => {}));

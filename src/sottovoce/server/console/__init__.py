@@ -14,10 +14,12 @@ from sottovoce.server.console import (
     public,
     sharing,
     sign_in,
+    texts,
 )
 
 # Drafts come before campaigns, of which "new" would be one.
 _PARTS = (
-    files, sign_in, overview, drafts, check, campaign, gold, plans, sharing, invitations, health, public, analyst,
+    files, sign_in, overview, drafts, check, campaign, gold, plans, texts, sharing, invitations, health, public,
+    analyst,
 )  # fmt: skip
 ROUTERS = [part.router for part in _PARTS]

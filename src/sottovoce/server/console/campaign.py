@@ -12,6 +12,7 @@ from sottovoce.protocol.fields import reported_as
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
 from sottovoce.server.console.check import draft_page
+from sottovoce.server.console.closing import published_steps
 from sottovoce.server.console.listing import Page, results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
@@ -49,6 +50,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 
     def show(connection: Connection) -> Response:
         results = parsed(newest_results(connection, row.key).content)
+        listing = results_page(results["results"], request.query_params, f"/campaigns/{campaign}")
         return render(
             request,
             "campaign.html",
@@ -56,7 +58,8 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
             manifest=parsed(row.manifest),
             **_progress(connection, row, server),
             results=results,
-            listing=results_page(results["results"], request.query_params, f"/campaigns/{campaign}"),
+            listing=listing,
+            steps=published_steps(connection, row, results["version"], listing.rows),
             methods=sorted(methods_for("number")),
             quotas=quotas,
         )
@@ -103,6 +106,7 @@ async def findings(
             manifest=parsed(row.manifest),
             results=results,
             listing=listing,
+            steps=published_steps(connection, row, results["version"], listing.rows),
             quotas=stored.quotas_of(connection, row.key),
         )
 
@@ -133,7 +137,10 @@ async def earlier(
         row = stored.campaign_of(connection, session.key, campaign)
         results = parsed(results_version(connection, row.key, version).content)
         listing = results_page(results["results"], request.query_params, request.url.path)
-        return render(request, "version.html", row=row, manifest=parsed(row.manifest), results=results, listing=listing)
+        return render(
+            request, "version.html", row=row, manifest=parsed(row.manifest), results=results, listing=listing,
+            steps=published_steps(connection, row, version, listing.rows),
+        )  # fmt: skip
 
     return await server.read(show)
 

@@ -20,6 +20,7 @@ from sottovoce.protocol.manifest import Manifest, NumberTask, Task
 from sottovoce.protocol.problems import Problem
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
+from sottovoce.server.console.instruments import sensor_warning
 from sottovoce.server.console.pages import PageRoute, figure, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
@@ -76,7 +77,10 @@ def _draft_page(request: Request, row: CampaignRow, quotas: Mapping[str, int], s
         distances=distances_of(known),
         expectations=expected[:_SHOWN],
         hidden_expectations=max(0, len(expected) - _SHOWN),
-        warnings=[*warnings_of(known, quotas, server.settings.least_claims, row.deadline, server.clock())],
+        warnings=[
+            *filter(None, [sensor_warning(manifest, request)]),
+            *warnings_of(known, quotas, server.settings.least_claims, row.deadline, server.clock()),
+        ],
     )
 
 

@@ -17,6 +17,7 @@ from sottovoce.protocol.task_table import COLUMNS, read_choices, read_quota, rea
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
+from sottovoce.server.console.instruments import INSTRUMENTS, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import Form, Session
@@ -83,6 +84,9 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
         asked = [_with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
         about = _with_the_rest({**_about(form), "deadline": _about(form).get("deadline")}, raw, only=_ABOUT)
         fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
+        distances = [task["distance"] for task in raw["tasks"] if "distance" in task]
+        if distances and "levels" not in raw:
+            fields["distance"] = distances[0]  # of numbers that are new
         if before["readings"] == len(before["tasks"]):  # all of them, as before
             fields["readings"] = len(tasks)
         with reported_as("bad_request"):
@@ -215,6 +219,8 @@ def _question(
         about=about,
         tasks=rows,
         columns=COLUMNS,
+        instruments=INSTRUMENTS,
+        sensors_reachable=sensors_reachable(request),
         table=table,
         mistake=mistake,
     )
@@ -264,7 +270,7 @@ def _target(form: Mapping[str, str]) -> dict[str, str]:
 def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
     """The rows that are not empty."""
     rows = [{name: form.get(f"{name}-{place}", "") for name in COLUMNS} for place in range(MOST_TYPED)]
-    return [row for row in rows if any(entry for name, entry in row.items() if name != "id")]
+    return [row for row in rows if any(entry for name, entry in row.items() if name not in ("id", "instrument"))]
 
 
 def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -291,7 +297,8 @@ def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             question = {name: task[name] for name in ("id", "title", "quota")}
             tasks.append(question | {"choices": read_choices(task["choices"])})
         else:
-            tasks.append({name: entry for name, entry in task.items() if name != "choices"})
+            left_out = ("choices",) if task["instrument"] else ("choices", "instrument")
+            tasks.append({name: entry for name, entry in task.items() if name not in left_out})
     return tasks
 
 

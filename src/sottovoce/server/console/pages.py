@@ -19,6 +19,7 @@ from sottovoce.discovery.schema import Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import common_unit
 from sottovoce.server.console import charts
+from sottovoce.server.console.closing import closing_chart
 from sottovoce.server.console.plan_maps import plan_maps
 from sottovoce.server.console.speaking import NOTHING, knows, say, speaking, spoken, when, written
 from sottovoce.server.results import kind_of
@@ -87,6 +88,7 @@ _templates.globals.update(
     program=f"Sottovoce {__version__}",
     answer_bars=charts.answer_bars,
     forest_plot=charts.forest_plot,
+    closing_chart=closing_chart,
     kind_of=kind_of,
     measured=charts.measured,
     percent=charts.percent,

@@ -15,9 +15,9 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.server import plans as actions
 from sottovoce.server.console.drafts import words_of
 from sottovoce.server.console.pages import PageRoute, render
-from sottovoce.server.console.session import Form, Session, SignedIn, check_form_token, refuse_foreign
+from sottovoce.server.console.session import FileForm, Form, Session, SignedIn
 from sottovoce.server.console.stored import parsed
-from sottovoce.server.console.uploads import UploadForm, upload_form
+from sottovoce.server.console.uploads import UploadForm
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.plans import picture_response
 from sottovoce.server.state import Server, ServerState
@@ -55,11 +55,8 @@ async def places_file(campaign: CampaignId, session: Session, server: Server) ->
 
 
 @router.post("")
-async def upload(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
+async def upload(campaign: CampaignId, request: Request, session: Session, form: FileForm, server: Server) -> Response:
     """A picture, a file of places or both."""
-    refuse_foreign(request)
-    form = await upload_form(request)
-    check_form_token(session, form.text("form_token"))
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     try:
         new_picture, places = await run_in_threadpool(_uploaded, form, parsed(row.manifest))

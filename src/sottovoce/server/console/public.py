@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import Promise, sentence
+from sottovoce.server.console.closing import Steps, published_steps
 from sottovoce.server.console.listing import results_page
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.speaking import chosen_language, wanted_language
@@ -46,15 +47,19 @@ async def earlier(campaign: CampaignId, version: VersionNumber, request: Request
 
 
 async def _page(id: str, version: int | None, request: Request, server: ServerState) -> Response:
-    def load(connection: Connection) -> tuple[CampaignRow, list[VersionRow], bytes]:
+    def load(connection: Connection) -> tuple[CampaignRow, list[VersionRow], bytes, Steps]:
         campaign = published_campaign(connection, id)
         if not campaign.public_results:
             raise Problem("not_found", "the results: they are for the operator of the campaign only")
         versions = list_versions(connection, campaign.key)
-        return campaign, versions, results_version(connection, campaign.key, version or versions[0].version).content
+        shown = version or versions[0].version
+        content = results_version(connection, campaign.key, shown).content
+        # Those that are on this page of the table, in whatever language it is.
+        tasks = results_page(parsed(content)["results"], request.query_params, request.url.path).rows
+        return campaign, versions, content, published_steps(connection, campaign, shown, tasks)
 
     try:
-        campaign, versions, content = await server.read(load)
+        campaign, versions, content, steps = await server.read(load)
     except Problem as problem:
         if problem.code != "not_found":
             raise
@@ -64,7 +69,7 @@ async def _page(id: str, version: int | None, request: Request, server: ServerSt
         return missing
     address = f"{server.settings.public_url or str(request.base_url).rstrip('/')}/c/{id}"
     # Ten thousand tasks take a moment, during which other requests are answered.
-    page = await run_in_threadpool(_rendered, request, campaign, versions, content, address)
+    page = await run_in_threadpool(_rendered, request, campaign, versions, content, steps, address)
     answer = tagged(request, page, sha256(page).hexdigest()[:32], _HTML)
     # Browsers apply the headers of a 304 to the cached page, so they must be those of a page.
     answer.headers["Content-Type"] = _HTML
@@ -110,7 +115,7 @@ def _in_language(row: dict[str, Any], manifest: Manifest, language: str) -> dict
 
 
 def _rendered(
-    request: Request, campaign: CampaignRow, versions: list[VersionRow], content: bytes, address: str
+    request: Request, campaign: CampaignRow, versions: list[VersionRow], content: bytes, steps: Steps, address: str
 ) -> bytes:
     results, manifest, language = parsed(content), _manifest(campaign.manifest), _language(request)
     tasks = [_in_language(row, manifest, language) for row in results["results"]]
@@ -128,6 +133,7 @@ def _rendered(
         asked_by=manifest.words(manifest.asked_by, language),
         purpose=manifest.words(manifest.purpose, language),
         manifest=parsed(campaign.manifest),
+        steps=steps,
         open=campaign.state == "open",
         final=is_final(campaign),
         listing=results_page(tasks, request.query_params, request.url.path),

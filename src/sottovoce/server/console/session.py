@@ -15,6 +15,7 @@ from fastapi.responses import Response
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.console.forms import form_of
+from sottovoce.server.console.uploads import UploadForm, upload_form
 from sottovoce.server.state import Server
 from sottovoce.server.storage.rows import OperatorRow
 from sottovoce.server.storage.sessions import operator_in
@@ -54,11 +55,25 @@ Session = Annotated[SignedIn, Depends(_signed_in)]
 async def _checked_form(request: Request, session: Session) -> dict[str, str]:
     refuse_foreign(request)
     form = await form_of(request)
-    check_form_token(session, form.pop("form_token", ""))
+    _check_form_token(session, form.pop("form_token", ""))
     return form
 
 
-def check_form_token(session: SignedIn, token: str) -> None:
+async def _checked_upload(request: Request, session: Session) -> UploadForm:
+    """A form with files; one that was sent without any is an ordinary form."""
+    refuse_foreign(request)
+    if request.headers.get("content-type", "").startswith("multipart/"):
+        form = await upload_form(request)
+    else:
+        form = UploadForm({name: [text] for name, text in (await form_of(request)).items()})
+    _check_form_token(session, form.text("form_token"))
+    return form
+
+
+FileForm = Annotated[UploadForm, Depends(_checked_upload)]
+
+
+def _check_form_token(session: SignedIn, token: str) -> None:
     """Refuse a form that does not carry its session's secret."""
     if not hmac.compare_digest(token.encode(), session.form_token.encode()):
         raise Problem("stale_page", "the form: it does not belong to this session")

@@ -32,12 +32,12 @@ _KINDS = {
     "json": "application/json",
 }
 _IMPORTED = re.compile(r'^import [^;]*? from "\./([\w-]+\.js)"', re.MULTILINE)
-_SERVER_TEXTS = ("results.", "date.", "percent", "number.", "noscript")
+_SERVER_TEXTS = ("results.", "date.", "percent", "number.", "noscript", "broken")
 _GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:$|,|;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:$|,)))", re.IGNORECASE)
 # For scripts too: a worker obeys the policy that its own script came with.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "object-src 'none'",
+    "img-src 'self' blob:; object-src 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "accelerometer=(self), camera=(), geolocation=(), gyroscope=(self), microphone=(self)",
     "Referrer-Policy": "no-referrer",
@@ -89,6 +89,7 @@ def _filled(contents: dict[str, bytes]) -> bytes:
             f'<option value="{tag}" lang="{tag}">{texts.say("language.name")}' for tag, texts in languages
         ),
         "noscript": "".join(f'<p lang="{tag}">{escape(texts.say("noscript"))}' for tag, texts in languages),
+        "broken": "".join(f'<p lang="{tag}">{escape(texts.say("broken"))}</p>' for tag, texts in languages),
         "modules": "\n".join(
             f'<link rel="modulepreload" fetchpriority="low" href="{name}">' for name in _modules_of("app.js", contents)
         ),

@@ -38,6 +38,15 @@ def list_versions(connection: Connection, campaign_key: int) -> list[VersionRow]
     return all_rows(connection, VersionRow, _versions(campaign_key))
 
 
+def contents_up_to(connection: Connection, campaign_key: int, version: int, most: int) -> list[bytes]:
+    """The results of at most this many versions up to one, evenly spread over those that are kept, oldest first."""
+    numbers = [row.version for row in reversed(list_versions(connection, campaign_key)) if row.version <= version]
+    last = len(numbers) - 1
+    chosen = {numbers[round(place * last / max(most - 1, 1))] for place in range(most)} if numbers else set()
+    query = select(results.c.content).where(results.c.campaign_key == campaign_key, results.c.version.in_(chosen))
+    return list(connection.execute(query.order_by(results.c.version)).scalars())
+
+
 def newest_versions(connection: Connection, campaign_key: int, first: int, most: int) -> list[VersionRow]:
     """At most this many versions from an offset, newest first, without their content."""
     return all_rows(connection, VersionRow, _versions(campaign_key).offset(first).limit(most))

@@ -34,3 +34,11 @@ file.closest("[data-file]").hidden = false;
 file.addEventListener("change", async () => {
   if (file.files.length) document.querySelector("#table").value = await file.files[0].text();
 });
+
+// The warning about sensors concerns those who want to use one.
+const warning = document.querySelector("#no-sensors");
+function warn() {
+  if (warning) warning.hidden = ![...typed.querySelectorAll("select")].some(({ value }) => ["steps", "sound-level"].includes(value));
+}
+typed.addEventListener("change", warn);
+warn();

@@ -1,5 +1,6 @@
-"""Options for tables as spreadsheets write them, and the report of rows that were left out."""
+"""Options of every command that reads a file of claims, and the report of rows that were left out."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,6 +8,7 @@ import typer
 from rich.markup import escape
 
 from sottovoce.cli.output import notes
+from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,6 +16,23 @@ if TYPE_CHECKING:
 _SHOWN = 3  # rows that were left out, in the terminal
 _IN_JSON = 20
 
+
+class Duplicates(StrEnum):
+    ERROR = "error"
+    MEAN = "mean"
+    LAST = "last"
+
+
+class KindOption(StrEnum):
+    NUMBER = "number"
+    CHOICE = "choice"
+
+
+UserColumn = Annotated[str, typer.Option("--user", help="Name of the column that says who claims.")]
+ObjectColumn = Annotated[str, typer.Option("--object", help="Name of the column that says about what.")]
+ValueColumn = Annotated[str, typer.Option("--value", help="Name of the column with the claimed value.")]
+DuplicatesOption = Annotated[Duplicates, typer.Option(help="What to do when a user claims an object twice.")]
+SkipBadOption = Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")]
 DecimalOption = Annotated[
     str | None,
     typer.Option(help="Decimal sign of the values, ',' or '.'; the marks between thousands are then accepted too."),
@@ -28,6 +47,17 @@ EncodingOption = Annotated[
 LeftOutOption = Annotated[
     Path | None, typer.Option(help="With --skip-bad: write all rows that were left out here, with the reasons.")
 ]
+
+
+def check_left_out(path: Path | None, skip_bad: bool) -> None:
+    """Refuse a file for rows that are not left out, or that cannot be written, before anything is read."""
+    from sottovoce.claims.writing import check_place
+
+    if path is None:
+        return
+    check_place(path)
+    if not skip_bad:
+        raise BadParameter(f"--left-out {path}: rows are left out only on request; add --skip-bad")
 
 
 def left_out_summary(rows: "pa.Table") -> dict[str, Any]:

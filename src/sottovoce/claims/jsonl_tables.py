@@ -1,0 +1,125 @@
+"""Tables of claims in JSON Lines: Arrow reads what cannot harm it; everything else is read line by line."""
+
+import io
+import itertools
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json
+
+from sottovoce.claims.budget import Budget
+from sottovoce.claims.header import NOISE_COLUMN, OPTIONAL_COLUMNS, require
+from sottovoce.claims.lines import text_lines
+from sottovoce.claims.picking import BLOCK_BYTES, as_text, noise_law, pick
+from sottovoce.claims.rows import Columns
+from sottovoce.claims.table_file import TableFile
+from sottovoce.errors import NoClaims
+
+_BARE_NULL = re.compile(rb"\n\s*null")
+_LONGEST_NULL = 64  # bytes, with blanks before it: the end of a part that is searched again with the next part
+_LONGEST_INTEGER = 19  # characters
+_MOST_BRACKETS = 500  # in a line that Arrow reads: it recurses into a deeply nested one until its stack overflows
+
+
+def read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> Columns:
+    """The columns of a whole file, of no more rows than the budget allows."""
+    if budget is None and not hurts_arrow(source):
+        try:
+            with source.stream() as stream:
+                table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
+            return replace(pick(table, labels, value, source.name), lines=text_lines(source))
+        except pa.ArrowInvalid:  # a line that Arrow cannot read: go line by line to say which
+            pass
+    at_once = sys.maxsize if budget is None else budget.rows + 1
+    for columns in jsonl_by_lines(source, labels, value, at_once):
+        if budget is not None:
+            budget.check_rows(source.name, len(columns.values) + len(columns.ragged))
+        if not columns.ragged:
+            _require_somewhere(columns, [*labels, value], source)
+        return columns
+    raise NoClaims(f"{source.name}: the file is empty; it needs at least one line")
+
+
+def _require_somewhere(columns: Columns, required: Sequence[str], source: TableFile) -> None:
+    """A column that no line has is missing altogether."""
+    texts = columns.texts.to_pylist() if columns.texts is not None else []
+    missing = [
+        name
+        for name, entries in zip(required, (*columns.labels, texts), strict=True)
+        if all(entry is None for entry in entries)
+    ]
+    if missing:
+        with source.stream() as stream:
+            first = next(filter(str.strip, io.TextIOWrapper(stream, encoding="utf-8", errors="replace")))
+        require(missing, [*dict.fromkeys((*json.loads(first), *(set(required) - set(missing))))], source.name)
+
+
+def hurts_arrow(source: TableFile) -> bool:
+    """Whether the file could crash Arrow: a line is only null, at the beginning of a block, or deeply nested."""
+    end, open_brackets = b"\n", 0
+    with source.stream() as stream:
+        while part := stream.read(BLOCK_BYTES):
+            if _BARE_NULL.search(end + part):
+                return True
+            end = part[-_LONGEST_NULL:]
+            brackets = part.count(b"{") + part.count(b"[")
+            if open_brackets + brackets > _MOST_BRACKETS + part.count(b"\n"):
+                first, *others = part.split(b"\n")
+                counts = [open_brackets + _brackets(first), *map(_brackets, others)]
+                if max(counts) > _MOST_BRACKETS:
+                    return True
+                open_brackets = counts[-1]
+            else:
+                open_brackets = _brackets(part.rpartition(b"\n")[2])
+    return False
+
+
+def _brackets(line: bytes) -> int:
+    return line.count(b"{") + line.count(b"[")
+
+
+def jsonl_by_lines(
+    source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
+) -> Iterator[Columns]:
+    """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are not records are noted."""
+    required = [*labels, value, *OPTIONAL_COLUMNS]
+    with source.stream() as stream:
+        lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
+        later = itertools.islice(enumerate(filter(str.strip, lines), start=1), skip, None)
+        while part := list(itertools.islice(later, at_once)):
+            rows: list[list[Any]] = []
+            ragged: dict[int, str] = {}
+            for number, line in part:
+                try:
+                    record = json.loads(line, parse_int=_integer)
+                    row = [_encodable(record.get(name)) for name in required]
+                    if isinstance(row[len(labels)], list):  # a reported set
+                        row[len(labels)] = json.dumps(row[len(labels)])
+                    if any(isinstance(entry, dict | list) for entry in row):
+                        raise ValueError("labels and values must not be nested")
+                    rows.append(row)
+                except (ValueError, RecursionError, AttributeError):
+                    ragged[number] = line.strip()
+            *columns, values, laws, choices = zip(*rows, strict=True) if rows else [[] for _ in required]
+            texts = as_text(values)
+            noise = noise_law(pa.table({NOISE_COLUMN: as_text(laws)}), source.name)
+            yield Columns(
+                [list(column) for column in columns], texts, texts, ragged, noise=noise,
+                rule="a line must be a JSON object with the fields", choices=as_text(choices),
+                lines=text_lines(source),
+            )  # fmt: skip
+
+
+def _integer(text: str) -> int | str:
+    """A whole number, or its text where it is too large for an array."""
+    return int(text) if len(text) < _LONGEST_INTEGER else text
+
+
+def _encodable(entry: Any) -> Any:
+    """A lone surrogate, which only JSON can express, becomes a question mark."""
+    return entry.encode(errors="replace").decode() if isinstance(entry, str) and not entry.isascii() else entry

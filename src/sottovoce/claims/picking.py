@@ -1,0 +1,46 @@
+"""The columns of a table that make a claim, picked by their names."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN, require
+from sottovoce.claims.rows import Columns
+from sottovoce.errors import BadRow
+
+# Large blocks keep the number of label dictionaries that have to be merged small.
+BLOCK_BYTES = 1 << 24
+
+
+def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
+    """The label columns and the value column, with the noise law and the numbers of choices that are named."""
+    require([*labels, value], table.column_names, name)
+    for column in (*labels, value):
+        nested = pa.types.is_nested(table[column].type)
+        if nested and (column != value or pa.types.is_struct(table[column].type)):
+            raise BadRow(
+                f"{name}: column {column!r} holds lists or records: a label or value must be a single text or number; "
+                "write each claim as a row of its own"
+            )
+    choices = table[CHOICES_COLUMN] if CHOICES_COLUMN in table.column_names else None
+    return Columns([table[label] for label in labels], table[value], noise=noise_law(table, name), choices=choices)
+
+
+def noise_law(table: pa.Table, name: str) -> str | None:
+    """The law that a table names, the same in all rows."""
+    if NOISE_COLUMN not in table.column_names:
+        return None
+    laws = [law for law in pc.unique(pc.unique(table[NOISE_COLUMN]).cast(pa.string())).to_pylist() if law]
+    if len(laws) > 1:
+        raise BadRow(
+            f"{name}: {NOISE_COLUMN} {laws[0]!r} and {laws[1]!r}: all claims of a table must have the same law; "
+            "read tables with different laws separately"
+        )
+    return laws[0] if laws else None
+
+
+def as_text(entries: Iterable[Any]) -> pa.Array:
+    """Entries of any type as a column of texts."""
+    return pa.array([None if entry is None else str(entry) for entry in entries], pa.string())
