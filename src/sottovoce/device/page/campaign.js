@@ -11,8 +11,7 @@ import { isKiosk, startOver } from "./kiosk.js";
 import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
-import { choosePerson } from "./person.js";
-import { person, read } from "./store.js";
+import { people, person, read, usePerson } from "./store.js";
 import { nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
 
 const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached", "no_worker"]; // nothing was drawn, so it can be sent later
@@ -32,6 +31,16 @@ export async function showCampaign(link) {
   } catch (problem) {
     return showProblem(problem, () => showCampaign(link));
   }
+}
+
+/** Choose whose record a link belongs to: that of the person who joined by it, or whoever says that it is theirs. */
+async function choosePerson(link) {
+  if (isKiosk) return;
+  const known = await Promise.all((await people()).map(async (name) => [name, await read(name)]));
+  const owner = known.find(([, record]) => joinedBy(link, record));
+  if (owner) return usePerson(owner[0]);
+  const before = known.filter(([, { memberships }]) => Object.keys(memberships).length);
+  if (before.length) usePerson(await (await import("./person.js")).whoIsIt(before));
 }
 
 function heading(eyebrow, manifest) {

@@ -1,13 +1,12 @@
 // The views of the device itself: its campaigns, its ledger, the participant's limits, and how it works.
 
-import { invitationOf } from "./client.js";
 import { changes, flush } from "./device.js";
 import { button, h } from "./dom.js";
 import { guessed } from "./guess.js";
 import { editable, figure, say, typedNumber } from "./language.js";
 import { PRESETS, USUAL_LIMITS } from "./promise.js";
 import { change, read, spentBy } from "./store.js";
-import { problemText, releaseCard, show, shown, tell } from "./views.js";
+import { releaseCard, show, shown, tell } from "./views.js";
 
 export const VIEWS = { campaigns, ledger, limits, how };
 let current;
@@ -20,24 +19,6 @@ changes.addEventListener("change", () => current === ledger && ledger());
 
 const empty = (words) => h("p.empty", h("img", { src: "icon.svg", alt: "", width: 56 }), words);
 
-/** A short code, in place of a link. */
-function codeForm() {
-  const input = h("input", { id: "code", maxlength: 40, autocomplete: "off", autocapitalize: "characters", spellcheck: "false", required: "" });
-  const said = h("p.error", { role: "alert" });
-  async function go(event) {
-    event.preventDefault();
-    said.textContent = "";
-    try {
-      location.href = `./${await invitationOf(input.value)}#code`;
-    } catch ({ code }) {
-      said.textContent = problemText(code);
-      input.focus();
-    }
-  }
-  return h("form.card", { onsubmit: go }, h("h2", say("code.title")), h("div.field", h("label", { for: "code" }, say("code.label")), input), said,
-    h("p.actions", h("button", say("code.send"))));
-}
-
 async function campaigns(view) {
   const title = say("campaigns.title");
   const link = ({ invitation, manifest_sha256: hash, manifest }) => {
@@ -45,8 +26,9 @@ async function campaigns(view) {
     return h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", title), h("span.quiet", say("askedBy", { who }))));
   };
   const joined = Object.values((await read()).memberships);
-  show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")), codeForm());
-  if (view === "code") document.querySelector("#code").focus();
+  const { codeForm } = await import("./code.js").catch(() => ({}));
+  show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")), codeForm?.());
+  if (view === "code") document.querySelector("#code")?.focus();
 }
 
 async function ledger() {
