@@ -18,7 +18,7 @@ from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.choices import labels_at, normalised, winners
-from sottovoce.discovery.doubts import FILE, doubts
+from sottovoce.discovery.doubts import FILE, doubts, spelling_doubts
 from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
@@ -246,6 +246,10 @@ class ChoiceResult(Outcome):
         """A fit with the votes of all users."""
         votes = engine.tally(np.ones(engine.n_users))
         return cls(fit=fit, level=level, claims_per_user=engine.claims_per_user, votes=votes, options=engine.answers)
+
+    @cached_property
+    def doubts(self) -> list[dict[str, str]]:
+        return [*super().doubts, *spelling_doubts(self.options.label_list())]
 
     @cached_property
     def majority(self) -> NDArray[Any]:

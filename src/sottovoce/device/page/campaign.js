@@ -105,7 +105,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
       heading(say("campaign"), manifest),
       !withdrawn && (token ? isNew && h("p.banner", say("joined")) : h("p.banner", say("notConfirmed"))),
       hindrance && h("p.banner", problemText(hindrance)), !isOver && full > 0 && h("p.quiet", say("form.full", { count: full })),
-      pairs && !withdrawn && pairsCard(manifest, pairs, sent),
+      pairs && !withdrawn && pairsCard(joined, pairs, sent),
       open.tasks.length > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, (...confirmed) => send(joined, ...confirmed)),
       joined.own && kept,
       released.length && [
