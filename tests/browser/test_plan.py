@@ -151,3 +151,88 @@ def test_a_hostile_drawing_opened_by_itself_runs_and_loads_nothing(operator, ser
         with sqlite3.connect(database, timeout=30) as connection:
             connection.execute("UPDATE plans SET content = ? WHERE campaign_key = ?", [before, key])
             connection.commit()
+
+
+@pytest.fixture
+def planned(server):
+    """A campaign with a plan, and a link to it."""
+    campaign = server.create()
+    put(server, campaign, encoded(drawn()))
+    place(server, campaign, PLACES)
+    server.open(campaign)
+    return campaign, server.invite(campaign)[0]["url"]
+
+
+def test_a_participant_chooses_a_task_on_the_plan(participant, planned, server):
+    phone = participant(bypass_csp=True)
+    page = phone.join(planned[1])
+    marks = page.get_by_role("group", name="Tasks on the plan").get_by_role("button")
+    expect(marks).to_have_count(3)
+    image = page.locator(".plan-picture img")
+    assert image.evaluate("(image) => image.decode().then(() => [image.naturalWidth, image.naturalHeight])") == [
+        400,
+        300,
+    ]
+    box = page.locator(".plan-picture svg").bounding_box()
+    page.touchscreen.tap(box["x"] + 0.9 * box["width"], box["y"] + 0.1 * box["height"])  # hall-2
+    expect(page.locator("#reading-2")).to_be_focused()
+    page.keyboard.type("12.5")
+    expect(page.get_by_role("button", name="Hallway 2: entered")).to_have_count(1)
+    page.locator("#reading-0").focus()  # chosen in the list, shown on the plan
+    expect(page.locator("path.mark.chosen")).to_have_attribute("d", "M1000 5000L5000 5000")
+    page.get_by_role("button", name="Hallway 0").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("button", name="Hallway 1")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#reading-1")).to_be_focused()
+    page.get_by_role("button", name="Larger plan").click()
+    assert page.locator(".plan-picture").bounding_box()["width"] > 1.4 * box["width"]
+    assert_accessible(page, "the plan")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_which_task_somebody_looks_at_stays_on_the_phone(participant, planned, server):
+    phone = participant()
+    page = phone.join(planned[1])
+    expect(page.get_by_role("button", name="Hallway 1")).to_have_count(1)
+    phone.wait_for_service_worker()
+    before = len(phone.requests)
+    for name in ("Hallway 1", "Hallway 2", "Hallway 0"):
+        page.get_by_role("button", name=name).dispatch_event("click")
+    page.wait_for_timeout(300)
+    assert [one.url for one in phone.requests[before:] if "/api/" in one.url] == []
+    (plan,) = [one for one in phone.requests if one.url.endswith("/plan")]
+    assert "authorization" not in plan.headers
+    assert "cookie" not in plan.headers
+
+
+def test_the_plan_is_there_without_a_network(participant, planned, server):
+    phone = participant()
+    page = phone.join(planned[1])
+    expect(page.get_by_role("button", name="Hallway 1")).to_have_count(1)
+    phone.wait_for_service_worker()
+    page.wait_for_function("async () => Boolean((await caches.match('plan.js')) && (await caches.match('plan.css')))")
+    phone.context.set_offline(True)
+    page.reload()
+    expect(page.get_by_role("button", name="Hallway 1")).to_have_count(1)
+    phone.context.set_offline(False)
+
+
+def test_another_picture_than_the_promised_one_is_not_shown(participant, planned):
+    phone = participant()
+    other = encoded(drawn().rotate(180))
+    phone.context.route("**/api/campaigns/*/plan", lambda route: route.fulfill(body=other, content_type="image/png"))
+    page = phone.join(planned[1])
+    expect(page.get_by_text("The plan is not the one that this campaign promised")).to_be_visible()
+    expect(page.locator(".plan-picture")).to_have_count(0)
+    phone.send("12.5", "", "")
+    expect(page.locator("#pairs")).to_be_visible()  # measuring works without it
+
+
+def test_a_campaign_without_a_plan_loads_nothing_of_it(participant, invited):
+    _, url = invited()
+    phone = participant()
+    phone.join(url)
+    phone.wait_for_service_worker()
+    assert not [one.url for one in phone.requests if re.search(r"/plan[.](js|css)$|/plan$", one.url)]

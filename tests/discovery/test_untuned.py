@@ -12,6 +12,7 @@ from sottovoce.discovery.target import likely_target
 from sottovoce.engines import MemoryEngine
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.worlds import IMITATIONS, crowd
+from sottovoce.worlds.crowds import any_claims, resampled
 
 
 def coverage(fit, truths):
@@ -23,30 +24,15 @@ def imitation(name, seed=0):
     return IMITATIONS[name](np.random.default_rng((seed, 5)))
 
 
-def random_set(seed):
-    """A few users and objects, of any scale, with any errors."""
-    rng = np.random.default_rng((seed, 77))
-    users, objects = rng.integers(2, 13), rng.integers(1, 9)
-    scale = np.exp(rng.normal(0, rng.choice([0, 1, 4]), objects))
-    errors = (
-        rng.standard_normal((users, objects)),
-        rng.standard_cauchy((users, objects)),
-        rng.lognormal(0, 1, (users, objects)),
-        rng.integers(-2, 3, (users, objects)).astype(float),
-    )[seed % 4] * np.exp(rng.normal(0, rng.choice([0.0, 1.0]), users))[:, None]
-    matrix = (rng.uniform(0, 10, objects) + errors) * scale
-    matrix[rng.random(matrix.shape) > 0.7] = np.nan
-    matrix[0, 0] = 1.0
-    return sv.Claims.from_matrix(matrix), (None, None, "fresh:0.5", "shared:0.5")[seed // 4 % 4]
-
-
 @pytest.mark.slow
-def test_small_random_sets_converge():
-    for seed in range(60):
-        claims, law = random_set(seed)
+def test_small_random_sets_and_resamples_converge():
+    """`python -m bench.convergence` searches 3,000, and resamples of real sets."""
+    searched = [(any_claims(seed), (None, None, "fresh:0.5", "shared:0.5")[seed // 4 % 4]) for seed in range(60)]
+    searched += [(resampled(imitation(name).claims, np.random.default_rng(1)), None) for name in IMITATIONS]
+    for claims, law in searched:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)
-            sv.NoiseAware(noise=law, max_iter=300).fit(MemoryEngine(claims, threads=1))
+            sv.NoiseAware(noise=law).fit(MemoryEngine(claims, threads=1))
 
 
 def test_a_leap_that_does_not_pay_is_taken_back():

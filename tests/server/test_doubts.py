@@ -60,6 +60,8 @@ def test_a_few_decide():
     text = doubt_texts([40, 40, 100], [3.9, 40, 2.5])["few_decide"]
     assert "2 tasks" in text
     assert "2.5 of 100" in text
+    assert "fewer than 3 decide, intervals are wider" in text
+    assert "wider" not in doubt_texts([40], [3.9])["few_decide"]
     assert "few_decide" not in doubt_texts([4], [1])  # where no truth is shown nobody decides
 
 

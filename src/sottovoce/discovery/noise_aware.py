@@ -11,6 +11,7 @@ from sottovoce.discovery.aware_choices import AwareChoices
 from sottovoce.discovery.base import TruthDiscovery, check_level
 from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
 from sottovoce.discovery.common_bias import CommonBias
+from sottovoce.discovery.cross_check import PlainAverages, cross_check
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.discovery.object_scales import ObjectScales, typical_variance
 from sottovoce.discovery.quality import Quality
@@ -31,8 +32,11 @@ _FARTHEST_PRIOR = 4.0  # of its steps from lesson to lesson, which are known les
 _FARTHEST_LOG = 30.0  # of a user's squares and counts, from what is seen
 _CROWD_SWEEPS = 5  # to find what the crowd alone says about known objects
 _LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
-_RESOLUTION = 1e-4  # of a square, over the typical one: claims that coincide exactly are not infinitely accurate
+# Squares beside those of a user's errors, over the typical one: no claim is infinitely accurate, least of all a copy;
+# and one who has few claims may agree with others by chance.
+_RESOLUTION, _COPIED, _BY_CHANCE = 1e-4, 0.02, 0.04
 _LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
+_FEW, _ALONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
 _LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
 
 
@@ -131,7 +135,7 @@ class _AwareIteration(Iteration):
         engine = self._engine
         self._spreads, self._center = given.spreads, engine.medians()
         self._truths = given.first_truths(self._center)
-        self._opinions = target == "mean"
+        self._opinions, self._noisy = target == "mean", law is not None
         typical = typical_variance(engine, given.deviations)
         self._objects = ObjectScales(engine, typical) if law is None and not self._opinions else None
         noise = law.reading_noise() if law else None
@@ -212,9 +216,11 @@ class _AwareIteration(Iteration):
             assert swept.counts is not None
             return np.maximum(swept.losses, 1e-12 * self._quality.scale), np.maximum(swept.counts, 0.5)
         if self._rejects:
-            return np.maximum(swept.losses + swept.doubts, 1e-12 * self._quality.scale), claims
+            least = claims * _COPIED if self._coincide else 1e-12
+            return swept.losses + swept.doubts + least * self._quality.scale, claims
         counts = np.maximum(claims - self._belief.weight * swept.doubts, _LEAST_COUNT)
-        return swept.losses + counts * _RESOLUTION * self._quality.scale, counts
+        usual = min(self._quality.scale, math.exp(self._quality.prior[0]))  # units of objects leave the scale open
+        return swept.losses + (counts * _RESOLUTION + _BY_CHANCE) * usual, counts
 
     def _learn(self, squares: Floats, counts: Floats) -> bool:
         """Learn the crowd's prior, tails and units of objects; whether they still change."""
@@ -245,8 +251,7 @@ class _AwareIteration(Iteration):
         engine, known, belief = self._engine, self._given.known, self._belief
         truths = self._swept.truths
         if self._coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
-            middling = Step(self._center, np.ones(engine.n_objects), self._spreads, average="median")
-            truths = engine.sweep(middling, belief.weight, self._truths).truths
+            truths = self._weighted_medians()
         truths[known] = self._given.known_truths
         if self._lookup:
             weights = self._lookup.information(belief.learnt)
@@ -261,18 +266,46 @@ class _AwareIteration(Iteration):
         # Where nobody can be compared with anybody, nothing is known of errors.
         compared = known.any() or bool((engine.comparable() > 0).any())
         variance = 1 / precision if compared else np.full(engine.n_objects, np.inf)
-        freedom = None if self._rejects or self._lookup else self._freedom()
+        freedom = None if self._noisy and not self._opinions else self._freedom()
+        if (
+            freedom is not None and not self._coincide
+        ):  # the information in Student's t is less than its scale says: not to be counted twice
+            variance = variance * (freedom + 1) / (freedom + 3)
         if freedom is not None and self._opinions and compared:
             # Nothing is known of how opinions are distributed: where they scatter more than the model says, it counts.
             several = np.maximum(effective_users, 1 + _LEAST_FREEDOM)
             seen = scatter * several / (several - 1)
             freedom = np.where(seen > variance, np.minimum(freedom, several - 1), freedom)
             variance = np.maximum(variance, seen)
+        variance = variance + self._alone(effective_users, truths)
         bias = self._common_bias() if known.any() and compared else None
+        if compared and not (self._noisy or self._coincide or bias):
+            assert freedom is not None
+            plain = PlainAverages.of(engine, self._opinions)
+            medians = truths if self._opinions else self._weighted_medians()
+            checked = cross_check(truths, variance, plain, medians, ~known)
+            truths, variance = checked.truths, checked.variance
+            freedom = np.where(checked.plain, np.minimum(freedom, np.maximum(engine.claims_per_object - 1, 1)), freedom)
         if bias:
             truths = np.where(known, truths, truths - bias.shift / self._scatter_unit)
             variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
         return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
+
+    def _weighted_medians(self) -> Floats:
+        middling = Step(self._center, np.ones(self._engine.n_objects), self._spreads, average="median")
+        return self._engine.sweep(middling, self._belief.weight, self._truths).truths
+
+    def _alone(self, effective_users: Floats, truths: Floats) -> Floats:
+        """Added to the variance where fewer than three users decide.
+
+        That they are the accurate ones rests on a few claims of theirs, so the scatter of the others counts a little,
+        and in full where claims coincide: there errors are gross.
+        """
+        engine, claims = self._engine, self._engine.claims_per_object
+        enough = np.minimum(claims, _FEW)
+        lacking = np.clip((enough - effective_users) / np.maximum(enough - 1, 1), 0, 1)
+        scatter = (self._given.deviations**2 + (engine.means() - truths) ** 2) / np.maximum(claims - 1, 1)
+        return np.asarray((1 if self._coincide else _ALONE) * lacking**2 * scatter)
 
     def _common_bias(self) -> CommonBias | None:
         """What the crowd would have said about the known objects shows how it errs."""

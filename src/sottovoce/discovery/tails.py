@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 FIRST_TAIL = 0.25  # before anything is known, far readings count little
 _TAILS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.8)  # 1/degrees of freedom
-_WHOLE_TAILS = np.geomspace(0.04, 1.0, 8)
+_WHOLE_TAILS = np.geomspace(0.01, 1.0, 9)
 _USUAL_TAIL = 0.1
 _ROUNDING = 1e-9  # smaller squares are those of claims at the truth
 _MOST = 4000  # squares that are looked at

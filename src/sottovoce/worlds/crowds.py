@@ -146,6 +146,36 @@ def prices(rng: np.random.Generator) -> World:
     return _world(who, what, np.round(values / 25) * 25, truths)
 
 
+def any_claims(seed: int) -> Claims:
+    """A few users and objects of any scale, whose claims are off in any way: to search for what an estimator cannot do.
+
+    >>> any_claims(1)
+    Claims(10 claims, 4 users, 5 objects)
+    """
+    rng = np.random.default_rng((seed, 77))
+    users, objects = rng.integers(2, 13), rng.integers(1, 9)
+    scale = np.exp(rng.normal(0, rng.choice([0, 1, 4]), objects))
+    errors = (
+        rng.standard_normal((users, objects)),
+        rng.standard_cauchy((users, objects)),
+        rng.lognormal(0, 1, (users, objects)),
+        rng.integers(-2, 3, (users, objects)).astype(float),
+    )[seed % 4] * np.exp(rng.normal(0, rng.choice([0.0, 1.0]), users))[:, None]
+    matrix = (rng.uniform(0, 10, objects) + errors) * scale
+    matrix[rng.random(matrix.shape) > 0.7] = np.nan
+    matrix[0, 0] = 1.0
+    return Claims.from_matrix(matrix)
+
+
+def resampled(claims: Claims, rng: np.random.Generator) -> Claims:
+    """As many users, drawn with replacement, with all their claims; one who is drawn twice counts as two."""
+    drawn = rng.integers(0, claims.n_users, claims.n_users)
+    order, ends = np.argsort(claims.users, kind="stable"), np.cumsum(claims.claims_per_user)
+    rows = [order[ends[user] - claims.claims_per_user[user] : ends[user]] for user in drawn]
+    who, places = np.repeat(np.arange(len(drawn)), [len(few) for few in rows]), np.concatenate(rows)
+    return Claims.from_arrays(who, claims.objects[places], claims.values[places])
+
+
 def _world(who: NDArray[np.intp], what: NDArray[np.intp], values: Floats, truths: Floats) -> World:
     claims = Claims.from_arrays(who, what, values)
     errors = claims.values - truths[claims.object_labels][claims.objects]

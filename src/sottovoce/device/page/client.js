@@ -4,6 +4,7 @@ import { canonicalBytes, Problem } from "./manifest.js";
 
 const API = new URL("../api/", import.meta.url);
 const TIMEOUT = 15_000; // milliseconds
+const LONG_TIMEOUT = 120_000; // a picture over a slow network
 const SHORT_TIMEOUT = 5_000; // somebody waits, and what is known will do
 const TEMPORARY = [408, 425, 429]; // and all from 500 on: the same request may succeed later
 
@@ -12,10 +13,17 @@ export async function lookUp(invitation) {
   return { campaign: text(campaign, /^[\w-]{1,64}$/), isOpen: state !== "closed" };
 }
 export const manifestBytes = (campaign) => send("GET", `campaigns/${campaign}/manifest`);
-/** Whether a campaign takes readings; like the cuts, the same for everybody. */
-export const isOpen = async (campaign) => json(await send("GET", `campaigns/${campaign}/state`, null, null, SHORT_TIMEOUT)).state !== "closed";
+/** The invitation that a short code stands for. */
+export const invitationOf = async (code) => text((await ask("codes", { code })).invitation, /^[\w-]{16,128}$/);
+/** Whether a campaign takes readings, and which tasks have enough; like the cuts, the same for everybody. */
+export async function stateOf(campaign) {
+  const { state, full } = json(await send("GET", `campaigns/${campaign}/state`, null, null, SHORT_TIMEOUT));
+  return { isOpen: state !== "closed", full: Array.isArray(full) ? full.filter((task) => typeof task === "string") : [] };
+}
 /** The published cuts, the same for everybody; nothing says who asks. */
 export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, SHORT_TIMEOUT));
+/** The picture of the place, the same for everybody; nothing says who asks. */
+export const planBytes = (campaign) => send("GET", `campaigns/${campaign}/plan`, null, null, LONG_TIMEOUT);
 /** What is public about each task; without results there is nothing. */
 export async function results(campaign) {
   const { results: tasks } = json(await send("GET", `campaigns/${campaign}/results`));

@@ -7,6 +7,7 @@ import { exactNumber, isLess } from "./exact.js";
 import { opener } from "./instruments.js";
 import { decimal, editable, say, typedNumber, withUnit } from "./language.js";
 import { protectedDistance, readingsComeAtOnce } from "./manifest.js";
+import { planBeside } from "./plans.js";
 import { nameOf, problemText } from "./views.js";
 
 const MOST_AT_ONCE = 5; // with more tasks than this, questions come one after the other
@@ -25,6 +26,21 @@ export function form({ manifest }, tasks, left, { drafts, panels, draw }, send) 
   const sending = h("span.sending", sender, h("span.quiet", say("form.final")));
   const fields = tasks.map((task, place) => (task.kind === "choice" ? choiceField(task, `reading-${place}`, drafts) : numberField(task, place)));
   const steps = fields.length > MOST_AT_ONCE && tasks.some(({ kind }) => kind === "choice") ? stepper(fields, sending, drafts) : null;
+
+  const plan = planBeside(manifest, tasks, goToTask, ({ id }) => drafts.has(id));
+
+  /** From the plan to the field of a task. */
+  function goToTask({ id }) {
+    const field = fields.find(({ task }) => task.id === id);
+    steps?.goTo(fields.indexOf(field));
+    field.input.focus({ preventScroll: true });
+    field.element.scrollIntoView({ block: "center" });
+  }
+
+  function showOnPlan({ target }) {
+    const field = fields.find(({ element }) => element.contains(target));
+    if (field) plan.mark(field.task);
+  }
 
   function numberField(task, place) {
     const id = `reading-${place}`;
@@ -86,9 +102,9 @@ export function form({ manifest }, tasks, left, { drafts, panels, draw }, send) 
     await send(readings, { isKept: Boolean(keeping) && keeping.checked });
   }
 
-  return h("form.card", { onsubmit: (event) => event.preventDefault(), autocomplete: "off" }, h("h2", areQuestions ? say("form.answers") : say("form.title")),
+  return h("form.card", { onsubmit: (event) => event.preventDefault(), onfocusin: showOnPlan, autocomplete: "off" }, h("h2", areQuestions ? say("form.answers") : say("form.title")),
     h("p.quiet", readingsComeAtOnce(manifest) ? say("form.once") : say("form.optional"), left < tasks.length && [" ", say("form.left", { count: left })], drafts.areKept && [" ", say("form.drafts")]),
-    steps?.place, fields.map(({ element }) => element), summary, h("p.actions", steps?.buttons, sending));
+    plan.element, steps?.place, fields.map(({ element }) => element), summary, h("p.actions", steps?.buttons, sending));
 }
 
 /** One field after the other: where it is, and buttons to go on and back. The last one is sent with all the others. */

@@ -16,10 +16,10 @@ const FILES = {
   counter: ["instrument-counter.js"],
 };
 
-/** Have an instrument's files kept for later, when there may be no network. */
-function keepFiles(instrument) {
+/** Have files kept for later, when there may be no network. */
+export function keepForLater(files) {
   const workers = navigator.serviceWorker;
-  const load = () => FILES[instrument].map((file) => fetch(new URL(file, import.meta.url)).catch(() => null));
+  const load = () => files.map((file) => fetch(new URL(file, import.meta.url)).catch(() => null));
   if (workers?.controller) load();
   else workers?.addEventListener("controllerchange", load, { once: true });
 }
@@ -29,7 +29,7 @@ export function opener(task, panels, take) {
   const { id, instrument } = task;
   if (!Object.hasOwn(FILES, instrument ?? "")) return null;
   if (panels.has(id)) return renamed(panels.get(id));
-  keepFiles(instrument);
+  keepForLater(FILES[instrument]);
   const place = h("div.instrument");
   const open = button(say(`instrument.open.${instrument}`), async () => {
     open.disabled = true;

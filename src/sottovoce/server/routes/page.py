@@ -37,7 +37,7 @@ _GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:$|,|;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:$|,)
 # For scripts too: a worker obeys the policy that its own script came with.
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "object-src 'none'",
+    "img-src 'self' blob:; object-src 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "accelerometer=(self), camera=(), geolocation=(), gyroscope=(self), microphone=(self)",
     "Referrer-Policy": "no-referrer",

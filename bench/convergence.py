@@ -1,0 +1,70 @@
+"""Whether the default method settles on everything: small random sets, and resamples of real or imitated ones.
+
+``python -m bench.convergence [FOLDER]`` with 3,000 small sets and 20 resamples of each set of the folder (see
+`bench.sets`). A resample draws as many users, with all their claims, and some of them several times.
+"""
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from bench.sets import imitated, sets_in
+from sottovoce.claims import Claims
+from sottovoce.discovery import NoiseAware
+from sottovoce.engines import MemoryEngine
+from sottovoce.errors import ConvergenceWarning
+from sottovoce.worlds.crowds import any_claims, resampled
+
+LAWS = (None, None, "fresh:0.5", "shared:0.5")
+MOST = 1000  # iterations, those that a user gets by default
+
+
+def small(seed: int) -> tuple[Claims, str | None]:
+    """A small random set, and the law of noise to suppose."""
+    return any_claims(seed), LAWS[seed // 4 % 4]
+
+
+def iterations(claims: Claims, law: str | None = None) -> int | None:
+    """Of a fit; None if it does not settle."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = NoiseAware(noise=law, max_iter=MOST).fit(MemoryEngine(claims, threads=1))
+    return fit.n_iter_ if fit.converged_ else None
+
+
+def report(console: Console, name: str, found: Iterator[tuple[int, int | None]]) -> None:
+    needed: list[int] = []
+    unsettled: list[int] = []
+    for seed, many in found:
+        if many is None:
+            unsettled.append(seed)
+        else:
+            needed.append(many)
+    half, most = (int(np.quantile(needed, share)) if needed else 0 for share in (0.5, 1.0))
+    console.print(
+        f"{name}: {len(needed):,} settle, half of them within {half} iterations, all within {most}; "
+        f"{len(unsettled):,} do not{f' (seeds {unsettled[:10]})' if unsettled else ''}",
+        highlight=False,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="with one folder per set; without it, imitations")
+    parser.add_argument("--small", type=int, default=3000, help="random sets")
+    parser.add_argument("--resamples", type=int, default=20, help="of each set of the folder")
+    asked = parser.parse_args()
+    console = Console()
+    report(console, "small random sets", ((seed, iterations(*small(seed))) for seed in range(asked.small)))
+    for name, claims, _ in sets_in(asked.folder) if asked.folder else imitated(0):
+        draws = range(asked.resamples)
+        found = ((seed, iterations(resampled(claims, np.random.default_rng((seed, 78))))) for seed in draws)
+        report(console, f"resamples of {name}", found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+// The plan of the place, to choose a task on. The picture is shown only if it has the hash that the manifest names, and
+// only as an image. Which task somebody looks at or chooses stays here; the picture is loaded whole, as everybody does.
+
+import { planBytes } from "./client.js";
+import { hashOf } from "./device.js";
+import { button, h } from "./dom.js";
+import { say } from "./language.js";
+import { Problem } from "./manifest.js";
+import { nameOf } from "./views.js";
+
+const [WHOLE, MOST_BYTES, LARGEST] = [10_000, 8 << 20, 4];
+const CACHE = "sottovoce-plans";
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const addresses = new Map(); // of pictures that were checked, by hash
+const sizes = new Map(); // how large somebody made a plan, by hash
+let isStyled = false;
+
+async function checked(bytes, { sha256 }) {
+  if (bytes.length > MOST_BYTES || (await hashOf(bytes)) !== sha256) throw new Problem("plan_mismatch");
+  return bytes;
+}
+
+/** The picture, from this browser's own store if it was loaded before. */
+async function picture({ campaign, plan }) {
+  const cache = await globalThis.caches?.open(CACHE).catch(() => null);
+  const key = new URL(`plan-${plan.sha256}`, import.meta.url);
+  const before = await cache?.match(key);
+  if (before) return checked(new Uint8Array(await before.arrayBuffer()), plan).catch(() => cache.delete(key).then(() => picture({ campaign, plan })));
+  const bytes = await checked(await planBytes(campaign), plan);
+  await cache?.put(key, new Response(bytes)).catch(() => {}); // no space: it is loaded again next time
+  return bytes;
+}
+
+async function addressOf(manifest) {
+  const { sha256, type } = manifest.plan;
+  if (!addresses.has(sha256)) addresses.set(sha256, URL.createObjectURL(new Blob([await picture(manifest)], { type })));
+  return addresses.get(sha256);
+}
+
+function style() {
+  if (!isStyled) document.head.append(h("link", { rel: "stylesheet", href: new URL("plan.css", import.meta.url) }));
+  isStyled = true;
+}
+
+const pathOf = (place) => `M${(place.length > 1 ? place : [place[0], place[0]]).map((point) => point.join(" ")).join("L")}`;
+const middleOf = (place) => [0, 1].map((axis) => place.reduce((sum, point) => sum + point[axis], 0) / place.length);
+
+/** The mark that lies next in a direction: rather a little farther than far to the side. */
+function next(marks, from, [dx, dy]) {
+  const far = ({ middle: [x, y] }) => {
+    const [right, down] = [x - from.middle[0], y - from.middle[1]];
+    const along = right * dx + down * dy;
+    return along > 0 ? along + 2 * Math.abs(right * dy - down * dx) : Infinity;
+  };
+  const best = marks.reduce((one, other) => (far(other) < far(one) ? other : one), from);
+  return far(best) < Infinity ? best : from;
+}
+
+/** Fills an element with the plan; resolves to what marks a task as the chosen one. */
+export async function plan(element, manifest, tasks, choose, isDone) {
+  style();
+  const address = await addressOf(manifest);
+  const { sha256 } = manifest.plan;
+  const told = h("p.quiet", { role: "status" });
+  const marks = tasks.map((task) => {
+    const d = pathOf(task.place);
+    const [edge, line] = [h("path.mark-edge", { d }), h("path.mark", { d })];
+    const area = h("path.area", { d, role: "button", tabindex: -1, onclick: () => pick(mark), onfocus: () => name(mark), onpointerenter: () => name(mark) });
+    const mark = { task, line, area, parts: [edge, line, area], middle: middleOf(task.place) };
+    return mark;
+  });
+  let current = marks[0];
+
+  const name = ({ task }) => (told.textContent = isDone(task) ? say("plan.done", { name: nameOf(task) }) : nameOf(task));
+  function draw() {
+    for (const mark of marks) {
+      mark.line.setAttribute("class", `mark ${mark === current ? "chosen" : isDone(mark.task) ? "done" : "open"}`);
+      mark.area.setAttribute("tabindex", mark === current ? 0 : -1);
+      mark.area.setAttribute("aria-label", isDone(mark.task) ? say("plan.done", { name: nameOf(mark.task) }) : nameOf(mark.task));
+    }
+  }
+  function point(mark) {
+    current = mark;
+    draw();
+    name(mark);
+  }
+  function pick(mark) {
+    point(mark);
+    choose(mark.task);
+  }
+  function move(event) {
+    const direction = ARROWS[event.key];
+    if (direction) {
+      point(next(marks, current, direction));
+      current.area.focus();
+    } else if (event.key === "Enter" || event.key === " ") pick(current);
+    else return;
+    event.preventDefault();
+  }
+
+  const overlay = h("svg", { viewBox: `0 0 ${WHOLE} ${WHOLE}`, preserveAspectRatio: "none", role: "group", "aria-label": say("plan.label"), onkeydown: move }, marks.flatMap(({ parts }) => parts));
+  const inner = h("div.plan-picture", h("img", { src: address, alt: "" }), overlay);
+  const [smaller, larger] = [[say("plan.smaller"), 1 / 1.5], [say("plan.larger"), 1.5]].map(([words, factor]) => button(words, () => resize((sizes.get(sha256) ?? 1) * factor), ".plain"));
+  function resize(size) {
+    const kept = Math.min(Math.max(size, 1), LARGEST);
+    sizes.set(sha256, kept);
+    inner.style.width = `${100 * kept}%`;
+    [smaller.disabled, larger.disabled] = [kept <= 1, kept >= LARGEST];
+  }
+  resize(sizes.get(sha256) ?? 1);
+  draw();
+  told.textContent = say("plan.help");
+  element.replaceChildren(h("div.plan-window", inner), h("p.actions", smaller, larger), told);
+  element.closest("form")?.addEventListener("input", draw);
+  return (task) => {
+    const mark = marks.find(({ task: { id } }) => id === task.id);
+    if (mark && mark !== current) point(mark);
+  };
+}

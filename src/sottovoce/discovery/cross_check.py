@@ -1,0 +1,106 @@
+"""Truths beside the plain averages of the same claims: do they differ by more than the model of errors explains?
+
+If the model is right, an estimate r is the best one, and the mean m differs from it by chance, with the variance
+Var(m) - Var(r) (J. A. Hausman, Econometrica 46 (1978), doi:10.2307/1913827). Where m - r is larger, object by object or
+to one side about all, errors are not what the model takes them for: they are skewed, or those who agree with each other
+err together. Then nobody knows which of them is nearer to the truth, so they meet, and intervals are those of the plain
+averages and long enough for the doubt.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from sottovoce.engines import Engine
+
+Floats = NDArray[np.float64]
+
+_SEVERAL = 5  # claims about an object whose averages are compared, and such objects
+_MEDIAN_VARIANCE = np.pi / 2  # of a median, over that of a mean, of normal errors
+_NORMAL_DEVIATION = 1.4826
+_LEAST_EXPECTED = 0.2  # of the squared difference, over the mean's variance
+_CHANCE = 0.003  # of taking a model for wrong that is right
+_DEVIATIONS = 3.0  # the same, of a normal law
+
+
+@dataclass(frozen=True, eq=False)
+class PlainAverages:
+    """Mean of each object, and the variances of its mean and median by the scatter of its claims."""
+
+    mean: Floats
+    variance: Floats  # of the mean
+    median_variance: Floats
+    favour: float  # of the mean beside the median: half if equally precise, none if half as precise
+    compared: NDArray[np.bool_]  # objects with claims enough
+
+    @classmethod
+    def of(cls, engine: Engine, opinions: bool) -> "PlainAverages":
+        """``opinions`` have a mean; nobody asks for their median."""
+        claims, mean = engine.claims_per_object, engine.means()
+        variance = engine.spreads() ** 2 / np.maximum(claims - 1, 1)
+        robust = _MEDIAN_VARIANCE * (_NORMAL_DEVIATION * engine.deviations()) ** 2 / claims
+        compared = (claims >= _SEVERAL) & (variance > 0)
+        both = compared & (robust > 0)
+        if opinions or not both.any():
+            return cls(mean, variance, variance, 1.0, compared)
+        excess = float(np.exp(np.mean(np.log(variance[both] / robust[both]))))
+        return cls(mean, variance, np.where(robust > 0, robust, variance), max(0.0, 1 - excess / 2), both)
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """Truths and variances after the comparison."""
+
+    truths: Floats
+    variance: Floats
+    plain: NDArray[np.bool_]  # objects whose variance is mostly that of plain averages
+
+
+def cross_check(
+    truths: Floats, variance: Floats, plain: PlainAverages, medians: Floats, asked: NDArray[np.bool_]
+) -> Checked:
+    """Compare the truths of the objects that are ``asked`` with plain means, and with medians of weighted claims."""
+    seen = plain.compared & asked
+    if int(seen.sum()) < _SEVERAL:
+        return Checked(truths, variance, np.zeros(len(truths), bool))
+    mean = _Difference.of(plain.mean - truths, variance, plain.variance, seen)
+    median = _Difference.of(medians - truths, variance, _MEDIAN_VARIANCE * variance, seen)
+    # What single objects have of their own is seen in means alone: a median of few claims jumps.
+    shift = plain.favour * (mean.common + mean.own) + (1 - plain.favour) * median.common
+    found = np.where(asked, truths + shift, truths)
+    # As far as the mean is a rival, ours holds what its interval of two deviations holds.
+    rival = min(1.0, 3 * plain.favour)
+    both = (np.sqrt(plain.variance) + np.abs(plain.mean - found) / 2) ** 2
+    scatter = rival * both + (1 - rival) * plain.median_variance
+    wider = np.where(asked, max(mean.doubt, median.doubt) * np.maximum(scatter - variance, 0), 0.0)
+    return Checked(found, variance + wider, wider > variance)
+
+
+@dataclass(frozen=True, eq=False)
+class _Difference:
+    """The part of the differences between an average and the truths that is more than chance."""
+
+    common: Floats  # to one side, in each object's unit
+    own: Floats  # of each object
+    doubt: float  # whether the model is wrong, from 0 to 1
+
+    @classmethod
+    def of(cls, differences: Floats, variance: Floats, plain: Floats, seen: NDArray[np.bool_]) -> "_Difference":
+        many, scale = int(seen.sum()), np.sqrt(plain)
+        each = np.divide(differences, scale, out=np.zeros(len(scale)), where=scale > 0)
+        expected = float(np.maximum(1 - variance[seen] / plain[seen], _LEAST_EXPECTED).mean())
+        common, around = float(each[seen].mean()), float(each[seen].var())
+        to_one_side, chance = many * common**2, max(around, expected)
+        one_by_one = _beyond_chance(around, (1 + _DEVIATIONS * np.sqrt(2 / many)) * expected)
+        farthest = float(stdtrit(many - 1, 1 - _CHANCE / 2)) ** 2
+        doubt = min(1.0, 3 * max(_beyond_chance(to_one_side, farthest * chance), one_by_one))
+        # What all have in common is known so well that a wrong correction costs next to nothing.
+        common *= _beyond_chance(to_one_side, chance)
+        return cls(common * scale, one_by_one * (each - common) * scale, doubt)
+
+
+def _beyond_chance(seen: float, expected: float) -> float:
+    """The share of what is seen that is more than expected."""
+    return max(0.0, 1 - expected / seen) if seen > 0 else 0.0
