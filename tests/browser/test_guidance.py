@@ -226,7 +226,7 @@ def test_a_page_without_its_worker_says_so_and_keeps_what_was_typed(participant,
     phone.fill("12.5")
     phone.context.route("**/noise-worker.js", lambda route: route.abort())
     page.reload()
-    expect(page.get_by_text("could not be loaded")).to_be_visible()
+    expect(page.locator("main .banner")).to_contain_text("could not be loaded")
     phone.send("12.5")
     expect(page.locator("#reading-0")).to_have_value("12.5")
     expect(page.locator("#send")).to_be_enabled()

@@ -372,3 +372,53 @@ def test_steps_follow_the_language_with_what_they_said(participant, server):
     )
     expect(page.locator("main p[role=status]")).not_to_contain_text("may not use the sensor")
     expect(page.get_by_role("button", name="Démarrer", exact=True)).to_be_visible()
+
+
+# Ways out of a page that are no requests, or that a test would not see as such.
+_OTHER_WAYS = """
+globalThis.otherWays = [];
+for (const name of ["WebSocket", "EventSource", "RTCPeerConnection", "WebTransport", "MediaRecorder"])
+    if (globalThis[name]) globalThis[name] = class { constructor() { globalThis.otherWays.push(name); } };
+navigator.sendBeacon = () => globalThis.otherWays.push("sendBeacon");
+"""
+
+
+def test_nothing_of_a_walk_but_the_noisy_length_leaves(participant, invited, server, claims):
+    """From the sensor to the report: samples, steps, stride and length are in no request, and nothing else leaves."""
+    task = {
+        "title": "Hallway",
+        "unit": "m",
+        "low": "0",
+        "high": "1000",
+        "grid": "0.1",
+        "id": "a",
+        "instrument": "steps",
+    }
+    campaign, url = invited(tasks=[task], noise="fresh:0.005", distance="10")
+    phone = participant()
+    phone.context.add_init_script(_OTHER_WAYS)
+    page = phone.open(f"{server.url}/j/")
+    page.evaluate("() => localStorage.setItem('sottovoce-stride', '0.7654321')")
+    phone.join(url)
+    page.get_by_role("button", name="Measure by steps").click()
+    moments = walk(random.Random(6), 60, **WALKS["usual"])
+    page.get_by_role("button", name="Start", exact=True).wait_for()
+    page.evaluate(WALK, moments)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#reading-0")).not_to_have_value("")
+    length = page.locator("#reading-0").input_value()
+    page.locator("#send").click()
+    phone.confirm()
+    expect(page.locator("li .chip.delivered")).to_be_visible()
+    assert len(claims(campaign)) == 1
+    seen = b"".join(
+        part
+        for request in phone.requests
+        for part in (request.url.encode(), str(request.headers).encode(), request.post_data_buffer or b"")
+    )
+    numbers = {number for moment in moments for number in moment[1:]}
+    spelled = {f"{number:.{digits}f}".encode() for number in numbers for digits in (4, 6)}
+    raw = {struct.pack(kind, number) for number in numbers for kind in ("<f", ">f", "<d", ">d")}
+    assert len(spelled | raw) > 10_000
+    assert not [one for one in spelled | raw | {length.encode(), b"0.7654321", b"stride"} if one in seen]
+    assert page.evaluate("globalThis.otherWays") == []

@@ -293,3 +293,38 @@ def test_without_scripts_all_is_there_too(viewer, addresses):
     expect(page.locator("textarea")).to_have_count(1)
     expect(page.get_by_role("heading", name="The same on the command line")).to_be_visible()
     expect(page.get_by_label("CRH:")).to_be_checked()
+
+
+def test_the_columns_of_a_file_are_offered(viewer):
+    one = viewer()
+    page = one.open("/analyst")
+    one.choose(CLAIMS.replace("user,object,value", '"who, really",object,value', 1), "mine.csv")
+    pick = page.get_by_label("Columns of the file: who")
+    assert pick.locator("option").all_inner_texts() == ["columns of the file …", "who, really", "object", "value"]
+    expect(page.get_by_label("Columns of the file: about what")).to_have_value("object")
+    pick.select_option("who, really")
+    expect(page.locator("#user")).to_have_value("who, really")
+    one.find()
+    expect(page.get_by_role("heading", name="What the claims say")).to_be_visible()
+    page.locator("#user").fill("nobody")
+    expect(pick).to_have_value("")
+    one.choose('{"a": 1, "b": 2, "c": 3}\n', "mine.jsonl")
+    expect(pick.locator("option")).to_have_count(4)
+    one.choose("PAR1", "mine.parquet")  # no text: names are typed
+    expect(page.locator("select.columns")).to_have_count(0)
+
+
+def test_the_answer_is_saved_as_a_page_that_stands_alone(viewer, tmp_path):
+    one = viewer()
+    page = one.answer()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save as a page").click()
+    assert waiting.value.suggested_filename == "truths.html"
+    waiting.value.save_as(tmp_path / "truths.html")
+    text = (tmp_path / "truths.html").read_text()
+    assert "<script" not in text
+    assert "<button" not in text
+    page.goto((tmp_path / "truths.html").as_uri())
+    expect(page.get_by_role("heading", name="What the claims say")).to_be_visible()
+    expect(page.get_by_role("table", name="Users by weight")).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.querySelector('table')).borderCollapse") == "collapse"

@@ -33,3 +33,14 @@ def test_choices_that_cannot_be_used_are_refused_at_the_command(campaigns, tmp_p
     assert "more than spaces and case" in campaigns.refused("create", path, "--title", "P", "--noise", "response:1")
     path.write_text("id,choices,low,high,grid\npath,yes | no,0,1,1\n")
     assert "it has choices and low" in campaigns.refused("create", path, "--title", "P", "--noise", "response:1")
+
+
+def test_numbers_and_questions_have_a_law_each(campaigns, tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text("id,choices,low,high,grid\npath,yes | no,,,\nwidth,,0,10,0.1\n")
+    common = ("create", path, "--title", "Paths", "--distance", "1")
+    made = campaigns(*common, "--noise", "response:2", "--noise", "fresh:0.5")
+    assert made["noise"] == {"number": "fresh:0.5", "choice": "response:2.0"}
+    assert "one that adds noise to numbers and one for choices" in campaigns.refused(
+        *common, "--noise", "fresh:0.5", "--noise", "fresh:1"
+    )

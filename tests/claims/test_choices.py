@@ -184,3 +184,11 @@ def test_a_pack_is_of_one_kind(tmp_path):
     with pytest.raises(BadRow, match="the new claims are numbers"):
         pack(files([tmp_path / "numbers.csv"]), tmp_path / "pack", append=True)
     assert len(Pack(tmp_path / "pack")) == 2
+
+
+def test_texts_that_only_look_like_sets_are_answers():
+    deep = "[" * 5000 + "]" * 5000
+    claims = sv.Claims.from_arrays(["a", "b"], ["x", "x"], [deep, "[[1], [2]]"], kind="choice")
+    assert (claims.answers.size, claims.answers.labels.tolist()) == (1, sorted([deep, "[[1], [2]]"]))
+    mixed = sv.Claims.from_arrays(["a", "b"], ["x", "x"], ['[1, "one"]', "[2, 99999999999999999999]"], kind="choice")
+    assert mixed.answers.size == 2

@@ -58,12 +58,22 @@ def test_guarantee_of_levels():
         (["response:1", "--choices", "2", "--readings", "10001"], "up to 10,000"),
         (["response:1", "--choices", "2", "--epsilon", "1", "--delta", "0"], "one follows from the other"),
         (["response:1", "--choices", "2", "--delta", "2"], "below 1"),
+        (["response:1", "--choices", "2", "--distance", "1"], "any two answers; leave it out"),
+        (["response:1", "--levels", "2", "--grid", "0.1"], "any two answers; leave it out"),
     ],
 )
 def test_guarantees_that_make_no_sense_are_refused(options, words):
     ran = CliRunner().invoke(app, ["guarantee", "--noise", *options])
     assert isinstance(ran.exception, BadParameter)  # printed, with exit code 2, by the entry point
     assert words in str(ran.exception)
+
+
+@pytest.mark.parametrize("option", [("--delta", "1e-5"), ("--distance", "1"), ("--pilot", "x.csv"), ("--grid", "1")])
+def test_a_plan_for_choices_refuses_what_is_about_numbers(option):
+    ran = CliRunner().invoke(app, ["plan", "--choices", "4", "--simulations", "0", *option])
+    assert isinstance(ran.exception, BadParameter)
+    assert f"{option[0][2:]} " in str(ran.exception)
+    assert "leave one of them out" in str(ran.exception)
 
 
 ANSWERS = "who,path,state\n" + "".join(
@@ -102,7 +112,11 @@ def test_codes_are_options_as_the_file_spells_them(tmp_path):
     path, out = tmp_path / "codes.csv", tmp_path / "noisy.csv"
     path.write_text("user,object,value\n" + "".join(f"u{user},o,{user % 2}\n" for user in range(50)))
     run("perturb", path, "--noise", "response:0.01", "--choices", "0,1,2", "--out", out)
-    assert set(sv.Claims.read(out, kind="choice").answers.label_list()) == {0, 1, 2}
+    sent = sv.Claims.read(out)  # the file says among how many options devices chose: these are no numbers
+    assert set(sent.answers.label_list()) == {0, 1, 2}
+    pack = sv.claims.pack(sv.claims.files([out]), tmp_path / "pack")
+    assert (pack.kind, pack.claims().kind) == ("choice", "choice")
+    assert set(map(str, pack.answers.label_list())) == {"0", "1", "2"}
 
 
 @pytest.mark.parametrize(
@@ -112,6 +126,7 @@ def test_codes_are_options_as_the_file_spells_them(tmp_path):
         (["--choices", "dry"], "at least 2 options"),
         (["--choices", ""], "at least 2 options"),
         (["--choices", "dry,muddy,Dry "], "more than spaces and case"),
+        (["--choices", "dry,muddy,dry"], "listed twice"),
         (["--choices", "dry,muddy", "--noise", "fresh:1"], "it adds noise to numbers"),
         (["--choices", "dry,muddy", "--noise", "response:1:2"], "smaller SIZE"),
         (["--choices", "dry,muddy,wet", "--noise", "twolayer:uniform"], "one of two answers"),

@@ -87,3 +87,15 @@ def test_known_answers_are_kept(claims, tmp_path, method):
     found = json.loads(run_command("discover", claims, *options).stdout)
     assert (found["truths"]["t2"]["truth"], found["truths"]["t2"]["majority"]) == ("yes", "no")
     assert found["truths"]["t2"]["chance"] == 1
+
+
+def test_answers_that_differ_only_in_spaces_and_case_are_pointed_out(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("user,object,value\na,x,Yes\nb,x,yes\nc,x,no\na,y,no\nb,y,no\nc,y,y es\n")
+    (warning,) = [
+        one
+        for one in json.loads(run_command("discover", path, "--json").stdout)["warnings"]
+        if one["code"] == "spelt_alike"
+    ]
+    assert "'Yes' and 'yes'. Spell them alike" in warning["text"]
+    assert "differ only in spaces and case" in " ".join(run_command("discover", path).stderr.split())

@@ -49,8 +49,19 @@ def test_demo_finds_the_hallways(tmp_path):
     # A bias that nearly all readings share is in no interval: most truths are within, but not 95 of 100.
     assert summary["within_interval"] >= 0.6 * summary["shown"]
 
+    # 80 people, of whose reported answers .5 + .25·tanh(½) are right in the mean; the bound is four deviations of the
+    # mean of 12 doors' shares, each of which has a deviation of .05. A wrong door has a chance of some 2 %.
+    questions = summary["questions"]
+    assert (questions["reports"], questions["tasks"], questions["shown"]) == (80, 12, 12)
+    assert abs(questions["answers_right"]["sent"] - 0.616) < 0.06
+    assert questions["right"] >= 9
+    assert questions["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)
+    answers = sv.Claims.read(tmp_path / "demo/answers.csv")
+    assert (answers.kind, answers.noise, answers.n_objects) == ("choice", "response:1.0", 12)
+
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == [
-        "claims.csv", "demo.png", "places.geojson", "plan.png", "plan.svg", "truth.csv",
+        "answers-truth.csv", "answers.csv", "claims.csv", "demo.png", "places.geojson", "plan.png", "plan.svg",
+        "truth.csv",
     ]  # fmt: skip
     for name in ("demo", "plan"):
         assert (tmp_path / f"demo/{name}.png").read_bytes().startswith(b"\x89PNG")

@@ -397,3 +397,43 @@ def test_a_broken_form_is_a_problem(content):
 def test_many_fields_are_refused():
     with pytest.raises(Problem, match="at most 99 fields"):
         parse_parts(multipart(b"x", [b""] * 150), b"x")
+
+
+def test_one_object_is_explained(corner):
+    answer = corner.ask(explained="north hall")
+    assert answer.status_code == 200
+    text = unescape(answer.text)
+    assert "Why north hall has this truth" in text
+    rows = re.findall(r'<tr><th scope="row">(ann|bob|cleo|eve)</th><td>([\d.]+)</td><td>([\d.]+)%</td>', text)
+    assert {name for name, _, _ in rows} == {"ann", "bob", "cleo", "eve"}
+    weights = [float(weight) for _, _, weight in rows]
+    assert weights == sorted(weights, reverse=True)
+    assert sum(weights) == pytest.approx(100, abs=0.3)
+    shown = re.sub("<[^>]*>", "", text[text.index('<pre class="command"') :])
+    assert "sottovoce explain halls.csv 'north hall' --method noise-aware" in shown
+
+
+def test_an_object_without_claims_is_refused(corner):
+    answer = corner.ask(explained="<cellar>")
+    assert answer.status_code == 422
+    assert "object '<cellar>': it has no claims" in unescape(answer.text)
+
+
+def test_values_as_spreadsheets_write_them(corner):
+    claims = HALLWAY_CLAIMS.replace(",", ";").replace(".", ",").replace("24,1", "24,1 m").encode("windows-1252")
+    answer = corner.ask(claims, decimal=",", strip_units="yes", encoding="windows-1252", methods=("median",))
+    assert answer.status_code == 422  # plain methods are not ticked: they are always there
+    answer = corner.ask(claims, decimal=",", strip_units="yes", encoding="windows-1252", methods=("crh",))
+    assert answer.status_code == 200, answer.text
+    same = corner.ask(methods=("crh",))
+    assert saved(answer) == saved(same)
+    shown = re.sub("<[^>]*>", "", unescape(answer.text))
+    assert "--decimal , --encoding windows-1252 --strip-units" in shown
+    assert corner.ask(decimal="x").status_code == 422
+
+
+def test_coverage_stands_beside_the_errors(corner):
+    text = corner.ask(truth=TRUTHS).text
+    assert "Truths in their intervals" in text
+    line = re.search(r'<th scope="row">noise-aware</th>(.*?)</tr>', text, re.DOTALL)[1]
+    assert re.findall(r"<td>(\d+)%</td>", line) in (["0"], ["50"], ["100"])

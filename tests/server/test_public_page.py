@@ -407,5 +407,6 @@ def test_no_words_are_in_the_templates_of_the_public_page():
     assert "_results.html" in seen
     for name, template in seen.items():
         assert set(re.findall(r"[^\W\d_]{2,}", words_left(template))) <= {"Sottovoce", "public", "console"}, name
+        assert not re.search(r'content: "[^"]*[A-Za-z]', (TEMPLATES.parent / "static" / "results.css").read_text())
         attributes = re.findall(r'(?:aria-label|title|alt|placeholder|data-label)="([^"]+)"', template)
         assert all("{{" in text for text in attributes), name

@@ -379,3 +379,32 @@ def test_a_process_that_stands_still_gives_its_locks_back(engine, opened, monkey
         with pytest.raises(Exception, match=r"terminat|closed|lost"):
             stopped.execute(text("SELECT 1"))
         stopped.invalidate()
+
+
+def test_answers_to_comparisons_come_to_three_servers(start_local):
+    """All publish the same cuts, store a report once, and any of them can take the next step."""
+    servers = [start_local() for _ in range(3)]
+    asked = {
+        "title": "t", "noise": "response:2", "levels": 2, "readings": 1,
+        "tasks": [{"id": "hall", "title": "How long?", "low": 0, "high": 30, "grid": "0.1"}],
+    }  # fmt: skip
+    first = servers[0]
+    campaign = first.client.post("/api/campaigns", json=asked, headers=first.operator).json()["id"]
+    first.open(campaign)
+    published = []
+    for step in range(3):
+        lists = [server.client.get(f"/api/campaigns/{campaign}/cuts").json() for server in servers]
+        assert lists[0] == lists[1] == lists[2]
+        published.append(lists[0]["tasks"]["hall"])
+        for number, token in enumerate(first.participants(campaign, 6)):
+            body = first.body(campaign, {"hall": number % 2})
+            body["readings"][0]["cuts"] = published[-1][number % len(published[-1])]
+            with ThreadPoolExecutor(3) as together:
+                sent = [together.submit(server.report, campaign, token, body) for server in servers]
+            assert sorted(reply.result().status_code for reply in sent) == [200, 200, 201]
+        servers[step].recompute()
+        rows = [server.results(campaign)["results"][0] for server in servers]
+        assert rows[0] == rows[1] == rows[2]
+        assert rows[0]["claims"] == 6 * (step + 1)
+    assert published[0] != published[1] != published[2]
+    assert first.rows("reports") == first.rows("readings") == 18

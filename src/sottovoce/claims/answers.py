@@ -182,6 +182,14 @@ class PackedAnswers:
         return Answers(labels, offsets, ids, counts, declared is not None)
 
 
+def spelt_alike(options: Sequence[Any]) -> list[tuple[str, str]]:
+    """Pairs of options that differ only in spaces and case: most likely one answer, spelt in two ways."""
+    first: dict[str, str] = {}
+    texts = [option for option in options if isinstance(option, str)]
+    pairs = [(first.setdefault(" ".join(text.casefold().split()), text), text) for text in texts]
+    return [pair for pair in pairs if pair[0] != pair[1]]
+
+
 def shown_options(options: Sequence[Any], most: int = 6) -> str:
     """A few options for a message."""
     more = ", …" if len(options) > most else ""

@@ -67,6 +67,8 @@ def read_csv(
     label_type = pa.dictionary(pa.int32(), pa.string())
     lines = csv_lines(source, parse.delimiter)
     types = dict.fromkeys([*labels, value, *OPTIONAL_COLUMNS], label_type)
+    if kind is None and set(OPTIONAL_COLUMNS) <= set(taken):
+        kind = "choice"  # codes such as 0 and 1 too: devices chose among options
     # Without a kind, values are read as numbers first, as they mostly are, and then as texts.
     for attempt in (kind,) if kind else KINDS:
         values = pa.float64() if attempt == "number" else label_type

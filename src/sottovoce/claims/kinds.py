@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sottovoce.claims.budget import Budget
 from sottovoce.claims.cleaning import NEARLY_A_NUMBER
 from sottovoce.errors import BadParameter, BadRow
 
@@ -46,10 +47,11 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
-def one_by_one(values: Any, source: str) -> tuple[Any, int]:
+def one_by_one(values: Any, source: str, budget: Budget | None = None) -> tuple[Any, int]:
     """The options in reported sets, one after the other, and how many there are in each; 1 where none are sets.
 
-    A set is a list, or the text of one as in JSON where a file has no lists. All must be of the same size.
+    A set is a list, or the text of one as in JSON where a file has no lists. All must be of the same size. With a
+    ``budget``, each option counts as a row.
     """
     if isinstance(values, pa.ChunkedArray | pa.Array):
         if _is_list(values.type):
@@ -58,22 +60,51 @@ def one_by_one(values: Any, source: str) -> tuple[Any, int]:
         text = is_text(values.type) or pa.types.is_dictionary(values.type)
         if not text or not _may_be_lists(values):
             return values, 1
-        lists = [_list_in(entry) for entry in values.to_pylist()]
-        return (values, 1) if None in lists else _flat(lists, source)
+        return _lists_in(values, source, budget)
     if any(isinstance(entry, list | tuple | set | frozenset) for entry in values):
         return _flat([None if entry is None else list(entry) for entry in values], source)
     return values, 1
+
+
+def _lists_in(values: pa.ChunkedArray | pa.Array, source: str, budget: Budget | None) -> tuple[Any, int]:
+    """The options in texts of lists. Each different text is read once: a long one may be repeated a million times."""
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    if _chunked(encoded):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    lists = [_list_in(entry) for entry in encoded.dictionary.to_pylist()]
+    if None in lists or encoded.null_count:
+        return values, 1
+    rows = encoded.indices.to_numpy()
+    size = len(lists[rows[0]] or ())
+    if budget is not None:
+        budget.check_rows(source, len(rows) * size)
+    wrong = np.array([len(entry or ()) != size or len({*map(str, entry or ())}) != size for entry in lists])[rows]
+    if wrong.any():
+        raise _uneven(source, int(np.argmax(wrong)) + 1, lists[rows[np.argmax(wrong)]], size)
+    options = _options([option for entry in lists for option in entry or ()])
+    return options.take(pa.array((rows.astype(np.int64)[:, None] * size + np.arange(size)).ravel())), size
 
 
 def _flat(sets: list[list[Any] | None], source: str) -> tuple[Any, int]:
     size = next((len(entry) for entry in sets if entry), 1)
     for number, entry in enumerate(sets, start=1):
         if entry is None or len(entry) != size or len({*map(str, entry)}) != size:
-            raise BadRow(
-                f"{source}, row {number}: {entry!r}: reported sets must have the same number of different options in "
-                f"every row, here {size}; correct it, or leave the row out"
-            )
-    return pa.array([option for entry in sets for option in entry or ()], from_pandas=True), size
+            raise _uneven(source, number, entry, size)
+    return _options([option for entry in sets for option in entry or ()]), size
+
+
+def _options(entries: list[Any]) -> pa.Array:
+    try:
+        return pa.array(entries, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # of several types, or beyond 64 bits: as texts
+        return pa.array([str(entry) for entry in entries])
+
+
+def _uneven(source: str, row: int, entry: list[Any] | None, size: int) -> BadRow:
+    return BadRow(
+        f"{source}, row {row}: {entry!r}: reported sets must have the same number of different options in "
+        f"every row, here {size}; correct it, or leave the row out"
+    )
 
 
 def _may_be_lists(values: Any) -> bool:
@@ -85,9 +116,10 @@ def _may_be_lists(values: Any) -> bool:
 def _list_in(text: str | None) -> list[Any] | None:
     try:
         entry = json.loads(text or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return entry if isinstance(entry, list) and entry else None
+    flat = isinstance(entry, list) and not any(isinstance(option, list | dict) for option in entry)
+    return entry if flat and entry else None
 
 
 def missing_answers(ids: NDArray[np.int32], size: int) -> NDArray[np.bool_]:

@@ -84,7 +84,7 @@ def read_file(
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
     columns = cleaning.cleaned(columns, value, source.name)
-    return _check(columns, [*labels, value], source.name, skip_bad, kind)
+    return _check(columns, [*labels, value], source.name, skip_bad, kind, budget)
 
 
 def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
@@ -146,13 +146,22 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
     return pa.feather.read_table(source.path)
 
 
-def _check(columns: Columns, names: Sequence[str], source: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
+def _check(
+    columns: Columns,
+    names: Sequence[str],
+    source: str,
+    skip_bad: bool,
+    kind: Kind | None = "number",
+    budget: Budget | None = None,
+) -> Table:
     """Every row is a claim, or raises an error, or is dropped and counted."""
     check_kind(kind)
     values, size, answers = columns.values, 1, None
-    chosen = kind or (kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice")
+    declared = columns.noise is not None and columns.choices is not None
+    by_values = kind_of(values) if isinstance(values, pa.Array | pa.ChunkedArray) else "choice"
+    chosen = kind or ("choice" if declared else by_values)
     if chosen == "choice":
-        values, size = one_by_one(values, source)
+        values, size = one_by_one(values, source, budget)
     lengths = [*map(len, columns.labels), len(values) // size]
     if len(set(lengths)) > 1:
         described = ", ".join(f"{length} {name}s" for name, length in zip(names, lengths, strict=True))

@@ -72,12 +72,13 @@ def read_chunks(
     try:
         for written in pieces:
             columns = cleaning.cleaned(written, value, source.name, units)
-            chosen = chosen or kind_of(columns.values)
+            declared = columns.noise is not None and columns.choices is not None
+            chosen = chosen or ("choice" if declared else kind_of(columns.values))
             arrays = [_labels(column, columns.numerals) for column in columns.labels]
             names, blank = (*labels, value), [missing(array) for array in arrays]
             choices = None
             if chosen == "choice":
-                _check_answers(columns, source.name, before, mixed=kind is None)
+                _check_answers(columns, source.name, before, mixed=kind is None and not declared)
                 answers = _labels(columns.values, columns.numerals)
                 checked = check_choices(columns, [*blank, missing(answers)], names, source.name, skip_bad, before)
                 arrays.append(answers)
@@ -142,6 +143,7 @@ def _csv(
     as_text: bool,
 ) -> Iterator[Columns]:  # fmt: skip
     parse, taken = csv_form(source, labels, value)
+    as_text = as_text or set(OPTIONAL_COLUMNS) <= set(taken)  # codes of answers are no numbers
     lines = csv_lines(source, parse.delimiter)
     types = {**dict.fromkeys(taken, pa.string()), value: pa.float64()}
     done = 0

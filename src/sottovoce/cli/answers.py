@@ -93,6 +93,8 @@ def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json:
 
 def _options(text: str) -> list[str]:
     """The options that a list or a file names."""
+    from sottovoce.claims.answers import check_options, spelt_alike
+
     options = text.split(",")
     if Path(text).is_file():
         try:
@@ -104,13 +106,11 @@ def _options(text: str) -> list[str]:
         raise BadParameter(
             f"choices {text!r}: a question has at least 2 options; list them (yes,no), or name a file with one per line"
         )
-    seen: dict[str, str] = {}
-    for option in options:
-        before = seen.setdefault(" ".join(option.casefold().split()), option)
-        if before is not option:
-            raise BadParameter(
-                f"choices {before!r} and {option!r}: options must differ in more than spaces and case; remove one"
-            )
+    for before, option in spelt_alike(options):
+        raise BadParameter(
+            f"choices {before!r} and {option!r}: options must differ in more than spaces and case; remove one"
+        )
+    check_options(options)
     return options
 
 

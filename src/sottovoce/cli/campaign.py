@@ -34,7 +34,13 @@ def create(
     title: Annotated[str | None, typer.Option(help="The title that participants see.")] = None,
     asked_by: Annotated[str | None, typer.Option(help="Who is asking; the operator's name by default.")] = None,
     purpose: Annotated[str | None, typer.Option(help="What the results are for.")] = None,
-    noise: Annotated[str | None, typer.Option(help="Noise law, such as fresh:0.5; sottovoce plan finds one.")] = None,
+    noise: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Noise law, such as fresh:0.5; sottovoce plan finds one. Where numbers and choices are asked, give it "
+            "twice, with a law for each."
+        ),
+    ] = None,
     distance: Annotated[
         str | None, typer.Option(help="Values up to this distance apart are hard to tell from each other.")
     ] = None,
@@ -63,12 +69,14 @@ def create(
     """Make a draft of a campaign. Nobody is asked anything until it is opened."""
     from sottovoce.operators.drafts import read_draft
     from sottovoce.operators.plans import create_with_plan
+    from sottovoce.protocol.drafting import noise_of
 
     plans.check_options(places, frame)
 
     options = {
-        "title": title, "asked_by": asked_by, "purpose": purpose, "noise": noise, "distance": distance, "unit": unit,
-        "readings": readings, "deadline": deadline, "method": method, "target": target,
+        "title": title, "asked_by": asked_by, "purpose": purpose, "distance": distance, "unit": unit,
+        "noise": noise_of(noise) if noise else None, "readings": readings,
+        "deadline": deadline, "method": method, "target": target,
     }  # fmt: skip
     draft = read_draft(tasks) if tasks else {}
     draft |= {name: entry for name, entry in options.items() if entry is not None}
@@ -87,7 +95,7 @@ def create(
         print_json(made)
         return
     console.print(
-        f"Draft {made['id']}: {escape(made['title'])}, {len(made['tasks'])} tasks, noise {made['noise']}.\n"
+        f"Draft {made['id']}: {escape(made['title'])}, {len(made['tasks'])} tasks, noise {_laws_of(made)}.\n"
         f"Next: sottovoce campaign open {made['id']}",
         highlight=False,
     )
@@ -280,9 +288,14 @@ def results(
 
 
 def _noise_of(entry: dict[str, Any]) -> str:
-    laws = entry["noise"] if isinstance(entry["noise"], str) else " and ".join(entry["noise"].values())
-    apart = f", distance {entry['distance']}" if entry["distance"] else ""
-    return f"{laws}{apart}, for a {entry['unit']}"
+    # In the second format, each task has its own.
+    distances = {entry["distance"], *(task.get("distance") for task in entry["tasks"])} - {None}
+    apart = f", distance {distances.pop()}" if len(distances) == 1 else ""
+    return f"{_laws_of(entry)}{apart}, for a {entry['unit']}"
+
+
+def _laws_of(entry: dict[str, Any]) -> str:
+    return entry["noise"] if isinstance(entry["noise"], str) else " and ".join(entry["noise"].values())
 
 
 def _print_results(entries: list[dict[str, Any]], kind: str) -> None:

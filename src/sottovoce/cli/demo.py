@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from sottovoce.cli.demo_questions import show_questions
 from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
 from sottovoce.cli.simulate import show_outcome
 
@@ -29,9 +30,10 @@ def demo(
     """Show the idea: a server asks, devices answer with noise, and the crowd still tells the truth.
 
     A campaign server runs on this machine for the time of the demo, on a free port, with its database in a temporary
-    folder.
+    folder. Then people answer questions with two choices, in a second campaign.
     """
     from sottovoce.lab.demo import DISTANCE, LEAST_CLAIMS, run_demo
+    from sottovoce.lab.demo_questions import run_questions
 
     if whole_range:
         _show_whole_range(out, seed, json)
@@ -46,8 +48,10 @@ def demo(
     with progress_bar() as bar:
         sending = bar.add_task("devices send", total=None)
         outcome = run_demo(out, seed, lambda done, total: bar.update(sending, completed=done, total=total))
+        answering = bar.add_task("devices answer", total=None)
+        second = run_questions(out, seed, lambda done, total: bar.update(answering, completed=done, total=total))
     if json:
-        print_json({"out": str(out), **outcome.summary()})
+        print_json({"out": str(out), **outcome.summary(), "questions": second.summary()})
         return
     show_outcome(outcome, unit="metres")
     ours = outcome.errors[0]
@@ -62,9 +66,11 @@ def demo(
         "the more of them they send.",
         highlight=False,
     )
+    show_questions(second)
     console.print(
         f"\nData and pictures are in {out}/: claims.csv, truth.csv, demo.png; the plan of the building in plan.svg, "
-        "where its hallways lie in places.geojson, and what was found there in plan.png",
+        "where its hallways lie in places.geojson, and what was found there in plan.png; the answers in answers.csv, "
+        "and what is true in answers-truth.csv",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     console.print(f"Next: sottovoce discover {out}/claims.csv --truth {out}/truth.csv", highlight=False)

@@ -25,7 +25,15 @@ from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
 
+_DISTANCE, _DELTA = 1.0, 1e-5
+
 NoiseOption = Annotated[str, typer.Option("--noise", help=f"Noise law: {forms()}.")]
+
+# Without a default, so that it can be refused where a promise has no distance.
+DistanceOption = Annotated[
+    float | None,
+    typer.Option("--distance", help="How far apart two values of a reading may be (Δ).", show_default=f"{_DISTANCE}"),
+]
 
 
 class UnitName(StrEnum):
@@ -124,7 +132,7 @@ def perturb(
 
 def guarantee(
     noise: NoiseOption,
-    distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
+    distance: DistanceOption = None,
     readings: Annotated[int, typer.Option(help="Readings per participant under one variance.")] = 30,
     unit: Annotated[
         UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
@@ -148,8 +156,14 @@ def guarantee(
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
     if choices is not None or levels is not None:
+        for name, given in (("distance", distance), ("grid", grid)):
+            if given is not None:
+                raise BadParameter(
+                    f"{name} {given} with choices or levels: their promise holds for any two answers; leave it out"
+                )
         show_answer_guarantee(noise, choices, levels, readings, unit.value, epsilon, delta, json)
         return
+    distance = _DISTANCE if distance is None else distance
     with printed_warnings(UnwiseChoice):
         promise = parse_noise_law(noise).guarantee(distance, readings, unit.value, grid)
     pure = promise.pure_epsilon
@@ -189,8 +203,8 @@ def guarantee(
 
 def plan(
     epsilon: Annotated[float, typer.Option(help="The promise: ε.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="The promise: δ.")] = 1e-5,
-    distance: Annotated[float, typer.Option(help="How far apart two values of a reading may be (Δ).")] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="The promise: δ.", show_default=f"{_DELTA}")] = None,
+    distance: DistanceOption = None,
     range: Annotated[
         str | None,
         typer.Option(
@@ -246,9 +260,13 @@ def plan(
     from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
     if choices is not None:
-        for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("pilot", pilot)):
+        for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("pilot", pilot),
+                            ("distance", distance), ("delta", delta)):  # fmt: skip
             if given is not None:
-                raise BadParameter(f"{name} {given} with choices {choices}: it is about numbers; leave one of them out")
+                raise BadParameter(
+                    f"{name} {given} with choices {choices}: a plan for choices keeps its promise for any two answers, "
+                    "without exception, and needs none of this; leave one of them out"
+                )
         show_choice_plan(
             epsilon, choices, readings, participants, unit.value, error, simulations, seed, plot, json
         )  # fmt: skip
@@ -257,6 +275,7 @@ def plan(
         from sottovoce.lab.plots import check_picture, draw_trade_off
 
         check_picture(plot)
+    delta, distance = _DELTA if delta is None else delta, _DISTANCE if distance is None else distance
     low, high = map(float, parse_range(range)) if range else (None, None)
     if low is not None and high is not None:
         if not low < high:

@@ -20,6 +20,7 @@ from sottovoce.engines import Poll, Polled
 from sottovoce.errors import BadParameter
 
 _LEARNING = (0, 1, 2, 4, 7, 11, 16, 24, 36)  # iterations at which the crowd's law is learnt
+_SETTLED_ENOUGH = 4  # iterations before users' habits may be found not to exist
 _UNDAMPED, _DAMPING = 8, 0.3  # iterations before chances are mixed with the ones before, and how much of these
 # Tables by user, truth and answer are worth their time only while they fit into a core's own cache.
 _HABIT_BYTES = 1 << 20
@@ -89,6 +90,8 @@ class AwareChoices(ChoiceIteration):
             poll = Poll(weights, slopes, self._group_of, True, self._prior, self._unseen, known, mix)
             polled = self._engine.poll(poll, before)
         self._chances, self._agreed = polled.chances, polled.agreed
+        if self._habits and not self._habits.seen and self._done >= _SETTLED_ENOUGH:
+            self._agreed, self._habits = self._habits.right(polled.agreed)[:, None], None
         self._done += 1
         move = polled.move
         self.settled = self._tol > 0 and move <= self._tol

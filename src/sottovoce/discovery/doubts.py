@@ -1,14 +1,19 @@
 """What to doubt about results before they are shown to anybody: in campaigns and in files alike."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sottovoce.claims.answers import spelt_alike
 
 Floats = NDArray[np.float64]
 
 _FEW = 0.1  # of those who claimed: when fewer than this share decide, a few do
 _LEAST_DECIDING = 3
+_PAIRS_SHOWN = 3  # of answers that are spelt alike
 _LEAST_CLAIMS = 5  # of fewer, it is no wonder that few decide
 # Mean and median of claims that err to both sides alike differ by chance, with a standard deviation below one standard
 # error of the mean. This many are beyond chance, for a task or, over all tasks together, for their average.
@@ -80,6 +85,20 @@ def doubts(
     if not converged:
         warnings.append(("not_converged", "The method stopped before it converged; the last digits may be wrong."))
     return [{"code": code, "text": text} for code, text in warnings]
+
+
+def spelling_doubts(options: Sequence[Any]) -> list[dict[str, str]]:
+    """A warning where answers differ only in spaces and case."""
+    pairs = spelt_alike(options)
+    if not pairs:
+        return []
+    shown = "; ".join(f"{first!r} and {other!r}" for first, other in pairs[:_PAIRS_SHOWN])
+    more = f"; and {len(pairs) - _PAIRS_SHOWN:,} more" if len(pairs) > _PAIRS_SHOWN else ""
+    text = (
+        f"Some answers differ only in spaces and case, and count as different: {shown}{more}. Spell them alike if they "
+        "mean the same."
+    )
+    return [{"code": "spelt_alike", "text": text}]
 
 
 def _count(some: int, tasks: int, words: Words) -> str:

@@ -20,6 +20,7 @@ class Habits:
         # Noise leaves of a habit only its share: reported rows differ less from user to user, by the square of it.
         self._usual = _USUAL - 2 * math.log(group.hit - group.miss)
         self._log_strength = self._usual
+        self.seen = True  # whether the claims show habits at all
 
     def right(self, counts: Floats) -> Floats:
         """How often users agreed with the truths."""
@@ -56,7 +57,10 @@ class Habits:
             ).sum()
             return (log_strength - self._usual) ** 2 / 2 - float(likely)
 
-        self._log_strength = float(minimize_scalar(cost, bounds=(self._usual - 4, self._usual + 6), method="bounded").x)
+        found = minimize_scalar(cost, bounds=(self._usual - 4, self._usual + 6), method="bounded")
+        self._log_strength = float(found.x)
+        # Without habits, all of these errors are as probable as in the rows of a user without.
+        self.seen = bool(found.fun < -float((table * np.log(plain)).sum()))
 
     def _plain(self, right: Floats) -> Floats:
         """Rows of users without habits: all errors are equally probable."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.choices import labels_at, normalised, winners
-from sottovoce.discovery.doubts import FILE, doubts
+from sottovoce.discovery.doubts import FILE, doubts, spelling_doubts
 from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
@@ -248,6 +248,10 @@ class ChoiceResult(Outcome):
         return cls(fit=fit, level=level, claims_per_user=engine.claims_per_user, votes=votes, options=engine.answers)
 
     @cached_property
+    def doubts(self) -> list[dict[str, str]]:
+        return [*super().doubts, *spelling_doubts(self.options.label_list())]
+
+    @cached_property
     def majority(self) -> NDArray[Any]:
         return labels_at(self.options, winners(self.votes, self.options.offsets)[1])
 
@@ -290,7 +294,9 @@ class ChoiceResult(Outcome):
         return float(shares[right].sum() / len(places))
 
 
-def known_truths(path: str | Path, kind: Kind, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+def known_truths(
+    path: str | Path | IO[bytes], kind: Kind, *, object: str = "object", value: str = "value"
+) -> dict[str, Any]:
     """Truths from a file, by the text of their object's label: numbers, or answers as text."""
     table = read_file(path, (object,), value, skip_bad=False, kind=kind)
     (ids,), (labels,) = table.ids, table.labels

@@ -20,6 +20,21 @@ def drafted(parts: dict[str, Any]) -> Manifest:
     return Manifest.of(_second(parts) if needs_second else _first(parts))
 
 
+def noise_of(laws: list[str]) -> str | dict[str, str]:
+    """The noise of a campaign from one law, or from one for numbers and one for choices, in any order."""
+    if len(laws) == 1:
+        return laws[0]
+    kinds = {law: parse_law(law).kinds for law in laws}
+    numbers = [law for law in laws if kinds[law] == ("number",)]
+    choices = [law for law in laws if "choice" in kinds[law]]
+    if len(numbers) != 1 or len(choices) != 1:
+        raise BadParameter(
+            f"noise {' and '.join(laws)}: a campaign has one law, or one that adds noise to numbers and one for "
+            "choices; give fresh:0.5 and response:1, for example, or a campaign as JSON"
+        )
+    return {"number": numbers[0], "choice": choices[0]}
+
+
 def replaced(parts: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """The parts with these fields instead. A distance is that of all numbers, also of those that had their own.
 

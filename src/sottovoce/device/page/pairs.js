@@ -1,4 +1,4 @@
-// What was measured and what was sent of it, side by side, once: nothing of the first is stored.
+// What was measured and what was sent of it, side by side, once: the first is stored only if its participant asked for it.
 
 import { choiceText } from "./answer.js";
 import { levelOf } from "./comparing.js";
@@ -16,16 +16,17 @@ function isUnchanged({ value, cuts }, measured, task) {
 }
 
 /** `state` is that of the release: it is done only when the server has it. */
-export function pairsCard(manifest, pairs, state) {
+export function pairsCard({ manifest, own }, pairs, state) {
   const { tasks } = shown(manifest);
+  const staysFor = ({ id }) => h("small", own?.has(id) ? say("own.stays") : say("pairs.stays"));
   const line = ({ measured, ...reading }) => {
     const task = tasks.find(({ id }) => id === reading.task);
     const { cuts } = reading;
     return h("li", h("h3", nameOf(task)),
       h(`p.stays${cuts ? ".wide" : ""}`, h("span", task.choices ? say("pairs.answered") : say("pairs.measured")),
-        h("b", task.choices ? choiceText(measured, task) : withUnit(decimal(measured), task.unit)), h("small", say("pairs.stays"))),
+        h("b", task.choices ? choiceText(measured, task) : withUnit(decimal(measured), task.unit)), staysFor(task)),
       cuts && [h("p.wide", h("span", say("pairs.asked")), h("b", questionText(cuts, task))),
-        h("p.stays", h("span", say("pairs.ownAnswer")), h("b", ownLevelText(measured, cuts, task)), h("small", say("pairs.stays")))],
+        h("p.stays", h("span", say("pairs.ownAnswer")), h("b", ownLevelText(measured, cuts, task)), staysFor(task))],
       h("p.sent", h("span", say("pairs.sent")), h("b", sentText(reading, task))),
       isUnchanged(reading, measured, task) && h("small.wide.same", task.choices || cuts ? say("pairs.same.answer") : say("pairs.same.number")));
   };

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sottovoce.claims import Claims
 from sottovoce.claims.budget import Budget, TooMuch
 from sottovoce.discovery import Result, TruthDiscovery, make_method, methods_for, takes
+from sottovoce.discovery.explanation import Explanation, explain
 from sottovoce.discovery.schema import Place
 from sottovoce.errors import BadParameter, ConvergenceWarning
 from sottovoce.server.console.uploads import Upload
@@ -46,6 +47,10 @@ class Question:
     duplicates: Duplicates = "error"
     skip_bad: bool = False
     noise: str = ""
+    decimal: str = ""
+    strip_units: bool = False
+    encoding: str = ""
+    explained: str = ""  # label of an object
     truth: Upload | None = None
 
     def __post_init__(self) -> None:
@@ -68,13 +73,33 @@ class Question:
             options += ["--duplicates", self.duplicates]
         if self.skip_bad:
             options.append("--skip-bad")
-        if self.truth is not None:
-            options += ["--truth", self.truth.name]
+        for name in ("decimal", "encoding"):
+            if getattr(self, name):
+                options += [f"--{name}", getattr(self, name)]
+        if self.strip_units:
+            options.append("--strip-units")
+        truth = ["--truth", self.truth.name] if self.truth is not None else []
         commands = []
         for method in self.methods:
             noise = ["--noise", self.noise] if self.noise and takes(method, "noise") else []
             out = "truths.csv" if len(self.methods) == 1 else f"truths-{method}.csv"
-            words = ["sottovoce", "discover", self.claims.name, "--method", method, *noise, *options, "--out", out]
+            words = [
+                "sottovoce",
+                "discover",
+                self.claims.name,
+                "--method",
+                method,
+                *noise,
+                *options,
+                *truth,
+                "--out",
+                out,
+            ]
+            commands.append([shlex.quote(word) for word in words])
+        if self.explained:
+            method = self.methods[0]
+            noise = ["--noise", self.noise] if self.noise and takes(method, "noise") else []
+            words = ["sottovoce", "explain", self.claims.name, self.explained, "--method", method, *noise, *options]
             commands.append([shlex.quote(word) for word in words])
         return commands
 
@@ -98,7 +123,8 @@ class Question:
                 in_time(0, 0.0)
                 compared.append(Result.of(make_method(name, noise=law), claims, LEVEL, progress=in_time))
         scores = [self._scores(result) for result in compared] if self.truth is not None else None
-        return Answer.of(self, claims, law, compared, scores)
+        explanation = explain(compared[0], claims, self.explained) if self.explained else None
+        return Answer.of(self, claims, law, compared, scores, explanation)
 
     def _read(self) -> Claims:
         return Claims.read(
@@ -108,6 +134,9 @@ class Question:
             value=self.value,
             duplicates=self.duplicates,
             skip_bad=self.skip_bad,
+            decimal=self.decimal or None,
+            strip_units=self.strip_units,
+            encoding=self.encoding or None,
             budget=Budget(MOST_CLAIMS, _MOST_UNPACKED),
         )
 
@@ -149,6 +178,7 @@ class Answer:
     warnings: list[dict[str, str]]
     known: int | None  # objects whose truth is known
     saved: str | None  # all rows as CSV; None if they are too many for a page
+    explanation: Explanation | None  # of the object that was asked about
 
     @property
     def level(self) -> float:
@@ -162,6 +192,7 @@ class Answer:
         law: str | None,
         compared: list[Result],
         scores: list[dict[str, Any]] | None,
+        explanation: Explanation | None = None,
     ) -> "Answer":
         first, tables = compared[0], [figures_of(one) for one in compared]
         labels = map(str, first.fit.objects_[:_ROWS_SHOWN].tolist())
@@ -181,7 +212,7 @@ class Answer:
             question, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason, lines,
             rows, weights_of(first), doubts_about(first, claims.n_objects, 1),
             known[0]["objects"] if known[0] else None,
-            encode_table(table, "csv").decode() if len(table) <= _ROWS_SAVED else None,
+            encode_table(table, "csv").decode() if len(table) <= _ROWS_SAVED else None, explanation,
         )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ _LONGEST_MESSAGE = 700  # characters of an error message: it may quote a row as 
 _PLOTTED = 30
 _EMPTY = {
     "user": "user", "object": "object", "value": "value", "noise": "", "duplicates": "error", "skip_bad": False,
-    "methods": (DEFAULT,),
+    "methods": (DEFAULT,), "decimal": "", "strip_units": False, "encoding": "", "explained": "",
 }  # fmt: skip
 
 
@@ -63,8 +63,10 @@ async def answer(request: Request, session: Session, server: Server) -> Response
 
 
 def _filled(form: UploadForm) -> dict[str, Any]:
-    texts = {name: form.text(name) or _EMPTY[name] for name in ("user", "object", "value", "noise", "duplicates")}
-    return {**texts, "skip_bad": bool(form.text("skip_bad")), "methods": tuple(form.fields.get("method", ()))}
+    words = ("user", "object", "value", "noise", "duplicates", "decimal", "encoding", "explained")
+    ticks = {name: bool(form.text(name)) for name in ("skip_bad", "strip_units")}
+    texts = {name: form.text(name) or _EMPTY[name] for name in words}
+    return {**texts, **ticks, "methods": tuple(form.fields.get("method", ()))}
 
 
 def _answer(form: UploadForm, filled: dict[str, Any]) -> Answer:

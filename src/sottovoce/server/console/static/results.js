@@ -1,4 +1,5 @@
-// Extras for pages with results: sort a table, save it, copy a command, check the size of a file.
+// Extras for pages with results: sort a table, save it or the whole answer, copy a command, check a file and offer its
+// columns.
 // Without this script the pages show the same content.
 
 function button(text, press) {
@@ -37,15 +38,90 @@ function makeSortable(table) {
   }
 }
 
+function download(content, type, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
 function makeSavable(text) {
-  const save = button("Save as CSV", () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text.value], { type: "text/csv" }));
-    link.download = text.dataset.save;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  });
+  const save = button("Save as CSV", () => download(text.value, "text/csv", text.dataset.save));
   text.closest("details").before(save);
+}
+
+/** The answer as one file that needs no server: its look goes with it, its buttons do not. */
+function makePage(place) {
+  const save = button("Save as a page", async () => {
+    const sheets = [...document.querySelectorAll("link[rel=stylesheet]")];
+    const looks = await Promise.all(sheets.map((sheet) => fetch(sheet.href).then((answer) => answer.text())));
+    const copy = document.querySelector("#answer").cloneNode(true);
+    for (const press of copy.querySelectorAll("button")) {
+      if (press.classList.contains("sort")) press.replaceWith(press.textContent);
+      else press.remove();
+    }
+    for (const part of copy.querySelectorAll("details")) part.open = true;
+    // As text: in a document of its own the look would fall under the rules for this page, which allow none inside it.
+    const title = document.createElement("title");
+    title.textContent = document.title;
+    const head = `<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${title.outerHTML}<style>${looks.join("\n")}</style></head>`;
+    const body = `<body class="${document.body.className}"><main>${copy.outerHTML}</main></body>`;
+    download(`<!doctype html>\n<html lang="en">${head}${body}</html>\n`, "text/html", place.dataset.savePage);
+  });
+  place.append(save);
+}
+
+/** The names in the first row of a table as text, or of the first record of JSON Lines; nothing for other files. */
+function columnsIn(name, text) {
+  const [line] = text.replace(/^\uFEFF/, "").split(/\r?\n/);
+  if (/\.(jsonl|ndjson)$/i.test(name)) {
+    try {
+      return Object.keys(JSON.parse(line));
+    } catch {
+      return [];
+    }
+  }
+  if (!/\.(csv|tsv|txt)$/i.test(name)) return [];
+  const mark = [",", ";", "\t", "|"].map((one) => [line.split(one).length, one]).sort(([one], [two]) => two - one)[0][1];
+  const names = [];
+  let quoted = false;
+  let cell = "";
+  for (const letter of line) {
+    if (letter === '"') quoted = !quoted;
+    else if (letter === mark && !quoted) cell = (names.push(cell.trim()), "");
+    else cell += letter;
+  }
+  return [...names, cell.trim()].filter(Boolean).slice(0, 200);
+}
+
+/** Once a file is chosen, its columns can be picked beside each name. */
+function offerColumns(form) {
+  const file = form.querySelector("#claims");
+  file.addEventListener("change", async () => {
+    for (const old of form.querySelectorAll("select.columns")) old.remove();
+    if (!file.files[0]) return;
+    const start = await file.files[0].slice(0, 65_536).arrayBuffer();
+    let names = [];
+    try {
+      names = columnsIn(file.files[0].name, new TextDecoder(form.querySelector("#encoding").value || "utf-8").decode(start));
+    } catch {
+      // an encoding that browsers do not have: the names can be typed
+    }
+    if (names.length < 2) return;
+    for (const input of form.querySelectorAll(".names input")) {
+      const pick = document.createElement("select");
+      pick.className = "columns";
+      pick.ariaLabel = `Columns of the file: ${input.labels[0].textContent}`;
+      pick.add(new Option("columns of the file …", ""));
+      for (const name of names) pick.add(new Option(name, name, false, name === input.value));
+      pick.addEventListener("change", () => {
+        if (pick.value) input.value = pick.value;
+      });
+      input.addEventListener("input", () => (pick.value = names.includes(input.value) ? input.value : ""));
+      input.after(pick);
+    }
+  });
 }
 
 function makeCopyable(command) {
@@ -79,7 +155,11 @@ function prepare(root) {
   for (const table of root.querySelectorAll("table[data-sortable]")) makeSortable(table);
   for (const text of root.querySelectorAll("textarea[data-save]")) makeSavable(text);
   for (const command of root.querySelectorAll("[data-copy]")) makeCopyable(command);
-  for (const form of root.querySelectorAll("form[data-most-bytes]")) checkSize(form);
+  for (const place of root.querySelectorAll("[data-save-page]")) makePage(place);
+  for (const form of root.querySelectorAll("form[data-most-bytes]")) {
+    checkSize(form);
+    offerColumns(form);
+  }
 }
 
 /** Shows a refusal by the server that is a problem document (RFC 9457) instead of a page. */

@@ -1,0 +1,34 @@
+"""What ``sottovoce demo`` prints of its second act, the questions."""
+
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from sottovoce.cli.output import console
+
+if TYPE_CHECKING:
+    from sottovoce.lab.demo_questions import QuestionsOutcome
+
+
+def show_questions(outcome: "QuestionsOutcome") -> None:
+    """The crowd's answers beside what is true, and what an answer was worth on its way."""
+    sent = outcome.delivery
+    console.print(
+        f"\n[bold]Second act: answers instead of numbers.[/] {sent.reports} people said of {len(outcome.truths)} doors "
+        f"whether a wheelchair can pass. {outcome.given:.0%} of their answers were right. In 27 of 100 cases the "
+        "device sent the other answer on purpose, so nobody can be sure of anybody's: of what the server got, "
+        f"{outcome.sent:.0%} was right.",
+        highlight=False,
+    )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("question", "the crowd's answer", "chance", "majority", "true answer"):
+        table.add_column(heading, justify="right" if heading == "chance" else "left")
+    for entry in outcome.shown:
+        table.add_row(
+            escape(entry["task"]), entry["truth"], f"{entry['chance']:.0%}", entry["majority"],
+            outcome.truths[entry["task"]],
+        )  # fmt: skip
+    console.print()
+    console.print(table)
+    console.print(f"\n{outcome.right} of {len(outcome.shown)} answers of the crowd are right.", highlight=False)
