@@ -267,7 +267,9 @@ def results(
 
 
 def _noise_of(entry: dict[str, Any]) -> str:
-    apart = f", distance {entry['distance']}" if entry["distance"] else ""
+    # In the second format, each task has its own.
+    distances = {entry["distance"], *(task.get("distance") for task in entry["tasks"])} - {None}
+    apart = f", distance {distances.pop()}" if len(distances) == 1 else ""
     return f"{_laws_of(entry)}{apart}, for a {entry['unit']}"
 
 
