@@ -50,7 +50,39 @@ html_css_files = ["site.css"]
 html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
-html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#005a8e", "color-brand-content": "#005a8e"},
-    "dark_css_variables": {"color-brand-primary": "#6cb8e6", "color-brand-content": "#6cb8e6"},
+html_logo = html_favicon = "../src/sottovoce/device/page/icon.svg"
+# The look of the console and the participant's page: the colours of device/page/style.css.
+_SERIF = '"Iowan Old Style", Palatino, P052, Georgia, serif'
+_LIGHT = {
+    "paper": "#f8f5ee",
+    "sheet": "#fffdf9",
+    "ink": "#1d2628",
+    "quiet": "#586467",
+    "line": "#ddd6c8",
+    "voice": "#17494d",
 }
+_DARK = {
+    "paper": "#111718",
+    "sheet": "#192122",
+    "ink": "#e9e6de",
+    "quiet": "#a3afb0",
+    "line": "#2f3b3c",
+    "voice": "#8fcfc6",
+}
+
+
+def _look(colours: dict[str, str]) -> dict[str, str]:
+    return {
+        "color-background-primary": colours["sheet"],
+        "color-background-secondary": colours["paper"],
+        "color-background-border": colours["line"],
+        "color-foreground-primary": colours["ink"],
+        "color-foreground-secondary": colours["quiet"],
+        "color-brand-primary": colours["voice"],
+        "color-brand-content": colours["voice"],
+        "color-brand-visited": colours["voice"],
+        "font-stack--headings": _SERIF,
+    }
+
+
+html_theme_options = {"light_css_variables": _look(_LIGHT), "dark_css_variables": _look(_DARK)}

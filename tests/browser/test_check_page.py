@@ -44,7 +44,7 @@ def test_a_promise_that_devices_refuse_is_refused_in_the_preview(operator, serve
     draft = server.create(noise="fresh:50")
     page = operator().sign_in()
     page.goto(f"{server.url}/campaigns/{draft}")
-    expect(page.frame_locator(".phone iframe").locator(".problem")).to_be_visible()
+    expect(page.frame_locator(".phone iframe").locator("main .problem")).to_be_visible()
 
 
 def test_a_click_on_the_chart_keeps_the_kind_of_noise(operator, server):  # noqa: F811

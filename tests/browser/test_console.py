@@ -314,7 +314,7 @@ def test_by_keyboard_alone(operator, server):
     press_until(page, "Tab", ".outcome button")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Open the campaign?")).to_be_visible()
-    press_until(page, "Tab", "main form button")
+    press_until(page, "Tab", 'form[action$="/open"] button')
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Waiting for reports")).to_be_visible()
     press_until(page, "Tab", 'a[href$="/close/confirm"]')

@@ -57,6 +57,21 @@ def test_folders_of_real_sets(folder):
     assert all(row["accuracy"] == 0.75 for row in choices if row["method"] == "majority")
 
 
+@pytest.mark.parametrize(
+    ("claims", "truths", "mark", "header"),
+    [("crowd_labels.csv", "gt.csv", ",", True), ("crowd_labels.tsv", "golden_labels.tsv", "\t", False)],
+)
+def test_public_collections_are_read_as_they_are(tmp_path, claims, truths, mark, header):
+    """Three of four workers say 1 everywhere; the truth is 1 in two of three tasks."""
+    rows = [["worker", "task", "label"]] * header
+    rows += [[f"w{w}", f"t{t}", str(int(w < 3))] for t in range(3) for w in range(4)]
+    known = [["task", "label"]] * header + [["t0", "1"], ["t1", "0"], ["t2", "1"]]
+    for name, table in ((claims, rows), (truths, known)):
+        (tmp_path / name).write_text("".join(mark.join(row) + "\n" for row in table))
+    (row,) = compare(sets_in(tmp_path), ["majority"])
+    assert row["accuracy"] == pytest.approx(2 / 3)
+
+
 def test_the_command_prints_and_writes_the_table(folder):
     ran = run("compare", folder, "--worlds", "synthetic", "--runs", "2", "--participants", "20",
               "--methods", "crh,mean,majority",

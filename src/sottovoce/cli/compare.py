@@ -15,7 +15,8 @@ def compare(
         list[Path] | None,
         typer.Argument(
             metavar="[FOLDER]...",
-            help="Folders of real sets: claims.csv and truth.csv, or answer.csv and truth.csv; or folders of such.",
+            help="Folders of real sets, or folders of such: claims.csv and truth.csv, answer.csv and truth.csv, "
+            "crowd_labels.csv and gt.csv, or crowd_labels.tsv and golden_labels.tsv.",
         ),
     ] = None,
     worlds: Annotated[

@@ -150,6 +150,7 @@ def submit(
     """
     from sottovoce.device import RetryPolicy, flush, release
     from sottovoce.device.cuts import fetch_cuts, require_open
+    from sottovoce.device.quotas import fetch_full
     from sottovoce.device.release import add_reading, read_readings
     from sottovoce.protocol import Problem
 
@@ -167,7 +168,8 @@ def submit(
         try:
             require_open(mine, chosen, connection_with(ca, insecure_http))
             fetch_cuts(mine, chosen, connection_with(ca, insecure_http), RetryPolicy(seconds=min(wait, 5.0)))
-            made = release(mine, chosen, taken, keep_readings=keep_readings)
+            full = fetch_full(mine, chosen, connection_with(ca, insecure_http), RetryPolicy(seconds=min(wait, 5.0)))
+            made = release(mine, chosen, taken, keep_readings=keep_readings, full=full)
         except Problem as problem:
             if problem.code not in ("already_released", "one_release_only"):
                 raise
@@ -184,14 +186,19 @@ def submit(
         raise refused
     if json:
         print_json({"campaign": chosen, "report_id": made.report_id, "tasks": tasks,
-                    "not_asked": sorted(taken.keys() - set(tasks)), "state": state,
+                    "not_asked": sorted(taken.keys() - set(tasks)), "full": sorted(full & taken.keys()), "state": state,
                     "problem": refused and refused.code})  # fmt: skip
         return
     print_sent(sent)
-    if len(tasks) < len(taken):
+    if left_out := full & taken.keys():
         console.print(
-            f"{len(taken) - len(tasks)} of the {len(taken)} readings stay here: the campaign asks each device for a "
-            "few of its tasks, and yours drew them when you joined, before it knew any reading.",
+            f"{len(left_out)} of the {len(taken)} readings stay here: their tasks have as many readings as they need.",
+            highlight=False,
+        )
+    if (not_drawn := len(taken) - len(left_out) - len(tasks)) > 0:
+        console.print(
+            f"{not_drawn} of the {len(taken)} readings stay here: the campaign asks each device for a few of its "
+            "tasks, and yours drew them when you joined, before it knew any reading.",
             highlight=False,
         )
 

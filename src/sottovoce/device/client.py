@@ -43,6 +43,17 @@ class Client(HttpClient):
         """The manifest's bytes as the server sends them."""
         return self.send("GET", f"/api/campaigns/{campaign}/manifest")
 
+    def full_tasks(self, campaign: str) -> frozenset[str]:
+        """The tasks that have as many readings as they need, as everybody is shown; nothing says who asks."""
+        try:
+            answer = parse_json(self.send("GET", f"/api/campaigns/{campaign}/state"))
+        except TryLater:
+            raise
+        except Problem:
+            return frozenset()  # an older server, or an answer that is none: the report itself will be judged
+        listed = answer.get("full") if isinstance(answer, dict) else None
+        return frozenset(task for task in listed if isinstance(task, str)) if isinstance(listed, list) else frozenset()
+
     def cuts(self, campaign: str) -> bytes:
         """The published cuts, as everybody gets them; nothing says who asks."""
         return self.send("GET", f"/api/campaigns/{campaign}/cuts")

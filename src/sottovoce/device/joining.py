@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from sottovoce.device.client import Client
+from sottovoce.device.quotas import refuse_if_full
 from sottovoce.device.release import drawn_order
 from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile
@@ -38,6 +39,7 @@ def join(
         promise = joined.promise
         check_promise(manifest, promise)
     else:
+        refuse_if_full(manifest, client)
         limits = file.limits
         promise = limits.judge(manifest)
         limits.check_total(file.spent(), promise)

@@ -1,6 +1,6 @@
 """A release: readings are clipped, rounded and noised once, and recorded with their cost before they are sent."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -27,17 +27,18 @@ def release(
     *,
     keep_readings: bool = False,
     stream: ByteStream | None = None,
+    full: Collection[str] = (),
 ) -> Release:
     """Draw noise for these readings, only once; the release is stored and queued when this returns.
 
     A task that was released before is refused, whatever its reading is now: two noisy copies reveal more than one. Raw
-    readings are forgotten unless the participant wants to keep them.
+    readings are forgotten unless the participant wants to keep them. Readings of tasks that are ``full`` are left out.
     """
 
     def draw(membership: Membership, released: Mapping[str, str]) -> tuple[str, list[str], bytes]:
         _check(file, membership, readings, released)
         cuts = _cuts(membership, readings)
-        possible = {task: reading for task, reading in readings.items() if cuts.get(task, True)}
+        possible = {task: reading for task, reading in readings.items() if cuts.get(task, True) and task not in full}
         if not possible:
             raise Problem("quota_reached", f"task {next(iter(readings))!r}: it has as many readings as it needs")
         chosen = _asked_for(membership, possible, released)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -294,7 +294,9 @@ class ChoiceResult(Outcome):
         return float(shares[right].sum() / len(places))
 
 
-def known_truths(path: str | Path, kind: Kind, *, object: str = "object", value: str = "value") -> dict[str, Any]:
+def known_truths(
+    path: str | Path | IO[bytes], kind: Kind, *, object: str = "object", value: str = "value"
+) -> dict[str, Any]:
     """Truths from a file, by the text of their object's label: numbers, or answers as text."""
     table = read_file(path, (object,), value, skip_bad=False, kind=kind)
     (ids,), (labels,) = table.ids, table.labels

@@ -1,5 +1,6 @@
 """Methods × worlds × noise laws, repeated, to one table with standard errors; and the same on folders of real sets."""
 
+import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,11 +20,37 @@ from sottovoce.progress import Progress
 from sottovoce.worlds import World, careful_floorplan, floorplan, synthetic
 
 NONE = "none"  # no noise
-# Claims and truths of a set: as this package writes them, and as the public sets of answers have them.
-_FORMATS = (
-    (("claims.csv", {"user": "user", "object": "object", "value": "value"}), ("truth.csv", ("object", "value"))),
-    (("answer.csv", {"user": "worker", "object": "question", "value": "answer"}), ("truth.csv", ("question", "truth"))),
-)
+
+
+@dataclass(frozen=True)
+class SetFormat:
+    """How a collection of sets writes claims and truths: names of files and columns; without a header, their order."""
+
+    claims: str
+    user: str
+    object: str
+    value: str
+    truths: str
+    truth_object: str
+    truth: str
+    of_choices: bool = False  # codes of options look like numbers: the collection has nothing but choices
+    header: tuple[bytes, bytes] | None = None  # for files that have none
+
+    def __str__(self) -> str:
+        return (
+            f"{self.claims} ({self.user}, {self.object}, {self.value}) and "
+            f"{self.truths} ({self.truth_object}, {self.truth})"
+        )
+
+
+# As this package writes them, as collections of answers do, as crowd-kit's data sets do, and as Toloka's do.
+FORMATS = (
+    SetFormat("claims.csv", "user", "object", "value", "truth.csv", "object", "value"),
+    SetFormat("answer.csv", "worker", "question", "answer", "truth.csv", "question", "truth", of_choices=True),
+    SetFormat("crowd_labels.csv", "worker", "task", "label", "gt.csv", "task", "label", of_choices=True),
+    SetFormat("crowd_labels.tsv", "worker", "task", "label", "golden_labels.tsv", "task", "label", of_choices=True,
+              header=(b"worker\ttask\tlabel\n", b"task\tlabel\n")),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,31 +86,43 @@ def simulated(name: str, participants: int, objects: int, error_rate: float) -> 
 
 
 def sets_in(folder: str | Path, kind: Kind | None = None) -> list[Crowd]:
-    """The real sets in a folder: itself, or its subfolders, with claims.csv or answer.csv beside truth.csv."""
+    """The real sets in a folder: itself, or its subfolders, in any of `FORMATS`."""
     folder = Path(folder)
     if not folder.is_dir():
         raise UnreadableFile(f"{folder}: there is no such folder; name one that holds sets of claims and truths")
     found = [crowd for place in (folder, *sorted(folder.iterdir())) if place.is_dir() for crowd in _set_in(place, kind)]
     if not found:
-        raise UnreadableFile(
-            f"{folder}: no set is there; a set is a folder with claims.csv (user, object, value) and truth.csv "
-            "(object, value), or answer.csv (question, worker, answer) and truth.csv (question, truth)"
-        )
+        raise UnreadableFile(f"{folder}: no set is there; a set is a folder with {'; or '.join(map(str, FORMATS))}")
     return found
 
 
 def _set_in(place: Path, kind: Kind | None) -> Iterator[Crowd]:
-    for (claims_file, columns), (truth_file, (label, truth)) in _FORMATS:
-        if (place / claims_file).is_file() and (place / truth_file).is_file():
-            # Codes of options look like numbers; by their name, the public sets of answers say that they are options.
-            chosen = kind or ("choice" if claims_file == "answer.csv" else None)
+    for form in FORMATS:
+        claims_file, truth_file = place / form.claims, place / form.truths
+        if claims_file.is_file() and truth_file.is_file():
+            heads = form.header or (b"", b"")
             claims = Claims.read(
-                place / claims_file, user=columns["user"], object=columns["object"], value=columns["value"],
-                duplicates="last", skip_bad=True, kind=chosen,
+                _headed(claims_file, heads[0]), user=form.user, object=form.object, value=form.value,
+                duplicates="last", skip_bad=True, kind=kind or ("choice" if form.of_choices else None),
             )  # fmt: skip
-            known = known_truths(place / truth_file, claims.kind, object=label, value=truth)
+            known = known_truths(_headed(truth_file, heads[1]), claims.kind, object=form.truth_object, value=form.truth)
             yield Crowd(place.name, partial(_as_it_is, claims, known), real=True)
             return
+
+
+class _HeadedFile(io.BytesIO):
+    """A file with a header in front of it."""
+
+    def __init__(self, path: Path, header: bytes) -> None:
+        super().__init__(header + path.read_bytes())
+        self.name: str = str(path)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _headed(path: Path, header: bytes) -> Path | _HeadedFile:
+    return _HeadedFile(path, header) if header else path
 
 
 def _as_it_is(claims: Claims, known: dict[str, Any], rng: np.random.Generator) -> tuple[Claims, dict[str, Any]]:

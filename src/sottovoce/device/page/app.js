@@ -4,6 +4,7 @@ import { showCampaign } from "./campaign.js";
 import { changes, flush, readLink } from "./device.js";
 import { button, h } from "./dom.js";
 import { showHome, VIEWS } from "./home.js";
+import { isKiosk, startOverWhenIdle } from "./kiosk.js";
 import { say } from "./language.js";
 import { choice, languageChanges, spoken } from "./language-switch.js";
 import { read } from "./store.js";
@@ -74,7 +75,7 @@ await spoken;
 document.querySelector("header").prepend(skip);
 document.querySelector("header").append(offline, notLoaded, update);
 choice.before(queue);
-choice.after(h("nav", { "aria-label": "Sottovoce" }, links.map(([, link]) => link)));
+if (!isKiosk) choice.after(h("nav", { "aria-label": "Sottovoce" }, links.map(([, link]) => link)));
 nameHeader();
 
 if (isSecureContext) {
@@ -83,7 +84,9 @@ if (isSecureContext) {
     showQueue();
     showAgain();
   });
-  addEventListener("hashchange", route);
+  // Whether nothing is kept is decided when the page is loaded.
+  addEventListener("hashchange", () => (isKiosk === location.hash.endsWith("&kiosk") ? route() : location.reload()));
+  if (isKiosk) startOverWhenIdle(async () => (await read()).releases.some(({ state }) => state === "queued"));
   // Send whenever it may succeed: now, when the network is back, when the page becomes visible again.
   document.addEventListener("visibilitychange", () => document.hidden || flush());
   addEventListener("online", flush);

@@ -7,10 +7,11 @@ import { answeredIn, changes, endOf, enrol, flush, join, joinedBy, judged, offer
 import { button, h } from "./dom.js";
 import { Drafts } from "./drafts.js";
 import { form, rangeOf } from "./form.js";
+import { isKiosk, startOver } from "./kiosk.js";
 import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
-import { read } from "./store.js";
+import { people, person, read, usePerson } from "./store.js";
 import { nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
 
 const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached", "no_worker"]; // nothing was drawn, so it can be sent later
@@ -19,6 +20,7 @@ const ENDED = ["campaign_not_open", "deadline_passed"];
 export async function showCampaign(link) {
   show(say("invitation"), h("p.loading", { role: "status" }, say("loading")));
   try {
+    await choosePerson(link);
     const record = await read();
     const joined = joinedBy(link, record);
     if (joined) return await showJoined(joined);
@@ -29,6 +31,16 @@ export async function showCampaign(link) {
   } catch (problem) {
     return showProblem(problem, () => showCampaign(link));
   }
+}
+
+/** Choose whose record a link belongs to: that of the person who joined by it, or whoever says that it is theirs. */
+async function choosePerson(link) {
+  if (isKiosk) return;
+  const known = await Promise.all((await people()).map(async (name) => [name, await read(name)]));
+  const owner = known.find(([, record]) => joinedBy(link, record));
+  if (owner) return usePerson(owner[0]);
+  const before = known.filter(([, { memberships }]) => Object.keys(memberships).length);
+  if (before.length) usePerson(await (await import("./person.js")).whoIsIt(before));
 }
 
 function heading(eyebrow, manifest) {
@@ -63,7 +75,10 @@ export function showOffer(offer, promise, limits) {
     return showJoined(offer, { isNew: true });
   }
   const line = (task) => h("li", nameOf(task), h("span.quiet", task.choices ? task.choices.join(" · ") : say("offer.range", rangeOf(task))));
-  show(title, heading(say("invitation"), manifest),
+  const free = tasks.filter((task) => !isFull(offer, task));
+  show(title, isKiosk && kioskBanner(), heading(say("invitation"), manifest),
+    offer.isFromCode && h("p.banner", say("code.unpinned", { hash: offer.manifest_sha256.slice(0, 16) })),
+    free.length < tasks.length && h("p.quiet", say("form.full", { count: tasks.length - free.length })),
     h("section.card", h("h2", say("offer.asked", { count: tasks.length })), most < tasks.length && h("p", deviceDraws(manifest) ? say("offer.drawn", { count: most }) : say("offer.atMost", { count: most })), h("ul.tasks", tasks.map(line))),
     privacyCard(offer, promise, limits), h("section.card", h("h2", say("terms.title")), termsOf(manifest).map((words) => h("p", words))),
     h("p.actions", button(say("offer.join"), agree)), h("p.quiet", say("offer.joinNote")));
@@ -96,16 +111,17 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     const isOver = withdrawn || end || left <= 0;
     const open = shown({ ...manifest, tasks: isOver ? [] : asked.filter((task) => !isAnswered(task)) });
     const full = manifest.tasks.length - notFull.length;
-    drafts ??= new Drafts(joined);
+    drafts ??= new Drafts(joined, !isKiosk, person());
     drafts.keepOnly(open.tasks.map(({ id }) => id));
     const sent = pairs && released.find(({ readings }) => readings.some(({ task }) => task === pairs[0].task)).state;
     const focused = document.activeElement.id;
-    show(open.title, end && h("p.banner", { role: "alert" }, problemText(end)),
+    show(open.title, isKiosk && kioskBanner(), end && h("p.banner", { role: "alert" }, problemText(end)),
       withdrawn && h("p.banner", told ? say("withdraw.confirmed") : say("withdraw.unconfirmed")),
       heading(say("campaign"), manifest),
       !withdrawn && (token ? isNew && h("p.banner", say("joined")) : h("p.banner", say("notConfirmed"))),
       hindrance && h("p.banner", problemText(hindrance)), !isOver && full > 0 && h("p.quiet", say("form.full", { count: full })),
       pairs && !withdrawn && pairsCard(joined, pairs, sent),
+      isKiosk && sent === "delivered" && h("p.actions", button(say("kiosk.next"), startOver)),
       open.tasks.length > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, (...confirmed) => send(joined, ...confirmed)),
       joined.own && kept,
       released.length && [
@@ -157,8 +173,11 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     !withdrawn && endOf(joined).catch(() => null),
     joined.manifest.levels && refreshCuts(joined).catch(() => {}), // for a phone that has no network when its reading is sent
   ]);
-  return (end || joined.manifest.levels) && draw();
+  return draw(); // tasks may have got enough readings meanwhile
 }
+
+/** On a device that people share. */
+const kioskBanner = () => h("p.banner", say("kiosk.banner"), " ", button(say("kiosk.over"), startOver, ".plain"));
 
 /** Lead those who have just joined to the first question. */
 function welcome() {

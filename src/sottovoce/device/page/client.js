@@ -13,8 +13,13 @@ export async function lookUp(invitation) {
   return { campaign: text(campaign, /^[\w-]{1,64}$/), isOpen: state !== "closed" };
 }
 export const manifestBytes = (campaign) => send("GET", `campaigns/${campaign}/manifest`);
-/** Whether a campaign takes readings; like the cuts, the same for everybody. */
-export const isOpen = async (campaign) => json(await send("GET", `campaigns/${campaign}/state`, null, null, SHORT_TIMEOUT)).state !== "closed";
+/** The invitation that a short code stands for. */
+export const invitationOf = async (code) => text((await ask("codes", { code })).invitation, /^[\w-]{16,128}$/);
+/** Whether a campaign takes readings, and which tasks have enough; like the cuts, the same for everybody. */
+export async function stateOf(campaign) {
+  const { state, full } = json(await send("GET", `campaigns/${campaign}/state`, null, null, SHORT_TIMEOUT));
+  return { isOpen: state !== "closed", full: Array.isArray(full) ? full.filter((task) => typeof task === "string") : [] };
+}
 /** The published cuts, the same for everybody; nothing says who asks. */
 export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, SHORT_TIMEOUT));
 /** The picture of the place, the same for everybody; nothing says who asks. */

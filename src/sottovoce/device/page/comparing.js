@@ -25,8 +25,9 @@ export function alternativesOf(manifest, { tasks: listed }) {
   return new Map(Object.entries(listed));
 }
 
-/** Whether a task has enough readings: the last list that this device has does not offer it. */
-export const isFull = ({ manifest, cuts }, task) => Boolean(cuts && isCompared(manifest, task) && !cuts.has(task.id));
+/** Whether a task has enough readings, by the last lists that this device has: of full tasks, and of cuts to compare with. */
+export const isFull = ({ manifest, cuts, full }, task) =>
+  Boolean(full?.includes(task.id) || (cuts && isCompared(manifest, task) && !cuts.has(task.id)));
 
 /** The number of cuts below a reading, which is in grid steps (a BigInt). */
 export const levelOf = (steps, cuts) => cuts.filter((cut) => BigInt(cut) < 2n * steps).length;

@@ -3,14 +3,17 @@
 import * as client from "./client.js";
 import { alternativesOf, isFull } from "./comparing.js";
 import { exactNumber } from "./exact.js";
+import { withoutMark } from "./kiosk.js";
 import { canonicalBytes, deviceDraws, isCompared, mostReadings, parseManifest, Problem, readingsComeAtOnce } from "./manifest.js";
 import { drawnOrder } from "./noisy.js";
 import { checkLimits, checkTotal, judge } from "./promise.js";
 import { checkPromise } from "./sanity.js";
-import { change, read, spentBy } from "./store.js";
+import { change, people, person, read, spentBy } from "./store.js";
 
 const SENT_AFTER = 1000; // milliseconds after the draw begins, so that the time it takes is not visible
 const [FIRST_PAUSE, LONGEST_PAUSE] = [2000, 60_000];
+
+const FROM_CODE = "#code"; // in place of a hash
 
 const now = () => new Date().toISOString();
 
@@ -26,9 +29,10 @@ function changed() {
 /** Token and hash of an invitation link; nothing if the address is not one. */
 export function readLink({ pathname, hash: fragment }) {
   const token = pathname.split("/").at(-1);
-  const [, hash] = /^#sha256=([0-9a-f]{64})$/.exec(fragment) ?? [];
-  if (token && (!/^[\w-]{16,128}$/.test(token) || (fragment && !hash))) throw new Problem("bad_link");
-  return token && { token, hash };
+  const [, hash] = /^#sha256=([0-9a-f]{64})$/.exec(withoutMark(fragment)) ?? [];
+  const isFromCode = fragment === FROM_CODE; // it was typed, and says nothing about the terms
+  if (token && (!/^[\w-]{16,128}$/.test(token) || (fragment && !hash && !isFromCode))) throw new Problem("bad_link");
+  return token && { token, hash, isFromCode };
 }
 
 /** What the participant has already agreed to through this link. */
@@ -42,22 +46,31 @@ export async function hashOf(bytes) {
 }
 
 /** What a link invites to. This does not spend the invitation. */
-export async function offered({ token, hash }) {
-  if (!hash) throw new Problem("link_without_hash");
+export async function offered({ token, hash, isFromCode }) {
+  if (!hash && !isFromCode) throw new Problem("link_without_hash");
   const { campaign, isOpen } = await client.lookUp(token);
-  const bytes = await client.manifestBytes(campaign);
-  if ((await hashOf(bytes)) !== hash) throw new Problem("manifest_mismatch");
+  const [bytes, { full }] = await Promise.all([client.manifestBytes(campaign), client.stateOf(campaign).catch(() => ({ full: [] }))]);
+  const found = await hashOf(bytes);
+  if (hash && found !== hash) throw new Problem("manifest_mismatch");
   const manifest = parseManifest(bytes);
   if (manifest.campaign !== campaign) throw new Problem("bad_answer");
-  return { campaign, manifest, manifest_sha256: hash, invitation: token, ...(!isOpen && { end: endIn(manifest) }) };
+  const end = !isOpen ? endIn(manifest) : manifest.tasks.every(({ id }) => full.includes(id)) ? "campaign_full" : null;
+  return { campaign, manifest, manifest_sha256: found, invitation: token, full, ...(end && { end }), ...(isFromCode && { isFromCode }) };
 }
 
 const endIn = ({ deadline }) => (deadline && Date.parse(deadline) <= Date.now() ? "deadline_passed" : "campaign_not_open");
 
-/** Why a campaign takes no more readings, if it does not; without a network nobody knows. Nothing says who asks. */
+/**
+ * Why a campaign takes no more readings, if it does not; without a network nobody knows. Nothing says who asks. Which tasks
+ * have enough is kept.
+ */
 export async function endOf({ campaign, manifest }) {
-  const isOpen = await client.isOpen(campaign).catch(() => true);
-  return isOpen ? null : endIn(manifest);
+  const state = await client.stateOf(campaign).catch(() => null);
+  if (!state) return null;
+  await change(({ memberships: { [campaign]: joined } }) => {
+    if (joined) joined.full = state.full;
+  });
+  return state.isOpen ? null : endIn(manifest);
 }
 
 /** What an offer promises; a problem if it exceeds the participant's limits, alone or together with earlier campaigns. */
@@ -87,13 +100,13 @@ export async function join(offer) {
 }
 
 /** The participant's token. */
-export function enrol(campaign) {
+export function enrol(campaign, who = person()) {
   return navigator.locks.request("enrolment", async () => {
-    const { participant_token: known, invitation, enrolment_key: key } = (await read()).memberships[campaign];
+    const { participant_token: known, invitation, enrolment_key: key } = (await read(who)).memberships[campaign];
     if (known) return known;
     const [enrolled, token] = await client.enrol(invitation, key);
     if (enrolled !== campaign) throw new Problem("bad_answer");
-    await change(({ memberships }) => Object.assign(memberships[campaign], { participant_token: token, enrolment_key: null }));
+    await change(({ memberships }) => Object.assign(memberships[campaign], { participant_token: token, enrolment_key: null }), who);
     return token;
   });
 }
@@ -206,10 +219,12 @@ export async function flush() {
 /** A temporary problem that prevents sending, if there is one. */
 async function sendAll() {
   let hindrance;
-  for (const joined of Object.values((await read()).memberships)) {
-    await (joined.withdrawn_at ? tellWithdrawal : deliver)(joined).catch((problem) => {
-      if (isNoAnswer(problem)) hindrance = problem;
-    });
+  for (const who of await people()) {
+    for (const joined of Object.values((await read(who)).memberships)) {
+      await (joined.withdrawn_at ? tellWithdrawal : deliver)(joined, who).catch((problem) => {
+        if (isNoAnswer(problem)) hindrance = problem;
+      });
+    }
   }
   return hindrance;
 }
@@ -217,17 +232,17 @@ async function sendAll() {
 /** An answer outside the protocol counts as no answer: the report itself is fine, so it waits. */
 const isNoAnswer = ({ later, code }) => later || code === "bad_answer";
 
-async function deliver({ campaign }) {
+async function deliver({ campaign }, who) {
   for (;;) {
-    const next = (await read()).releases.find((one) => one.campaign === campaign && one.state === "queued");
+    const next = (await read(who)).releases.find((one) => one.campaign === campaign && one.state === "queued");
     if (!next) return;
-    const token = await enrol(campaign);
+    const token = await enrol(campaign, who);
     const refusal = await client.report(campaign, token, next.body).then(() => null, (problem) => problem);
     if (refusal && isNoAnswer(refusal)) throw refusal;
     await change(({ releases }) => {
       const sent = releases.find((one) => one.report_id === next.report_id);
       if (sent.state === "queued") Object.assign(sent, { state: refusal ? "refused" : "delivered", problem: refusal?.code });
-    });
+    }, who);
     changed();
   }
 }
@@ -243,9 +258,9 @@ export async function withdraw(campaign) {
   await flush();
 }
 
-async function tellWithdrawal({ campaign, participant_token: token, withdrawal_told: told }) {
+async function tellWithdrawal({ campaign, participant_token: token, withdrawal_told: told }, who) {
   if (told) return;
   if (token) await client.withdraw(campaign, token);
-  await change(({ memberships }) => (memberships[campaign].withdrawal_told = true));
+  await change(({ memberships }) => (memberships[campaign].withdrawal_told = true), who);
   changed();
 }

@@ -8,10 +8,10 @@ export class Drafts {
   #key;
   place = 0; // where questions come one after the other
 
-  /** `isKept`: whether they survive a reload. On a device that several people share they must not. */
-  constructor({ manifest_sha256: hash }, isKept = true) {
-    this.#key = isKept && `draft-${hash}`;
-    this.#entries = new Map(this.#key && stored(this.#key));
+  /** `isKept`: whether they survive a reload; on a device that several people share they must not. `who`: whose they are. */
+  constructor({ manifest_sha256: hash }, isKept = true, who = "own") {
+    this.#key = isKept && (who === "own" ? `draft-${hash}` : `draft-${who}-${hash}`);
+    this.#entries = new Map(this.#key ? stored(this.#key) : []);
   }
 
   get areKept() {

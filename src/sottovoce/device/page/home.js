@@ -12,21 +12,23 @@ export const VIEWS = { campaigns, ledger, limits, how };
 let current;
 
 export function showHome(view) {
-  current = VIEWS[view];
-  current?.();
+  current = view === "code" ? campaigns : VIEWS[view];
+  return current?.(view);
 }
 changes.addEventListener("change", () => current === ledger && ledger());
 
 const empty = (words) => h("p.empty", h("img", { src: "icon.svg", alt: "", width: 56 }), words);
 
-async function campaigns() {
+async function campaigns(view) {
   const title = say("campaigns.title");
   const link = ({ invitation, manifest_sha256: hash, manifest }) => {
     const { title, asked_by: who } = shown(manifest);
     return h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", title), h("span.quiet", say("askedBy", { who }))));
   };
   const joined = Object.values((await read()).memberships);
-  show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")));
+  const { codeForm } = await import("./code.js").catch(() => ({}));
+  show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")), codeForm?.());
+  if (view === "code") document.querySelector("#code")?.focus();
 }
 
 async function ledger() {

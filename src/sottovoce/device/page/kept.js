@@ -1,9 +1,12 @@
 // Small things that this browser keeps for the page and that never leave it: the language, what instruments need,
 // and what was typed and not sent yet.
 
+import { isKiosk } from "./kiosk.js";
+
 const name = (key) => `sottovoce-${key}`;
 
 export function kept(key) {
+  if (isKiosk) return null;
   try {
     return localStorage.getItem(name(key));
   } catch {
@@ -12,6 +15,7 @@ export function kept(key) {
 }
 
 export function keep(key, text) {
+  if (isKiosk) return; // nothing stays for the next person
   try {
     localStorage.setItem(name(key), text);
   } catch {

@@ -3,6 +3,8 @@
 // Everything is stored before it leaves the device. A change sees the current record, whichever tab wrote it last, and is
 // atomic: so each task is released once.
 
+import { keep, kept } from "./kept.js";
+import { isKiosk } from "./kiosk.js";
 import { Problem } from "./manifest.js";
 import { USUAL_LIMITS } from "./promise.js";
 
@@ -17,12 +19,15 @@ const opened = new Promise((resolve, reject) => {
 });
 opened.catch(() => {}); // reported to every caller
 
-async function transact(mode, work) {
+let memory = structuredClone(EMPTY); // of a device that people share
+
+async function transact(mode, work, person) {
+  if (isKiosk) return inMemory(work);
   const transaction = (await opened).transaction("record", mode, { durability: "strict" });
   const store = transaction.objectStore("record");
   return new Promise((resolve, reject) => {
     let result;
-    store.get("own").onsuccess = ({ target }) => {
+    store.get(person).onsuccess = ({ target }) => {
       try {
         result = work(target.result ?? structuredClone(EMPTY), store);
       } catch (problem) {
@@ -35,15 +40,48 @@ async function transact(mode, work) {
   });
 }
 
-export const read = () => transact("readonly", (record) => record);
+function inMemory(work) {
+  const record = structuredClone(memory);
+  return work(record, { put: (changed) => (memory = changed) });
+}
+
+// Several people may use one browser. Each has a record; the first one's has had this name from the beginning.
+const FIRST = "own";
+let current = kept("person") ?? FIRST;
+
+/** Whose record is read and changed. */
+export const person = () => current;
+export function usePerson(name) {
+  current = name;
+  keep("person", name);
+}
+/** A name for somebody who has no record here yet. */
+export const newPerson = () => `person-${crypto.randomUUID()}`;
+
+/** Everybody who has a record here. */
+export async function people() {
+  if (isKiosk) return [FIRST];
+  const store = (await opened).transaction("record").objectStore("record");
+  return new Promise((resolve, reject) => {
+    const request = store.getAllKeys();
+    request.onsuccess = () => resolve(request.result.length ? request.result : [FIRST]);
+    request.onerror = () => reject(new Problem("no_storage"));
+  });
+}
+
+export const read = (name = current) => transact("readonly", (record) => record, name);
 
 /** Change the record; returns what `work` does, once it is on the disk. If it throws, nothing has changed. */
-export const change = (work) =>
-  transact("readwrite", (record, store) => {
-    const result = work(record);
-    store.put(record, "own");
-    return result;
-  });
+export const change = (work, name = current) =>
+  transact(
+    "readwrite",
+    (record, store) => {
+      const result = work(record);
+      store.put(record, name);
+      return result;
+    },
+    name,
+  );
 
 /** What all campaigns together may have learnt: each counts once, for everything it may ask. ε and δ add up. */
 export function spentBy({ releases }) {

@@ -286,10 +286,20 @@ async def manifest(campaign: CampaignId, request: Request, server: Server) -> Re
 
 class CampaignState(BaseModel):
     state: PublicState
+    full: list[str] = Field(description="tasks that have as many readings as they need")
 
 
 @router.get("/{campaign}/state", responses=problems("not_found", "bad_request"))
 async def state(campaign: CampaignId, server: Server) -> CampaignState:
-    """Whether a campaign takes readings, for everybody; devices ask before they draw noise, without saying who asks."""
-    row = await server.read(lambda connection: stored.published_campaign(connection, campaign))
-    return CampaignState(state=public_state(row, server.clock()))
+    """Whether a campaign takes readings, and which tasks have enough, for everybody.
+
+    Devices ask before they draw noise, without saying who asks, so that nobody spends anything on a reading that is not
+    needed.
+    """
+
+    def load(connection: Connection) -> tuple[CampaignRow, list[str]]:
+        row = stored.published_campaign(connection, campaign)
+        return row, stored.full_tasks(connection, row.key)
+
+    row, full = await server.read(load)
+    return CampaignState(state=public_state(row, server.clock()), full=full)

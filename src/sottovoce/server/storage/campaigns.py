@@ -78,6 +78,12 @@ def quotas_of(connection: Connection, campaign_key: int) -> dict[str, int]:
     return {row.id: row.quota for row in rows}
 
 
+def full_tasks(connection: Connection, campaign_key: int) -> list[str]:
+    """The tasks that have as many readings as they need."""
+    full = select(tasks.c.id).where(tasks.c.campaign_key == campaign_key, tasks.c.taken >= tasks.c.quota)
+    return list(connection.scalars(full.order_by(tasks.c.place)))
+
+
 def previous_id(connection: Connection, campaign: CampaignRow) -> str | None:
     """The campaign of which this is a new version."""
     if campaign.previous_key is None:
