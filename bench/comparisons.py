@@ -1,9 +1,10 @@
 """Comparisons: the errors of whole campaigns beside their limits, and what an answer and new cuts cost.
 
-python -m bench.comparisons [RUNS]
+python -m bench.comparisons [RUNS], or cost for what answers cost only
 """
 
 import math
+import resource
 import sys
 import time
 
@@ -48,7 +49,7 @@ def print_errors(runs: int) -> None:
         errors = played(epsilon, 500, runs, liars=0.1, seed=4).errors
         error = errors.std(ddof=1) / math.sqrt(len(errors))
         print(
-            f"ε {epsilon}, a tenth lies: shift {errors.mean():.3f} ± {error:.3f}, "
+            f"ε {epsilon}, a tenth lies: shift {errors.mean():.3f} ± {error:.3f} (median {np.median(errors):.3f}), "
             f"formula {shift_by_liars(epsilon, 0.1):.3f}"
         )
 
@@ -64,24 +65,27 @@ def print_cost() -> None:
     for _ in range(ANSWERS // 20):
         cuts = truths[:, None] + rng.normal(0, 5, (TASKS, 20)).round(1)
         levels = (rng.random((TASKS, 20)) < 0.5).astype(int)
-        start = time.perf_counter()
+        start = time.process_time()
         for task in range(TASKS):
             for cut, level in zip(cuts[task].tolist(), levels[task].tolist(), strict=True):
                 board.add(str(task), (cut,), level)
-        middle = time.perf_counter()
+        middle = time.process_time()
         for _, posterior in board.posteriors():
             posterior.quantile(0.5)
-        seconds, refresh = seconds + middle - start, time.perf_counter() - middle
-    start = time.perf_counter()
+        seconds, refresh = seconds + middle - start, time.process_time() - middle
+    start = time.process_time()
     for _, posterior in board.posteriors():
         posterior.quantile(0.5)
+    # Seconds of one processor, whatever else runs on the machine.
     print(
         f"{TASKS * ANSWERS:,} answers to {TASKS:,} tasks: {seconds / (TASKS * ANSWERS) * 1e3:.3f} ms each (at most 1), "
-        f"new cuts of all tasks {time.perf_counter() - start:.1f} s (at most 2), "
-        f"after 20 new answers each {refresh:.1f} s"
+        f"new cuts of all tasks {time.process_time() - start:.1f} s (at most 2), "
+        f"after 20 new answers each {refresh:.1f} s; memory of the process at most "
+        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB"
     )
 
 
 if __name__ == "__main__":
-    print_errors(int(sys.argv[1]) if len(sys.argv) > 1 else 120)
+    if sys.argv[1:] != ["cost"]:
+        print_errors(int(sys.argv[1]) if len(sys.argv) > 1 else 120)
     print_cost()

@@ -89,7 +89,9 @@ def main(kills: int) -> None:
             people.start()
             done = 0
             while people.is_alive() and done < kills:
-                time.sleep(chance.uniform(0, 0.6))
+                while people.is_alive() and len(list(folder.glob("*.device"))) <= done * ANSWERS_PER_KILL:
+                    time.sleep(0.02)
+                time.sleep(chance.uniform(0, 0.3))  # somebody is joining, answering, or a step is being computed
                 server.kill()
                 server.start()
                 done += 1

@@ -105,9 +105,12 @@ def test_known_truths_are_set_shown_and_forgotten(campaigns, opened, tmp_path):
     assert campaigns("known", opened, "--clear")["known"] == {}
 
 
-def test_method_can_be_pinned_and_released(campaigns, opened):
+def test_method_and_target_can_be_pinned_and_released(campaigns, opened):
     assert campaigns("method", opened, "crh")["method"] == "crh"
     assert campaigns("method", opened)["method"] is None
+    assert campaigns("target", opened, "mean")["target"] == "mean"
+    assert campaigns("target", opened)["target"] is None
+    assert "median" in campaigns.refused("target", opened, "median")
     assert "only drafts can be deleted; make a new version" in campaigns.refused("delete", opened)
 
 

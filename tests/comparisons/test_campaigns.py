@@ -16,29 +16,47 @@ def played(epsilon, participants, objects=24, **options):
     return SequentialCrowd(parse_answer_law(f"response:{epsilon}"), participants, objects, **options).play()
 
 
-@pytest.mark.parametrize(("epsilon", "levels", "limit"), [(1, 2, 0.16), (2, 2, 0.085), (4, 4, 0.072)])
-def test_the_error_over_the_whole_range(epsilon, levels, limit):
-    """D/σ = 100, 500 people, the spread guessed twice too large; two standard errors are allowed for 24 runs."""
-    outcome = played(epsilon, 500, levels=levels, seed=11)
-    assert outcome.rmse < limit + 2 * outcome.rmse_error
-    assert outcome.coverage >= 0.83  # 95 %, less three standard errors
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("epsilon", "levels", "limit", "runs"),
+    [(0.5, 2, 0.45, 120), (1, 2, 0.16, 60), (2, 2, 0.085, 60), (4, 4, 0.072, 60)],
+)
+def test_the_error_over_the_whole_range(epsilon, levels, limit, runs):
+    """D/σ = 100, 500 people, the spread guessed twice too large. Over 240 runs: .408 ± .063, .137 ± .006, .075 ± .003,
+    .052 ± .002."""
+    outcome = played(epsilon, 500, runs, levels=levels, seed=11)
+    assert outcome.rmse < limit
+    assert outcome.coverage >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / runs)
 
 
+@pytest.mark.slow
 def test_late_and_batched_answers_cost_little():
-    """Against the same people answering at once: the limit of 25 %, and two standard errors of the ratio."""
-    at_once = played(2, 300, seed=12)
+    """Against the same people answering at once. Over 240 runs: 1.05 (late), 1.14 (batches), 1.00 (steps), ± .07."""
+    at_once = played(1, 400, 60, seed=12)
     for options in ({"late": 0.2}, {"batch": 50}, {"steps": Steps(5)}):
-        other = played(2, 300, seed=12, **options)
-        noise = 2 * math.hypot(at_once.rmse_error / at_once.rmse, other.rmse_error / other.rmse)
-        assert other.rmse / at_once.rmse < 1.25 * (1 + noise)
+        assert played(1, 400, 60, seed=12, **options).rmse < 1.25 * at_once.rmse
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("guess", [0.5, 1.0, 3.0])
+def test_intervals_hold_the_truth_whatever_was_guessed(guess):
+    """Ten tasks that are pooled. Over 80 campaigns 95.5 ± 0.8 % are covered with half of the right spread, over 60
+    campaigns 95.5 ± 1.0 % with the right one. The dozen here may miss 93 % by two of its own standard errors."""
+    covered = [played(1, 300, 10, spread_guess=guess, seed=(14, run)).coverage for run in range(12)]
+    assert np.mean(covered) + 2 * np.std(covered, ddof=1) / math.sqrt(len(covered)) >= 0.93
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_liars_move_the_estimate_as_the_formula_says(epsilon):
-    outcome = played(epsilon, 400, 40, liars=0.1, seed=13)
-    error = outcome.errors.std(ddof=1) / math.sqrt(len(outcome.errors))
+    """Without the few searches that liars and chance together have misled for good. Over 400 runs: .299 and .152 in
+    the middle, .310 and .147 on average, where the formula has .306 and .145."""
+    errors = played(epsilon, 500, 120, liars=0.1, seed=13).errors
+    found = errors[np.abs(errors) < 3]
+    assert len(found) >= 0.97 * len(errors)
     expected = shift_by_liars(epsilon, 0.1)
-    assert outcome.errors.mean() == pytest.approx(expected, abs=0.1 * expected + 3 * error)
+    assert found.std(ddof=1) / math.sqrt(len(found)) < 0.07 * expected  # enough runs to see it
+    assert found.mean() == pytest.approx(expected, rel=0.1)
 
 
 def test_the_same_seed_gives_the_same_campaign():

@@ -1,10 +1,18 @@
 """A device that answers questions: choices by their words, tasks drawn once, and refusals before anything is drawn."""
 
+import json
+import shutil
+
 import pytest
 
 from campaign_server import campaign_server
+from participant import Participant
 from questions import PATH
 from questions import second as any_campaign
+from sottovoce.device import Client
+from sottovoce.device.cuts import fetch_cuts
+from sottovoce.device.release import drawn_order
+from sottovoce.privacy.sampler import ByteStream
 from sottovoce.protocol import Problem, Report
 
 READINGS = {"path": "no", "bird": " Robin", "width": "3.2"}
@@ -58,3 +66,54 @@ def test_a_device_answers_the_tasks_that_it_drew_when_it_joined(participant):
         assert {reading.task for reading in Report.parse(rest.body).readings} == {drawn[0], drawn[2]}
         assert refusal(participant.release, {drawn[5]: "yes"}).code == "too_many_readings"
         assert participant.file.spent().epsilon == 3.0
+
+
+NUMBER = {"id": "", "kind": "number", "title": "How long?", "unit": "m", "low": 0, "high": 30, "grid": "0.1"}
+LAWS = {
+    "noise": ({"noise": "fresh:0.5"}, NUMBER | {"distance": 1}),
+    "comparisons": ({"noise": "response:0.5", "levels": 2}, NUMBER),
+    "choices": ({"noise": "response:0.5"}, PATH | {"choices": ["0", "15.5", "30", "29.9"]}),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_no_reading_decides_which_tasks_are_answered(participant, tmp_path, law):
+    """Copies of one device with quite different readings answer the same tasks, however the manifest is made.
+
+    Tasks differ in their ranges, so that a device that left out what does not fit would show what it holds.
+    """
+    terms, task = LAWS[law]
+    tasks = [
+        task | {"id": f"t{n}"} | ({"low": 3 * n, "high": 3 * n + 2} if law != "choices" else {}) for n in range(10)
+    ]
+    asked = second(tasks=tasks, **terms, readings=10, answer=3, unit="participant")
+    with campaign_server(asked) as server:
+        server.cuts = json.dumps({"as_of": None, "tasks": {f"t{n}": [[60 * n + 21]] for n in range(10)}}).encode()
+        participant.join(server.invite())
+        fetch_cuts(participant.file, "hallways", Client, participant.retries)
+        (joined,) = participant.file.memberships()
+        expected = [f"t{place}" for place in joined.task_order[:3]]
+        participant.file.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        for number, reading in enumerate(("0", "15.5", "30", "29.9")):
+            copy = tmp_path / f"copy-{number}.db"
+            shutil.copy(participant.file.path, copy)
+            other = Participant(copy)
+            report = Report.parse(other.release({f"t{n}": reading for n in range(10)}).body)
+            other.file.close()
+            assert sorted(entry.task for entry in report.readings) == sorted(expected)
+
+
+@pytest.mark.parametrize("changes", [{"answer": 11}, {"answer": 0}, {"answer": "3"}, {"answer": 3, "prefer": "high"}])
+def test_a_manifest_that_asks_for_another_choice_is_refused(changes):
+    tasks = [PATH | {"id": f"q{n}"} for n in range(10)]
+    with pytest.raises(Problem):
+        second(tasks=tasks, noise="response:1", readings=10, unit="participant", **changes)
+
+
+def test_devices_draw_every_task_equally_often():
+    """1,000 orders of five tasks: five standard errors of a share of a fifth are below 0.065."""
+    asked = second(tasks=[PATH | {"id": f"q{n}"} for n in range(5)], noise="response:1", readings=5, answer=1)
+    stream = ByteStream()
+    first = [drawn_order(asked, stream)[0] for _ in range(1000)]
+    for place in range(5):
+        assert first.count(place) / 1000 == pytest.approx(0.2, abs=0.065)

@@ -61,3 +61,18 @@ def test_the_command_as_json():
     assert plan["comparisons"]["predicted_error"] < min(other["predicted_error"] for other in plan["plans"])
     assert run("plan", "--range", "30:0").returncode == 2
     assert run("plan", "--range", "30").returncode == 2
+
+
+@pytest.mark.parametrize(("epsilon", "best", "gain"), [(1, 1, 5.06), (2, 1, 4.17), (4, 2, 2.95), (8, 4, 2.10)])
+def test_participants_answer_a_few_of_thirty_tasks(epsilon, best, gain):
+    """With people without number, where the search costs nothing: the figures of bits."""
+    plan = planned(epsilon=float(epsilon), readings=30, participants=10**12, unit="participant")
+    assert plan.answer == best
+    assert plan.answer_gain == pytest.approx(gain, abs=0.01)
+    assert float(plan.answer_noise.partition(":")[2]) * best <= epsilon
+
+
+def test_with_too_few_people_for_any_number_of_answers_the_one_that_lacks_least_is_chosen():
+    plan = planned(epsilon=0.3, readings=30, participants=3000, unit="participant")
+    assert plan.answer == 1  # a device that answered all would spend a thirtieth on each, and find nothing
+    assert not plan.enough

@@ -170,6 +170,27 @@ def method(
 
 @app.command()
 @connected
+def target(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    truth: Annotated[
+        str | None,
+        typer.Argument(
+            help="value: what a careful person would measure; mean: the crowd's average opinion; the method's own "
+            "choice if left out.",
+            show_default=False,
+        ),
+    ] = None,
+    json: bool = False,
+) -> None:
+    """Say what the truth of a number is in a campaign's results; new ones follow within seconds."""
+    changed = client.set_target(campaign, truth)
+    aim = f"aim at the {changed['target']}" if changed["target"] else "aim at what the method takes"
+    print_done(json, changed, f"Results of {campaign} {aim} from now on.")
+
+
+@app.command()
+@connected
 def known(
     client: "OperatorClient",
     campaign: CampaignArgument,

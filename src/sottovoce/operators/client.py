@@ -62,6 +62,10 @@ class OperatorClient(HttpClient):
         """Choose the method of the results; None for the server's own choice."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"method": method})
 
+    def set_target(self, campaign: str, target: str | None) -> dict[str, Any]:
+        """Say what the truth of a number is; None for what the method takes."""
+        return self._ask("PATCH", f"/api/campaigns/{campaign}", {"target": target})
+
     def set_known(self, campaign: str, known: Mapping[str, str]) -> dict[str, Any]:
         """Replace the truths that the operator knows, by task."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"known": known})
