@@ -93,8 +93,14 @@ class Participant:
         self.page.goto(url)
         return self.page
 
-    def join(self, url):
+    def open_again(self, url):
+        """Another invitation in the same browser, for the same person."""
         page = self.open(url)
+        page.get_by_role("button", name="Yes, that was me").click()
+        return page
+
+    def join(self, url, *, again=False):
+        page = self.open_again(url) if again else self.open(url)
         page.get_by_role("button", name="Join this campaign").click()
         expect(page.get_by_role("heading", name="Your readings")).to_be_visible()
         return page

@@ -286,21 +286,21 @@ def test_strict_and_loose_limits(participant, invited):
     expect(page.get_by_label("Strict")).to_be_checked()
     page.get_by_label("Loose").check()
     expect(page.locator("#saved")).to_have_text("Saved.")
-    phone.join(weak)
+    phone.join(weak, again=True)
 
 
 def test_campaigns_add_up_to_the_limit_over_all(participant, invited):
     phone = participant()
-    for _ in range(3):
+    for number in range(3):
         _, url = invited(halls=1, noise="fresh:4.5")  # ε = 3
-        page = phone.join(url)
+        page = phone.join(url, again=number > 0)
         phone.send("50")
         delivered(page)
     page.goto(f"{phone.server.url}/j/#ledger")
     expect(page.locator("main")).to_contain_text("ε 9 of 10 spent")
     expect(page.locator("li.card")).to_have_count(3)
     _, url = invited(halls=1, noise="fresh:4.5")
-    expect(heading(phone.open(url), "Your limit over all campaigns is reached")).to_be_visible()
+    expect(heading(phone.open_again(url), "Your limit over all campaigns is reached")).to_be_visible()
 
 
 def test_mistyped_readings_are_explained_and_nothing_is_sent(participant, invited):

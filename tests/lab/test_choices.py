@@ -68,7 +68,7 @@ def test_real_sets_are_drawn_beside_simulated_crowds(tmp_path):
     a_set(tmp_path, "two", 2)
     a_set(tmp_path, "open", 3, choices=2000)  # too many to be randomised
     (tmp_path / "empty").mkdir()
-    experiment, table = made("choices", answers=str(tmp_path), epsilons=(4.0,), participants=15, objects=20)
+    experiment, table = made("choices", answers=str(tmp_path), epsilons=(4.0,), participants=(15,), objects=20)
     crowds = ["2 choices", "4 choices", "10 choices", "one", "two", "real sets"]
     assert list(dict.fromkeys(row["crowd"] for row in table)) == crowds
     for method in ("majority", "dawid-skene", "noise-aware", "oracle"):
@@ -79,8 +79,8 @@ def test_real_sets_are_drawn_beside_simulated_crowds(tmp_path):
     assert "real sets: noise-aware" in experiment.verdict(table).sentence
 
 
-def test_more_noise_leaves_fewer_right_and_theoracle_is_not_beaten_by_much():
-    _, table = made("choices", epsilons=(0.5, 4.0), runs=3, participants=30, objects=60)
+def test_more_noise_leaves_fewer_right_and_the_oracle_is_not_beaten_by_much():
+    _, table = made("choices", epsilons=(0.5, 4.0), runs=3, participants=(30,), objects=60)
     for crowd in ("2 choices", "4 choices", "10 choices"):
         for method in ("majority", "noise-aware", "oracle"):
             noisy, clear = (row["accuracy"] for row in where(table, crowd=crowd, method=method))
@@ -98,7 +98,7 @@ def test_a_folder_without_sets_is_refused(tmp_path):
     assert "nowhere" in ran.stderr
 
 
-def test_theoracle_knows_the_channel():
+def test_the_oracle_knows_the_channel():
     """With users who are always right, the oracle's truth under response noise is that of the most votes."""
     world = choice_crowd(30, 40, 4, seed=2)
     sure = type(world)(world.claims, 4, world.truths, np.ones(30))

@@ -6,12 +6,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from sottovoce.cli.claim_files import (
     DecimalOption,
@@ -34,25 +32,19 @@ from sottovoce.cli.comparisons import discover_comparisons
 from sottovoce.cli.methods import ALL, MethodOption, method_name
 from sottovoce.cli.output import (
     JsonOption,
-    cell,
-    console,
-    counted,
     notes,
-    number,
     print_json,
     printed_warnings,
     progress_bar,
 )
-from sottovoce.digits import decimals_for
+from sottovoce.cli.truths import print_result
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sottovoce.discovery import Checkpoint, ChoiceResult, Result, State, TruthDiscovery
+    from sottovoce.discovery import Checkpoint, State
     from sottovoce.engines import Engine
-
-_ROWS_SHOWN = 20
 
 
 class TargetOption(StrEnum):
@@ -294,7 +286,7 @@ def discover(
         dropped = {"left_out": left_out_summary(source.rows_left_out)} if skip_bad and not packed else {}
         print_json(result.summary() | dropped | ({"scores": scores} if scores else {}))
     else:
-        _print_result(result, source.skipped, scores)
+        print_result(result, source.skipped, scores)
         for doubt in result.doubts:
             if doubt["code"] != "not_converged":  # printed already, with what to do
                 notes.print(f"[yellow]Warning:[/] {escape(doubt['text'])}", highlight=False)
@@ -370,63 +362,3 @@ def _read_file(path: str, engine: EngineOption, **options: Any) -> _Source:
         check_file_fits(path)
     claims = Claims.read(sys.stdin.buffer if path == "-" else path, **options)
     return _Source(MemoryEngine(claims), claims.noise, claims.skipped, claims.left_out)
-
-
-def _print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str, Any] | None) -> None:
-    from sottovoce.claims.labels import natural_order
-    from sottovoce.claims.table import skipped_text
-    from sottovoce.discovery.schema import Place, columns_in, for_people
-
-    fit: TruthDiscovery = result.fit
-    state = "converged" if fit.converged_ else "not converged"
-    console.print(
-        f"{counted(int(fit.claims_.sum()), 'claim')} by {counted(len(fit.users_), 'user')} about "
-        f"{counted(len(fit.objects_), 'object')}{skipped_text(skipped)}. "
-        f"{type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
-        f"{result.effective_users:,.1f} effective users.",
-        highlight=False,
-    )
-    for line in (result.reason, result.aim):
-        if line:
-            console.print(escape(line), highlight=False, soft_wrap=True)
-    console.print()
-    columns = [column for column in for_people(columns_in(Place.COMMAND, result.schema)) if not column.is_nested]
-    entries = {column.name: column.values(result) for column in columns}
-    decimals = None
-    if fit.kind_ == "number":
-        low, high = result.interval
-        decimals = decimals_for(median((high - low).tolist()) / 2)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("object")
-    for column in columns:
-        title = f"{result.level:.0%} low" if column.name == "low" else column.title
-        table.add_column(title, justify="left" if column.is_label else "right")
-    for n in natural_order(fit.objects_)[:_ROWS_SHOWN].tolist():
-        cells = [escape(cell(column, entries[column.name][n], decimals)) for column in columns]
-        table.add_row(escape(str(fit.objects_[n])), f"[bold]{cells[0]}[/]", *cells[1:])
-    console.print(table)
-    if len(fit.truths_) > _ROWS_SHOWN:
-        console.print(f"… and {len(fit.truths_) - _ROWS_SHOWN:,} more; --out FILE writes them all.", highlight=False)
-    if scores and "accuracy" in scores:
-        right = Table(box=None, header_style="bold", pad_edge=False)
-        right.add_column(f"right of {scores['objects']:,} known truths")
-        right.add_column("accuracy", justify="right")
-        for name, score in ((type(fit).__name__, scores), ("majority", scores["majority"])):
-            right.add_row(name, f"{score['accuracy']:.2%}")
-        console.print()
-        console.print(right)
-    elif scores:
-        errors = Table(box=None, header_style="bold", pad_edge=False)
-        errors.add_column(f"error over {scores['objects']:,} known truths")
-        errors.add_column("MAE", justify="right")
-        errors.add_column("RMSE", justify="right")
-        errors.add_column(f"within {result.level:.0%} interval", justify="right")
-        for name, score in (
-            (type(fit).__name__, scores),
-            ("mean", scores["mean"]),
-            ("median", scores["median"]),
-        ):
-            within = f"{score['coverage']:.0%}" if "coverage" in score else ""
-            errors.add_row(name, number(score["mae"]), number(score["rmse"]), within)
-        console.print()
-        console.print(errors)

@@ -19,7 +19,8 @@ from sottovoce.server.clock import Clock, moment
 from sottovoce.server.compared import Boards, compared_tasks, with_figures
 from sottovoce.server.gold import from_stored
 from sottovoce.server.metrics import Metrics
-from sottovoce.server.results import Computation, encode, same_findings, warm_up
+from sottovoce.server.results import Computation, encode, warm_up
+from sottovoce.server.same_findings import same_findings
 from sottovoce.server.settings import Settings
 from sottovoce.server.steps import Included, next_step
 from sottovoce.server.storage.campaigns import close_overdue

@@ -30,11 +30,8 @@ from sottovoce.server.storage.rows import CampaignRow
 Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
 _USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors at any rate
-_NEGLIGIBLE = 1e-3  # a move of a truth by this share of its interval
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
-# Depends on truths and weights, and so varies slightly with the starting point of the iteration.
-_DERIVED = ("iterations", "effective_users", "weights", "warnings")
 # What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
 _TASK = {
     "task": Column("task", pa.string(), "id of the task", lambda asked: asked.task.id, Place.API | Place.FILE),
@@ -373,41 +370,6 @@ def rounded(figures: dict[str, Any], grid: float) -> dict[str, Any]:
 
 def encode(results: dict[str, Any]) -> bytes:
     return json.dumps(results, ensure_ascii=False, allow_nan=False).encode()
-
-
-def same_findings(one: bytes, other: bytes) -> bool:
-    """Whether two results are the same, apart from their version and time.
-
-    The same claims give the same truths up to the tolerance of the iteration, which depends on where it began.
-    """
-    first, second = json.loads(one), json.loads(other)
-    tasks = zip(first.pop("results"), second.pop("results"), strict=True)
-    skipped = ("version", "as_of", *_DERIVED)
-    return all(first[name] == second[name] for name in first if name not in skipped) and all(
-        _same_task(before, after) for before, after in tasks
-    )
-
-
-def _same_task(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    if kind_of(one) == "choice":
-        return all(one[name] == other[name] for name in ("task", "truth", "claims")) and _near(one, other)
-    width = abs(one["high"] - one["low"]) if None not in (one["low"], one["high"]) else 0.0
-    for column in row_columns(Place.API):
-        before, after = one.get(column.name), other.get(column.name)
-        if column.iterated and not column.measured:
-            continue
-        if column.iterated and None not in (before, after):
-            if not math.isclose(before, after, rel_tol=1e-12, abs_tol=_NEGLIGIBLE * width):  # type: ignore[arg-type]
-                return False
-        elif before != after:
-            return False
-    return True
-
-
-def _near(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether all chances are the same, up to where the iteration began."""
-    before, after = one["chances"] or {}, other["chances"] or {}
-    return before.keys() == after.keys() and all(abs(before[name] - after[name]) <= 2e-3 for name in before)
 
 
 def _finite(number: float) -> float | None:

@@ -61,6 +61,7 @@ async def listed(campaign: CampaignId, request: Request, session: Session, serve
 @router.post("")
 async def invite(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
     """New invitations, on a sheet. They are shown only once, so the response to the form is the sheet itself."""
+    await server.read(lambda connection: campaign_of(connection, session.key, campaign))
     kind = form.get("kind", "link")
     if kind not in get_args(InvitationKind):
         raise Problem("bad_request", f"kind {kind[:20]!r}: an invitation is a link, a code or an open link")

@@ -29,6 +29,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 async def change(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
     """Set the webhook. Its secret is shown once, so the response to the form is the page itself."""
     url = form.get("url", "")
+    await server.read(lambda connection: campaign_of(connection, session.key, campaign))
     check_webhook(url, server.settings)
     made = await server.write(
         lambda connection: set_webhook(connection, campaign_of(connection, session.key, campaign).key, url)
