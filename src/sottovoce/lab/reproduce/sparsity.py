@@ -1,14 +1,13 @@
 """Few readings per user: how much a method can learn about users, and what that is worth."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sottovoce.claims import Claims
-from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of
-from sottovoce.lab.reproduce.guarantees import oracle_error
+from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of, mean_error
+from sottovoce.lab.reproduce.oracle import noisy_and_oracle
 from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, look_of, panel_title, plot_line, ticks
 from sottovoce.lab.reproduce.tables import Table, distinct, repetitions, summarise, where
 from sottovoce.privacy.laws import parse_noise_law
@@ -38,15 +37,13 @@ class Sparsity(Experiment):
         for number in range(task["runs"]):
             rng = np.random.default_rng((task["seed"], number))
             world = sparse_crowd(task["readings"], rng)
-            claims = world.with_simulated_noise(law, rng).claims
-            errors = errors_of(("mean", *_METHODS), claims, law, world)
+            claims, best = noisy_and_oracle(world, law, rng)
+            errors = errors_of(("mean", *_METHODS), claims, law, world) | {"oracle": mean_error(best, world.truths)}
             rows += [
                 {**given, "method": method, "error": errors[method], "of_the_mean": errors[method] / errors["mean"]}
                 for method in errors
             ]
-        floor = oracle_error(law, _ERROR_RATE, _CLAIMS_PER_OBJECT, np.random.default_rng(task["seed"]))
-        mean = math.sqrt(2 / math.pi * (1 / _ERROR_RATE + law.mean_variance) / _CLAIMS_PER_OBJECT)
-        return [*rows, {**given, "method": "oracle", "error": floor, "of_the_mean": floor / mean}]
+        return rows
 
     def collect(self, rows: Table) -> Table:
         return summarise(rows, ("law", "method", "readings"), ("error", "of_the_mean"))
