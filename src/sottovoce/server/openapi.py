@@ -20,12 +20,13 @@ from sottovoce.server.routes.invitations import NewInvitations, Rotation
 from sottovoce.server.routes.operators import NewOperator
 from sottovoce.server.routes.plans import NewPlaces
 from sottovoce.server.routes.reports import Batch
+from sottovoce.server.routes.webhooks import NewWebhook
 
 _ADDRESS = "/api/openapi.json"
 _FORMATS: tuple[type[BaseModel], ...] = (FirstManifest, SecondManifest)
 _BODIES: tuple[type[BaseModel], ...] = (
     *_FORMATS, CampaignDraft, CampaignChange, NewInvitations, Rotation, InvitationLookup, Enrolment, Report, Batch,
-    NewOperator, NewPlaces,
+    NewOperator, NewPlaces, NewWebhook,
 )  # fmt: skip
 _UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
