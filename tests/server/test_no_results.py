@@ -78,7 +78,7 @@ def test_the_command_line_says_why_too(monkeypatch):
     from sottovoce.operators.client import OperatorClient
 
     status = {
-        "id": "c", "version": 1, "title": "t", "state": "open", "deadline": None, "tasks": [1], "readings": 1,
+        "id": "c", "version": 1, "title": "t", "state": "open", "deadline": None, "tasks": [{}], "readings": 1,
         "counts": dict.fromkeys(("invitations", "spent", "revoked", "participants", "withdrawn"), 0), "reports": 5,
         "erased_at": None, "noise": "fresh:1", "distance": "1", "unit": "reading", "method": None,
         "manifest_sha256": None, "guarantee": None, "final": False,

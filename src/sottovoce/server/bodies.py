@@ -19,6 +19,8 @@ SMALL = 8 << 10
 # Few, because each of them keeps the event loop waiting for the interpreter's lock a little longer.
 _readers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reader")
 
+BODIES: dict[str, type[BaseModel]] = {}  # of all routes, by name
+
 
 class RequestBody(BaseModel):
     """A request's body: no unknown fields, no type conversion."""
@@ -63,6 +65,7 @@ def body_of(model: type[M], *, required: bool = True) -> Callable[[Request], Cor
 
 
 def described(model: type[BaseModel], *, required: bool = True) -> dict[str, Any]:
-    """The same for the route's description."""
+    """The same for the route's description; the model becomes part of the API's."""
+    BODIES[model.__name__] = model
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": reference}}}}

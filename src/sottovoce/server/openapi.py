@@ -12,21 +12,11 @@ from pydantic.json_schema import models_json_schema
 
 from sottovoce.protocol.format_1 import FirstManifest
 from sottovoce.protocol.format_2 import SecondManifest
-from sottovoce.protocol.report import Report
-from sottovoce.server.campaigns import CampaignChange, CampaignDraft
+from sottovoce.server.bodies import BODIES
 from sottovoce.server.problems import PROBLEM_SCHEMA
-from sottovoce.server.routes.enrolments import Enrolment, InvitationLookup
-from sottovoce.server.routes.invitations import NewInvitations, Rotation
-from sottovoce.server.routes.operators import NewOperator
-from sottovoce.server.routes.plans import NewPlaces
-from sottovoce.server.routes.reports import Batch
 
 _ADDRESS = "/api/openapi.json"
 _FORMATS: tuple[type[BaseModel], ...] = (FirstManifest, SecondManifest)
-_BODIES: tuple[type[BaseModel], ...] = (
-    *_FORMATS, CampaignDraft, CampaignChange, NewInvitations, Rotation, InvitationLookup, Enrolment, Report, Batch,
-    NewOperator, NewPlaces,
-)  # fmt: skip
 _UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
 
@@ -38,7 +28,8 @@ def describe(app: FastAPI) -> None:
             description = get_openapi(title=app.title, version=app.version, routes=app.routes)
             schemas = description.setdefault("components", {}).setdefault("schemas", {})
             _, bodies = models_json_schema(
-                [(body, "validation") for body in _BODIES], ref_template="#/components/schemas/{model}"
+                [(body, "validation") for body in (*_FORMATS, *BODIES.values())],
+                ref_template="#/components/schemas/{model}",
             )
             schemas |= bodies["$defs"] | {"Problem": PROBLEM_SCHEMA}
             schemas["Manifest"] = {"anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in _FORMATS]}
