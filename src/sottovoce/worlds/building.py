@@ -34,8 +34,8 @@ class Building:
     def of(cls, names: Sequence[str], lengths: Sequence[float]) -> "Building":
         """A building about as wide as it is high, with hallways of these lengths.
 
-        >>> Building.of(["a", "b"], [10.0, 5.0]).halls["a"]
-        (4.0, 4.0, 14.0, 4.0)
+        >>> Building.of(["upper", "lower"], [10.0, 5.0]).halls["upper"]
+        (4.0, 7.6, 14.0, 7.6)
         """
         along = [length for place, length in enumerate(lengths) if place % _SIDE != _SIDE - 1]
         deepest = max([length for place, length in enumerate(lengths) if place % _SIDE == _SIDE - 1], default=0.0)
