@@ -57,7 +57,7 @@ class Guarantees(Experiment):
 
     def draw(self, figure: Any, table: Table) -> None:
         deltas = distinct(table, "delta")
-        panels = figure.subplots(len(deltas), len(noise_laws()), sharex=True, sharey=True, squeeze=False)
+        panels = figure.subplots(len(deltas), len(noise_laws()), sharex=True, sharey="row", squeeze=False)
         for row, delta in zip(panels, deltas, strict=True):
             for axes, law in zip(row, noise_laws(), strict=True):
                 for method in _METHODS:
@@ -67,7 +67,7 @@ class Guarantees(Experiment):
                 plot_line(axes, oracle, "epsilon", "error", ORACLE, "oracle")
                 axes.set(xscale="log", yscale="log")
                 axes.minorticks_off()
-                spread_ticks(axes, (0.25, 1, 4, 5), distinct(table, "epsilon"))
+                spread_ticks(axes, (0.25, 1, 2, 5), distinct(table, "epsilon"))
                 if axes in panels[0]:
                     axes.set_title(noise_laws()[law].label, fontsize=9)
                 if axes in panels[-1]:
