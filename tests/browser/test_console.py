@@ -129,7 +129,7 @@ def test_the_whole_way(operator, participant, server, tmp_path):
         phone.context.close()
     refused = participant()
     refused.open(links[5])
-    expect(refused.page.locator(".problem")).to_be_visible()
+    expect(refused.page.locator("main .problem")).to_be_visible()
 
     expect(watching.locator("#progress")).to_contain_text("5")
     expect(watching.locator(".forest")).to_be_visible()

@@ -9,6 +9,7 @@ from scipy.special import gammaln
 from sottovoce.discovery.right_chance import Floats, Group
 
 _USUAL = 2.0  # logarithm of the strength that habits are pulled to
+_LEAST_SHARE = 1e-3  # of a habit that noise leaves; less shows nothing
 _MOST_USERS = 1024  # from whom it is learnt
 
 
@@ -18,7 +19,8 @@ class Habits:
     def __init__(self, options: int, group: Group) -> None:
         self._options, self._group = options, group
         # Noise leaves of a habit only its share: reported rows differ less from user to user, by the square of it.
-        self._usual = _USUAL - 2 * math.log(group.hit - group.miss)
+        # A law may hide everything, or say the opposite.
+        self._usual = _USUAL - 2 * math.log(max(abs(group.hit - group.miss), _LEAST_SHARE))
         self._log_strength = self._usual
         self.seen = True  # whether the claims show habits at all
 

@@ -13,7 +13,7 @@ from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
 from sottovoce.discovery.common_bias import CommonBias
 from sottovoce.discovery.cross_check import PlainAverages, cross_check
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
-from sottovoce.discovery.object_scales import ObjectScales, typical_variance
+from sottovoce.discovery.object_scales import NORMAL_DEVIATION, ObjectScales, typical_variance
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.reading_lookup import ReadingLookup
 from sottovoce.discovery.state import State
@@ -298,14 +298,18 @@ class _AwareIteration(Iteration):
     def _alone(self, effective_users: Floats, truths: Floats) -> Floats:
         """Added to the variance where fewer than three users decide.
 
-        That they are the accurate ones rests on a few claims of theirs, so the scatter of the others counts a little,
-        and in full where claims coincide: there errors are gross.
+        That they are the accurate ones rests on a few claims of theirs, so the scatter of most others counts a little;
+        one absurd claim is no reason. Where claims coincide, errors are gross, and all of it counts.
         """
         engine, claims = self._engine, self._engine.claims_per_object
         enough = np.minimum(claims, _FEW)
         lacking = np.clip((enough - effective_users) / np.maximum(enough - 1, 1), 0, 1)
-        scatter = (self._given.deviations**2 + (engine.means() - truths) ** 2) / np.maximum(claims - 1, 1)
-        return np.asarray((1 if self._coincide else _ALONE) * lacking**2 * scatter)
+        if self._coincide:
+            share, spread, middle = 1.0, self._given.deviations, engine.means()
+        else:
+            share, spread, middle = _ALONE, NORMAL_DEVIATION * engine.deviations(), engine.medians()
+        scatter = (spread**2 + (middle - truths) ** 2) / np.maximum(claims - 1, 1)
+        return np.asarray(share * lacking**2 * scatter)
 
     def _common_bias(self) -> CommonBias | None:
         """What the crowd would have said about the known objects shows how it errs."""

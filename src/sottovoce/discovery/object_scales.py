@@ -11,7 +11,7 @@ from sottovoce.engines.aware import BOUND
 
 Floats = NDArray[np.float64]
 
-_NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
+NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
 _SAMPLE = 20_000
 
 
@@ -25,7 +25,7 @@ class ObjectScales:
     def __init__(self, engine: Engine, typical: float) -> None:
         self._claims = engine.claims_per_object
         _, _, residuals = engine.sample(engine.medians(), _SAMPLE)
-        robust = (engine.deviations() * _NORMAL_DEVIATION) ** 2
+        robust = (engine.deviations() * NORMAL_DEVIATION) ** 2
         self._middle = math.log(typical)
         # One claim more, of the typical scale: an object whose claims all agree has a small scale, not none.
         logs = np.log((self._claims * robust + typical) / (self._claims + 1))
@@ -62,7 +62,7 @@ class ObjectScales:
 
 def typical_variance(engine: Engine, spreads: Floats) -> float:
     """Variance of claims about a typical object, untouched by gross errors where most claims are free of them."""
-    for found in (engine.deviations() * _NORMAL_DEVIATION, spreads):
+    for found in (engine.deviations() * NORMAL_DEVIATION, spreads):
         if (found > 0).any():
             return float(np.median(found[found > 0]) ** 2)
     return 1.0
