@@ -18,7 +18,7 @@ from sottovoce.server.webhooks import Webhooks
 
 
 class Receiver:
-    """A real HTTP server that notes what it gets, and answers as it is told."""
+    """A real HTTP server that records what it receives and responds as the test asks."""
 
     def __init__(self):
         self.events, self.status, self.headers = [], 200, {}
