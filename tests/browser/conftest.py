@@ -72,6 +72,9 @@ class Participant:
         self.server = server
         self.context = browser.new_context(**{**PHONE, **options})
         self.context.set_default_timeout(1000 * PATIENCE)
+        # Requests that begin while interception is switched on, or a service worker takes over, can escape a route:
+        # this one matches nothing, and keeps interception on from the first page.
+        self.context.route("**/matches-nothing", lambda route: route.abort())
         self.requests = []
         self.context.on("request", lambda request: self.requests.append(request))
         self.faults = []

@@ -11,7 +11,7 @@ import { nameOf } from "./views.js";
 const [WHOLE, MOST_BYTES, LARGEST] = [10_000, 8 << 20, 4];
 const CACHE = "sottovoce-plans";
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const addresses = new Map(); // of pictures that were checked, by hash
+const addresses = new Map(); // of pictures that were checked or are under way, by hash
 const sizes = new Map(); // how large somebody made a plan, by hash
 let isStyled = false;
 
@@ -31,9 +31,14 @@ async function picture({ campaign, plan }) {
   return bytes;
 }
 
-async function addressOf(manifest) {
+/** Where the checked picture is: a form that is drawn again while it loads waits for the same one. */
+function addressOf(manifest) {
   const { sha256, type } = manifest.plan;
-  if (!addresses.has(sha256)) addresses.set(sha256, URL.createObjectURL(new Blob([await picture(manifest)], { type })));
+  if (!addresses.has(sha256)) {
+    const address = picture(manifest).then((bytes) => URL.createObjectURL(new Blob([bytes], { type })));
+    addresses.set(sha256, address);
+    address.catch(() => addresses.delete(sha256)); // the next drawing tries again
+  }
   return addresses.get(sha256);
 }
 
