@@ -28,7 +28,7 @@ class UserLosses:
 
     @property
     def mean(self) -> Floats:
-        return self.sum / self.count
+        return self.sum / np.where(self.count > 0, self.count, 1)  # nobody's claims, nobody's loss
 
 
 Weigh = Callable[[UserLosses], Floats]
