@@ -28,6 +28,14 @@ def crowd(options, own=False, users=70, objects=45, fill=0.5):
     return sv.Claims.from_arrays(who, what, values, kind="choice")
 
 
+def sets(size):
+    """Claims of 10 users about 6 objects that name several of 5 options each."""
+    rng = np.random.default_rng(size)
+    named = [sorted(rng.choice(5, size, replace=False).tolist()) for _ in range(60)]
+    users, objects = np.divmod(np.arange(60), 6)
+    return sv.Claims.from_arrays(users, objects, named, kind="choice", choices=[0, 1, 2, 3, 4])
+
+
 def assert_same_choices(name, engine, claims, iterations):
     """A method gives the same on an engine of these claims as on plain NumPy; its fit."""
     ours, plain = (METHODS[name](max_iter=iterations, tol=0).fit(one) for one in (engine, NumpyEngine(claims)))

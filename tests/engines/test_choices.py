@@ -1,12 +1,10 @@
 """Every operation on choices, on every engine, gives what plain NumPy gives."""
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import sottovoce as sv
-from choice_conformance import CASES, assert_same_choices, cells, check_operations, claims_of, crowd
+from choice_conformance import CASES, assert_same_choices, cells, check_operations, claims_of, crowd, sets
 from numpy_engine import NumpyEngine
 from sottovoce.claims import pack_claims
 from sottovoce.discovery import METHODS
@@ -53,11 +51,8 @@ def test_the_bits_are_the_same_for_any_number_of_threads(name, own, tmp_path, mo
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_a_reported_set_votes_for_all_its_options(size):
-    rng = np.random.default_rng(size)
-    sets = [sorted(rng.choice(5, size, replace=False).tolist()) for _ in range(60)]
-    users, objects = np.divmod(np.arange(60), 6)
-    claims = sv.Claims.from_arrays(users, objects, sets, kind="choice", choices=[0, 1, 2, 3, 4])
+def test_a_reported_set_votes_for_all_its_options(engine, size):
+    claims = sets(size)
     assert (len(claims), claims.size) == (60, size)
     assert claims.claims_per_object.tolist() == [10] * 6
-    check_operations(MemoryEngine(claims), NumpyEngine(claims), size)
+    check_operations(engine(claims), NumpyEngine(claims), size)

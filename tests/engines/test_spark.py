@@ -85,9 +85,8 @@ def test_every_method_on_choices(session, method, own, tmp_path):
 
 
 @pytest.mark.usefixtures("tree")
-@pytest.mark.parametrize("own", [False, True])
-def test_every_operation_on_choices(session, own, tmp_path):
-    claims = choices.crowd(4, own, users=12, objects=10)
+@pytest.mark.parametrize("claims", [choices.crowd(4, users=12, objects=10), choices.crowd(4, True), choices.sets(2)])
+def test_every_operation_on_choices(session, claims, tmp_path):
     choices.check_operations(SparkEngine(packed(claims, tmp_path, 5), MASTER), NumpyEngine(claims), 1)
 
 
