@@ -7,7 +7,7 @@ import pytest
 from tests.command import rows_of, run
 
 import sottovoce as sv
-from sottovoce.claims.public_formats import FORMATS, Reading, format_of_folder
+from sottovoce.claims.public_formats import FORMATS, ReadOptions, format_of_folder
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
 
 # The same three claims and two truths in each format: ann and bob about hall, bob about stairs.
@@ -46,7 +46,7 @@ def test_numbers(tmp_path, name):
     claims = sv.Claims.read_format(claims_file, name, column=column)
     assert list(claims) == [("ann", "hall", 12.5), ("bob", "hall", 12.0), ("bob", "stairs", 4.0)]
     if name != "matrix-by-user":
-        known = FORMATS[name].truths(truths_file, Reading("number", column=column)).by_label("truths")
+        known = FORMATS[name].truths(truths_file, ReadOptions("number", column=column)).by_label("truths")
         assert known == {"hall": 12.0, "stairs": 4.0}
 
 
@@ -58,7 +58,7 @@ def test_choices_whose_codes_look_like_numbers(tmp_path, name):
     assert [(user, thing, str(answer)) for user, thing, answer in claims] == [
         ("ann", "q1", "1"), ("bob", "q1", "0"), ("bob", "q2", "1"),
     ]  # fmt: skip
-    assert FORMATS[name].truths(truths_file, Reading("choice")).by_label("truths") == {"q1": "0", "q2": "1"}
+    assert FORMATS[name].truths(truths_file, ReadOptions("choice")).by_label("truths") == {"q1": "0", "q2": "1"}
     assert format_of_folder(tmp_path) is FORMATS[name]
 
 

@@ -26,7 +26,7 @@ _SEPARATORS = ",;\t|"
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How a table is to be read, whatever its format."""
 
     kind: Kind | None = None
@@ -46,11 +46,11 @@ class PublicFormat(ABC):
     of_choices: bool = False  # codes of options look like numbers: the collection has nothing but choices
 
     @abstractmethod
-    def claims(self, path: str | Path, how: Reading) -> Table:
+    def claims(self, path: str | Path, how: ReadOptions) -> Table:
         """Users, objects and values."""
 
     @abstractmethod
-    def truths(self, path: str | Path, how: Reading) -> Table:
+    def truths(self, path: str | Path, how: ReadOptions) -> Table:
         """Objects and their truths."""
 
     def kind(self, kind: Kind | None) -> Kind | None:
@@ -65,13 +65,13 @@ class Headed(PublicFormat):
     claim_columns: tuple[str, str, str] = ("user", "object", "value")
     truth_columns: tuple[str, str] = ("object", "value")
 
-    def claims(self, path: str | Path, how: Reading) -> Table:
+    def claims(self, path: str | Path, how: ReadOptions) -> Table:
         return self._read(path, self.claim_columns, how)
 
-    def truths(self, path: str | Path, how: Reading) -> Table:
+    def truths(self, path: str | Path, how: ReadOptions) -> Table:
         return self._read(path, self.truth_columns, how)
 
-    def _read(self, path: str | Path, columns: Sequence[str], how: Reading) -> Table:
+    def _read(self, path: str | Path, columns: Sequence[str], how: ReadOptions) -> Table:
         if how.column is not None:
             raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
         kind = self.kind(how.kind)
@@ -89,13 +89,13 @@ class Headless(PublicFormat):
     separator: str | None = None  # None: any blanks
     several: bool = False
 
-    def claims(self, path: str | Path, how: Reading) -> Table:
+    def claims(self, path: str | Path, how: ReadOptions) -> Table:
         return self._read(path, ("user", "object", "value"), how)
 
-    def truths(self, path: str | Path, how: Reading) -> Table:
+    def truths(self, path: str | Path, how: ReadOptions) -> Table:
         return self._read(path, ("object", "value"), how)
 
-    def _read(self, path: str | Path, names: Sequence[str], how: Reading) -> Table:
+    def _read(self, path: str | Path, names: Sequence[str], how: ReadOptions) -> Table:
         source, labels = _text_file(path, how.cleaning), len(names) - 1
         split = [[cell.strip() for cell in line.split(self.separator)] for line in _text(source).split("\n")]
         place = labels + self._column(source.name, max(map(len, split)) - labels, how)
@@ -119,7 +119,7 @@ class Headless(PublicFormat):
         )  # fmt: skip
         return _checked(columns, names, source, self.kind(how.kind), how)
 
-    def _column(self, source: str, count: int, how: Reading) -> int:
+    def _column(self, source: str, count: int, how: ReadOptions) -> int:
         """The number of the column of values among those that there are, from 0."""
         if not self.several and how.column is not None:
             raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
@@ -140,7 +140,7 @@ class Matrix(PublicFormat):
     truths_inside = True
     by_user: bool = False
 
-    def claims(self, path: str | Path, how: Reading) -> Table:
+    def claims(self, path: str | Path, how: ReadOptions) -> Table:
         source = _text_file(path, how.cleaning)
         header, rows = self._rows(source)
         if how.column is not None and (self.by_user or how.column not in header[1:]):
@@ -157,7 +157,7 @@ class Matrix(PublicFormat):
         )  # fmt: skip
         return _checked(columns, ("user", "object", "value"), source, self.kind(how.kind), how)
 
-    def truths(self, path: str | Path, how: Reading) -> Table:
+    def truths(self, path: str | Path, how: ReadOptions) -> Table:
         """Truths are a column of the matrix itself."""
         source = _text_file(path, how.cleaning)
         header, rows = self._rows(source)
@@ -276,7 +276,7 @@ def _column(cells: Sequence[str]) -> pa.Array:
     return pa.array([cell or None for cell in cells], pa.string())
 
 
-def _checked(columns: Columns, names: Sequence[str], source: TableFile, kind: Kind | None, how: Reading) -> Table:
+def _checked(columns: Columns, names: Sequence[str], source: TableFile, kind: Kind | None, how: ReadOptions) -> Table:
     if how.cleaning.of_values:
         kind = kind or "number"
     columns = how.cleaning.cleaned(columns, names[-1], source.name)

@@ -18,7 +18,7 @@ from sottovoce.claims.cleaning import Cleaning
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import Labels, label_column, to_numpy
-from sottovoce.claims.public_formats import Reading, format_named
+from sottovoce.claims.public_formats import ReadOptions, format_named
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
 from sottovoce.progress import Progress
 
@@ -125,7 +125,7 @@ class Claims:
         ``column`` is the number of the column of values in "fusion", where there are several, and the name of the one
         with truths in "matrix", which is left out. The other parameters are those of `read`.
         """
-        how = Reading(kind, skip_bad, Cleaning(decimal, strip_units, encoding), column)
+        how = ReadOptions(kind, skip_bad, Cleaning(decimal, strip_units, encoding), column)
         return cls._from_table(format_named(format).claims(path, how), duplicates, ("user", "object"), choices)
 
     @classmethod

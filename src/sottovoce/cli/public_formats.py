@@ -66,7 +66,7 @@ def convert(
     from sottovoce.claims.cleaning import Cleaning
     from sottovoce.claims.kinds import kind_of
     from sottovoce.claims.labels import texts
-    from sottovoce.claims.public_formats import Reading
+    from sottovoce.claims.public_formats import ReadOptions
     from sottovoce.claims.rows import NOTHING_LEFT_OUT
     from sottovoce.claims.writing import whole_folder, write_table
 
@@ -80,7 +80,7 @@ def convert(
         claims.write(folder / "claims.csv")
         known = {}
         if truth_file:
-            how = Reading(claims.kind, cleaning=Cleaning(decimal, strip_units, encoding), column=column)
+            how = ReadOptions(claims.kind, cleaning=Cleaning(decimal, strip_units, encoding), column=column)
             known = form.truths(truth_file, how).by_label(str(truth_file))
             write_table(pa.table({"object": list(known), "value": list(known.values())}), folder / "truth.csv")
     rows = NOTHING_LEFT_OUT if claims.left_out is None else claims.left_out

@@ -11,7 +11,7 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.claims.kinds import Kind
-from sottovoce.claims.public_formats import FORMATS, Reading, format_of_folder
+from sottovoce.claims.public_formats import FORMATS, ReadOptions, format_of_folder
 from sottovoce.discovery import METHODS, discovered, make_method
 from sottovoce.discovery.registry import method_named
 from sottovoce.errors import BadParameter, ConvergenceWarning, UnreadableFile
@@ -70,7 +70,7 @@ def _set_in(place: Path, kind: Kind | None) -> Iterator[Crowd]:
     form = format_of_folder(place)
     if form and form.files:
         claims = Claims.read_format(place / form.files[0], form.name, kind=kind, duplicates="last", skip_bad=True)
-        known = form.truths(place / form.files[1], Reading(claims.kind)).by_label(str(place / form.files[1]))
+        known = form.truths(place / form.files[1], ReadOptions(claims.kind)).by_label(str(place / form.files[1]))
         yield Crowd(place.name, partial(_as_it_is, claims, known), real=True)
 
 
