@@ -19,11 +19,22 @@ KINDS: tuple[Kind, ...] = ("number", "choice")
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 # Texts that stand for a number that is missing, not for a choice.
 _NO_NUMBER = r"^[+-]?(nan|inf|infinity|null|none|na|n/a|)$"
+# Cells of a matrix that stand for no claim; "none" may be an answer, and infinity is a mistake.
+_MISSING = {"", "nan", "null", "na", "n/a"}
 
 
 def check_kind(kind: str | None) -> None:
     if kind is not None and kind not in KINDS:
         raise BadParameter(f"kind={kind!r}: it must be 'number' or 'choice'; leave it out to decide by the values")
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell stands for no claim.
+
+    >>> is_missing(""), is_missing("NaN"), is_missing("no")
+    (True, True, False)
+    """
+    return text.lower() in _MISSING
 
 
 def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
