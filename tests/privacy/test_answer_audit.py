@@ -7,11 +7,16 @@ import pytest
 from typer.testing import CliRunner
 
 from byte_streams import seeded_stream
+from questions import second
+from sottovoce.claims import Claims
 from sottovoce.cli.app import app
+from sottovoce.device.release import noisy_readings
 from sottovoce.errors import BadParameter
+from sottovoce.privacy import comparing, sampler
 from sottovoce.privacy.audit import AnswerDraws, AnswerSetting, audit
 from sottovoce.privacy.laws import Response, parse_answer_law
 from sottovoce.privacy.sampler import uniform
+from sottovoce.worlds import devices
 
 
 def audited(sampler, text="response:1.0", choices=4, readings=2, samples=6000, **options):
@@ -30,6 +35,43 @@ def test_what_devices_draw_passes(text, choices):
     result = audited(real(text, choices), text, choices)
     assert result.passed, result.faults
     assert 0 < result.found_epsilon <= result.promised_epsilon
+
+
+honest = sampler.reported_cells
+
+
+def true_cells(law, answers, stream):
+    return [(cell,) for cell, _ in answers]
+
+
+def moved_together(law, answers, stream):
+    answers = list(answers)
+    (shift,) = honest(law, [(0, cells) for _, cells in answers[:1]], stream)[0]
+    return [((cell + shift) % cells,) for cell, cells in answers]
+
+
+BROKEN = {"the truth": true_cells, "one shift for all answers": moved_together,
+          "a constant": lambda law, answers, stream: [(1,) for _ in answers]}  # fmt: skip
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_the_audit_sees_what_devices_send(broken, monkeypatch):
+    """There is one function from answers to what is sent: broken, it is broken for devices, `perturb` and audit."""
+    said = {"path": "yes", "bird": "tit"}
+    claims = Claims.from_arrays(["a"] * 12, list("bcdefghijklm"), ["yes"] * 12, kind="choice", choices=["yes", "no"])
+
+    def everything():
+        return [
+            [noisy_readings(second(), said, seeded_stream(f"sent {place}")) for place in range(12)],
+            comparing.compare(Response(1.0), [(5, (1,))] * 12, seeded_stream("compared")),
+            devices.perturb_answers(claims, Response(1.0), stream=seeded_stream("perturbed")).values.tolist(),
+        ]
+
+    right = everything()
+    for place in (sampler, comparing, devices):
+        monkeypatch.setattr(place, "reported_cells", broken)
+    assert all(one != other for one, other in zip(everything(), right, strict=True))
+    assert not audited(real("response:1.0", 4, seed="broken"), samples=1000).passed
 
 
 @pytest.mark.parametrize("choices", [2, 4, 10])

@@ -123,12 +123,9 @@ def noisy_readings(
     questions = sorted((task for task in asked if isinstance(task, ChoiceTask)), key=lambda task: task.id)
     if questions:
         law_of_answers = parse_answer_law(manifest.part_of(questions[0]).noise)
-        # Drawn before the answers are looked at, so that the time it takes says nothing about them.
-        shifts = law_of_answers.shifts([len(task.choices) for task in questions], stream)
-        for task, moves in zip(questions, shifts, strict=True):
-            true = choice_of(manifest, task, readings[task.id])
-            cells = sorted((true + move) % len(task.choices) for move in moves)
-            noisy.append({"task": task.id, "value": cells[0] if law_of_answers.cells_reported == 1 else cells})
+        answers = [(choice_of(manifest, task, readings[task.id]), len(task.choices)) for task in questions]
+        for task, cells in zip(questions, sampler.reported_cells(law_of_answers, answers, stream), strict=True):
+            noisy.append({"task": task.id, "value": cells[0] if law_of_answers.cells_reported == 1 else list(cells)})
     return noisy
 
 
