@@ -29,7 +29,14 @@ class KindOption(StrEnum):
 
 
 UserColumn = Annotated[str, typer.Option("--user", help="Name of the column that says who claims.")]
-ObjectColumn = Annotated[str, typer.Option("--object", help="Name of the column that says about what.")]
+ObjectColumn = Annotated[
+    str,
+    typer.Option(
+        "--object",
+        help="Name of the column that says about what; several as sensor+room, with times cut to the hour as "
+        "sensor+time@hour.",
+    ),
+]
 ValueColumn = Annotated[str, typer.Option("--value", help="Name of the column with the claimed value.")]
 DuplicatesOption = Annotated[Duplicates, typer.Option(help="What to do when a user claims an object twice.")]
 SkipBadOption = Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")]
