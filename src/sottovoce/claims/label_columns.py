@@ -25,35 +25,35 @@ _OTHER_TIMES = ("%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y")
 
 
 @dataclass(frozen=True)
-class Part:
+class LabelPart:
     """One of the columns that make a label; times in it may be cut to a period."""
 
     column: str
     period: str | None = None
 
 
-def parts_of(label: str, present: Iterable[str]) -> list[Part]:
+def parts_of(label: str, present: Iterable[str]) -> list[LabelPart]:
     """The columns that make a label, given the names of those that there are.
 
     >>> parts_of("sensor+time@15 minutes", ["sensor", "time", "value"])
-    [Part(column='sensor', period=None), Part(column='time', period='15 minutes')]
+    [LabelPart(column='sensor', period=None), LabelPart(column='time', period='15 minutes')]
     >>> parts_of("a+b", ["a+b", "value"])
-    [Part(column='a+b', period=None)]
+    [LabelPart(column='a+b', period=None)]
     """
     present = set(present)
-    return [Part(label)] if label in present else [_part(text.strip(), present) for text in label.split("+")]
+    return [LabelPart(label)] if label in present else [_part(text.strip(), present) for text in label.split("+")]
 
 
-def _part(text: str, present: set[str]) -> Part:
+def _part(text: str, present: set[str]) -> LabelPart:
     column, mark, period = text.rpartition("@")
     if text in present or not mark or column not in present:
-        return Part(text)
+        return LabelPart(text)
     if not _PERIOD.match(period):
         raise BadParameter(
             f"{text}: {period!r} is no period; times are cut to the {', '.join(_WRITTEN)}, or to several as in "
             f"{column}@15minutes"
         )
-    return Part(column, period)
+    return LabelPart(column, period)
 
 
 def columns_needed(labels: Sequence[str], value: str, present: Sequence[str]) -> list[str]:
@@ -64,7 +64,7 @@ def columns_needed(labels: Sequence[str], value: str, present: Sequence[str]) ->
 def label_column_of(table: pa.Table, label: str, source: str) -> pa.ChunkedArray | pa.Array:
     """The labels of a table's rows: a column as it is, or several joined."""
     parts = parts_of(label, table.column_names)
-    if parts == [Part(label)]:
+    if parts == [LabelPart(label)]:
         return table[label]
     texts = [_texts(table[part.column], part, source) for part in parts]
     if len(texts) == 1:
@@ -78,7 +78,7 @@ def label_column_of(table: pa.Table, label: str, source: str) -> pa.ChunkedArray
     return pc.binary_join_element_wise(*texts, _SEPARATOR)
 
 
-def _texts(column: pa.ChunkedArray, part: Part, source: str) -> pa.ChunkedArray | pa.Array:
+def _texts(column: pa.ChunkedArray, part: LabelPart, source: str) -> pa.ChunkedArray | pa.Array:
     """The entries of a column as text; null where there is none."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -88,7 +88,7 @@ def _texts(column: pa.ChunkedArray, part: Part, source: str) -> pa.ChunkedArray 
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
-def _cut(column: pa.ChunkedArray, part: Part, source: str) -> pa.ChunkedArray | pa.Array:
+def _cut(column: pa.ChunkedArray, part: LabelPart, source: str) -> pa.ChunkedArray | pa.Array:
     match = _PERIOD.match(part.period or "")
     assert match is not None
     times, zone = _times(column, part, source)
@@ -96,7 +96,7 @@ def _cut(column: pa.ChunkedArray, part: Part, source: str) -> pa.ChunkedArray | 
     return pc.binary_join_element_wise(pc.strftime(cut.cast(pa.timestamp("s")), _WRITTEN[match[2]]), zone, "")
 
 
-def _times(column: pa.ChunkedArray, part: Part, source: str) -> tuple[pa.ChunkedArray | pa.Array, str]:
+def _times(column: pa.ChunkedArray, part: LabelPart, source: str) -> tuple[pa.ChunkedArray | pa.Array, str]:
     """Times, and the mark of their zone: those with a zone are taken to UTC."""
     if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
         zone = "Z" if getattr(column.type, "tz", None) else ""
