@@ -70,6 +70,16 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert campaigns("results", draft)["reports"] == 5
 
 
+def test_a_campaign_is_duplicated(campaigns, draft):
+    made = campaigns("duplicate", draft, "--title", "Again")
+    assert made["id"] != draft
+    assert (made["title"], made["state"]) == ("Again", "draft")
+    assert made["tasks"] == campaigns("status", draft)["tasks"]
+    shown = campaigns.run("campaign", "duplicate", draft).stdout
+    assert "3 tasks, without invitations and readings" in " ".join(shown.split())
+    assert "there is no such campaign" in campaigns.refused("duplicate", "nothing")
+
+
 def test_whole_campaign_from_a_json_file(campaigns, tmp_path):
     path = tmp_path / "campaign.json"
     path.write_text(json.dumps({

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+import plans
+from console_client import Console
 from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock
 from sottovoce.protocol import Manifest, Promise
 from sottovoce.protocol.promise import sentence
@@ -410,3 +412,36 @@ def test_no_words_are_in_the_templates_of_the_public_page():
         assert not re.search(r'content: "[^"]*[A-Za-z]', (TEMPLATES.parent / "static" / "results.css").read_text())
         attributes = re.findall(r'(?:aria-label|title|alt|placeholder|data-label)="([^"]+)"', template)
         assert all("{{" in text for text in attributes), name
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_people_never_see_the_ids_of_tasks(server):
+    """Titles are for people; the files have both, since a title may change with the language, and an id never does."""
+    tasks = [
+        {"id": "zz-hall", "title": "Main hall", "unit": "m", "low": 0, "high": 50, "grid": 0.1, "distance": 1},
+        {"id": "zz-bird", "title": "Which bird?", "choices": ["finch", "robin"]},
+        {"id": "zz-few", "title": "The other hall", "unit": "m", "low": 0, "high": 50, "grid": 0.1, "distance": 1},
+    ]
+    campaign = server.create(
+        tasks=tasks, noise={"number": "fresh:0.5", "choice": "response:1"}, known={"zz-hall": "10"}
+    )
+    plans.put(server, campaign)
+    plans.place(server, campaign, {task["id"]: [[10, 20]] for task in tasks})
+    server.open(campaign)
+    for token in server.participants(campaign, 8):
+        body = server.body(campaign, {"zz-hall": 100, "zz-bird": 1})
+        assert server.report(campaign, token, body).status_code == 201
+    server.recompute()
+    console = Console(server)
+    for closed in (False, True):
+        if closed:
+            server.client.post(f"/api/campaigns/{campaign}/close", headers=server.operator)
+            server.recompute()
+        for language in ("en", "de", "zh-Hans"):
+            page = server.client.get(f"/c/{campaign}?lang={language}").text
+            assert "Which bird?" in page
+            assert "Main hall" in page
+            assert "zz-" not in page
+        assert "zz-" not in console.get(f"/campaigns/{campaign}").text
+    header = server.client.get(f"/api/campaigns/{campaign}/results.csv").text.splitlines()[0]
+    assert header.split(",")[:2] == ['"task"', '"title"']

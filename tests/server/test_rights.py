@@ -29,7 +29,8 @@ def test_an_operator_sees_no_others_campaigns(server, second):
     invitation = server.invite(campaign)[0]["id"]
     for method, path in (
         ("GET", address), ("PATCH", address), ("DELETE", address), ("POST", f"{address}/open"),
-        ("POST", f"{address}/close"), ("POST", f"{address}/versions"), ("POST", f"{address}/invitations"),
+        ("POST", f"{address}/close"), ("POST", f"{address}/versions"), ("POST", f"{address}/duplicate"),
+        ("POST", f"{address}/invitations"),
         ("GET", f"{address}/invitations"), ("DELETE", f"{address}/invitations/{invitation}"),
         ("POST", f"{address}/invitations/{invitation}/rotate"), ("GET", f"{address}/claims.csv"),
         ("POST", f"{address}/reports/batch"),

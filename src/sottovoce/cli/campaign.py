@@ -95,9 +95,27 @@ def create(
         print_json(made)
         return
     console.print(
-        f"Draft {made['id']}: {escape(made['title'])}, {len(made['tasks'])} tasks, noise {_laws_of(made)}.\n"
+        f"Draft {made['id']}: {escape(made['title'])}, {_tasks_of(made)}, noise {_laws_of(made)}.\n"
         f"Next: sottovoce campaign open {made['id']}",
         highlight=False,
+    )
+
+
+@app.command()
+@connected
+def duplicate(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    title: Annotated[str | None, typer.Option(help="Another title; the same by default.")] = None,
+    json: bool = False,
+) -> None:
+    """Make a draft like a campaign: its tasks, texts, plan, noise, quotas and known truths, for other people."""
+    made = client.duplicate(campaign, {} if title is None else {"title": title})
+    print_done(
+        json,
+        made,
+        f"Draft {made['id']}: {made['title']}, {_tasks_of(made)}, without invitations and readings.\n"
+        f"Next: sottovoce campaign open {made['id']}",
     )
 
 
@@ -285,6 +303,10 @@ def results(
         highlight=False,
     )
     console.print(f"[bold]Promise:[/] {promise_words(results['guarantee'])}", highlight=False)
+
+
+def _tasks_of(entry: dict[str, Any]) -> str:
+    return f"{len(entry['tasks']):,} task{'s' * (len(entry['tasks']) != 1)}"
 
 
 def _noise_of(entry: dict[str, Any]) -> str:

@@ -38,6 +38,10 @@ class OperatorClient(HttpClient):
         """A new draft; or the next version of a campaign, with the given changes."""
         return self._ask("POST", f"/api/campaigns/{previous}/versions" if previous else "/api/campaigns", draft)
 
+    def duplicate(self, campaign: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """A new draft like a campaign, with the given changes; no invitations and no readings are copied."""
+        return self._ask("POST", f"/api/campaigns/{campaign}/duplicate", changes)
+
     def campaigns(self) -> list[dict[str, Any]]:
         """The operator's campaigns, newest first."""
         return self._listed("/api/campaigns", "campaigns")
@@ -152,6 +156,9 @@ class OperatorClient(HttpClient):
     def add_operator(self, name: str, administrator: bool) -> dict[str, Any]:
         """Add an operator; the response holds their token, shown only once."""
         return self._ask("POST", "/api/operators", {"name": name, "administrator": administrator})
+
+    def rename_operator(self, number: int, name: str) -> dict[str, Any]:
+        return self._ask("PATCH", f"/api/operators/{number}", {"name": name})
 
     def revoke_operator(self, number: int) -> None:
         self._send("DELETE", f"/api/operators/{number}")

@@ -143,15 +143,40 @@ def new_version(
     if row.state == "draft":
         raise Problem("wrong_state", f"campaign {campaign!r}: it is a draft, so change it instead")
     base = Manifest.parse(row.manifest).content()
-    base |= {"campaign": secrets.token_hex(12), "version": base["version"] + 1}
-    quotas, manifest = _quotas(changes), _changed(base, changes)
+    return _copied(connection, row, base | {"version": base["version"] + 1}, changes, row.key, now)
+
+
+def duplicate(
+    connection: Connection, operator_key: int, campaign: str, changes: CampaignChange, now: int
+) -> CampaignRow:
+    """A new draft with everything of a campaign but its people: no invitations, no readings, no results.
+
+    It is the first version of a campaign of its own. A deadline that has passed is left out.
+    """
+    row = stored.campaign_of(connection, operator_key, campaign)
+    base = Manifest.parse(row.manifest).content() | {"version": 1}
+    if row.deadline is not None and row.deadline <= now:
+        base["deadline"] = None
+    return _copied(connection, row, base, changes, None, now)
+
+
+def _copied(
+    connection: Connection,
+    row: CampaignRow,
+    base: dict[str, Any],
+    changes: CampaignChange,
+    previous_key: int | None,
+    now: int,
+) -> CampaignRow:
+    """A draft like a campaign, with its picture, quotas and known truths."""
+    quotas, manifest = _quotas(changes), _changed(base | {"campaign": secrets.token_hex(12)}, changes)
     made = stored.create_campaign(
         connection,
-        operator_key,
+        row.operator_key,
         manifest,
         stored.quotas_of(connection, row.key) if quotas is None else quotas,
         _analysis(_analysis_of(row), changes, manifest),
-        row.key,
+        previous_key,
         now,
     )
     if manifest.plan_sha256 is not None and plan_hash(connection, row.key) == manifest.plan_sha256:

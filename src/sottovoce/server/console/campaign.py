@@ -202,6 +202,14 @@ async def new_version(campaign: CampaignId, session: Session, _: Form, server: S
     return RedirectResponse(f"/campaigns/{made.id}/tasks", 303)
 
 
+@router.post("/duplicate")
+async def duplicate(campaign: CampaignId, session: Session, _: Form, server: Server) -> Response:
+    """A new draft like this campaign, for other people."""
+    now, unchanged = server.clock(), CampaignChange()
+    made = await server.write(lambda connection: actions.duplicate(connection, session.key, campaign, unchanged, now))
+    return RedirectResponse(f"/campaigns/{made.id}/tasks", 303)
+
+
 @router.post("/method")
 async def method(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
     """Results by another method, or of another target."""

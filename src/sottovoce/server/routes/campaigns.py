@@ -251,6 +251,25 @@ async def new_version(
 
 
 @router.post(
+    "/{campaign}/duplicate",
+    status_code=201,
+    responses=problems("unauthorised", "not_found", "bad_manifest", *UNREADABLE),
+    openapi_extra=described(CampaignChange, required=False),
+)
+async def duplicate(
+    operator: Operator,
+    campaign: CampaignId,
+    body: Annotated[CampaignChange, Depends(body_of(CampaignChange, required=False))],
+    server: Server,
+) -> Campaign:
+    """A new draft like any of your campaigns, with other people: no invitations and no readings are copied."""
+    now = server.clock()
+    return await server.write(
+        lambda connection: whole_campaign(connection, actions.duplicate(connection, operator.key, campaign, body, now))
+    )
+
+
+@router.post(
     "/{campaign}/open",
     responses=problems("unauthorised", "not_found", "wrong_state", "bad_manifest", "bad_request"),
 )
