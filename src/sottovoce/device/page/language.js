@@ -43,7 +43,9 @@ export function figure(value) {
   return decimal(short && short < 1e-3 ? short.toExponential() : String(short));
 }
 
-export const moment = (text) => new Date(text).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
+/** A moment on this device's clock; with its zone where others have to agree on it, as on a deadline. */
+export const moment = (text, withZone = false) =>
+  new Date(text).toLocaleString(locale, withZone ? { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" } : { dateStyle: "medium", timeStyle: "short" });
 export const withUnit = (text, unit) => (unit ? `${text}\u00a0${unit}` : String(text));
 
 /** A number in a field: with the decimal sign of the language, without groups. */

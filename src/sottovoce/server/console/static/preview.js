@@ -19,13 +19,22 @@ function draw() {
   try {
     const manifest = parseManifest(bytes);
     const promise = judge(manifest, USUAL_LIMITS);
-    if (location.hash !== "#questions") return showOffer({ manifest, manifest_sha256 }, promise, USUAL_LIMITS);
+    if (location.hash !== "#questions") {
+      showOffer({ manifest, manifest_sha256 }, promise, USUAL_LIMITS);
+      return showLogo();
+    }
     const { title, tasks } = shown(manifest);
     const typed = { drafts: new Map(), panels: new Map(), draw() {} };
     return show(title, h("h1", title), form({ manifest }, tasks, mostReadings(manifest), typed, () => {}));
   } catch (problem) {
     return showProblem(problem); // what somebody with the usual limits would read
   }
+}
+
+/** The logo of a draft is not public yet. */
+function showLogo() {
+  const image = document.querySelector("img.logo");
+  if (image) Object.assign(image, { src: document.body.dataset.logo, hidden: false });
 }
 
 /** Fields can be tried; whatever would lead away from here or send something does nothing. */
