@@ -4,6 +4,7 @@ from sottovoce.server.console import (
     analyst,
     campaign,
     check,
+    docs,
     drafts,
     files,
     gold,
@@ -22,6 +23,6 @@ from sottovoce.server.console import (
 # Drafts come before campaigns, of which "new" would be one.
 _PARTS = (
     files, sign_in, overview, drafts, check, campaign, gold, plans, logos, texts, sharing, invitations, health,
-    operators, public, analyst,
+    operators, docs, public, analyst,
 )  # fmt: skip
 ROUTERS = [part.router for part in _PARTS]
