@@ -36,7 +36,7 @@ def test_a_deadline_is_typed_and_shown_in_the_zone_of_whoever_looks(desk, partic
     expect(page.locator("#deadline")).to_have_value("2035-07-01T18:00")
     desk.open(f"{server.url}/campaigns/{campaign}")
     shown = page.locator("dd time")
-    expect(shown).to_have_text("1 Jul 2035, 18:00 GMT+2" if "GMT" in shown.inner_text() else "1 Jul 2035, 18:00 CEST")
+    expect(shown).to_contain_text("18:00 GMT+2")
     expect(shown).to_have_attribute("title", "1 Jul 2035, 16:00 UTC")
     server.open(campaign)
     phone = participant(**NEW_YORK)

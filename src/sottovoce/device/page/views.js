@@ -52,7 +52,7 @@ export const nameOf = ({ title, id }) => title || id;
 export const sentText = ({ value, cuts }, task) =>
   task.kind === "choice" ? choiceText(value, task) : cuts ? levelText(value, cuts, task) : withUnit(decimal(stepsAsText(value, task.grid)), task.unit);
 
-const CONTACTS = [["mailto:", /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/], ["tel:", /^\+?\d[\d ()/-]{4,30}$/], ["", /^https:\/\/[^\s<>"']+$/]];
+const CONTACTS = [["mailto:", /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/], ["tel:", /^\+?\d[\d ()/-]{4,30}$/], ["", /^https:\/\/[^\s<>]+$/]];
 
 /** Whom to ask, as a link where the whole text is an e-mail or web address, or a telephone number. */
 export function contactLink(contact) {

@@ -13,11 +13,11 @@ from sottovoce.protocol.problems import Problem
 ABOUT = ("title", "asked_by", "contact", "purpose", "deadline")
 SHOWN = (*ABOUT, "zone", "target")
 _REMOVABLE = ("contact", "purpose")  # can be made empty
-# The participant's page has the same ones (contact.js).
+# The participant's page has the same ones (views.js).
 _CONTACTS = {
     "mailto:": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "tel:": re.compile(r"\+?[0-9][0-9 ()/-]{4,30}"),
-    "": re.compile(r"https://[^\s<>\"']+"),
+    "": re.compile(r"https://[^\s<>]+"),
 }
 _LOCAL = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)")
 

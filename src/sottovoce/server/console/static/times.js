@@ -1,5 +1,7 @@
 /** Times in the viewer's own zone, with its name; UTC is the title of each. Without this script, all are in UTC. */
-const LOCAL = new Intl.DateTimeFormat(document.documentElement.lang || undefined, {
+const { lang } = document.documentElement;
+const locale = navigator.languages.find((one) => one.split("-")[0] === lang.split("-")[0]) ?? lang; // de-CH has its own ways
+const LOCAL = new Intl.DateTimeFormat(locale, {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short",
 });
 
