@@ -18,6 +18,7 @@ from sottovoce.claims.cleaning import Cleaning
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import Labels, label_column, to_numpy
+from sottovoce.claims.public_formats import ReadOptions, format_named
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
 from sottovoce.progress import Progress
 
@@ -103,6 +104,29 @@ class Claims:
         cleaning = Cleaning(decimal, strip_units, encoding)
         table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, kind, cleaning)
         return cls._from_table(table, duplicates, (user, object), choices)
+
+    @classmethod
+    def read_format(
+        cls,
+        path: str | Path,
+        format: str,
+        *,
+        column: str | None = None,
+        duplicates: Duplicates = "error",
+        skip_bad: bool = False,
+        decimal: str | None = None,
+        strip_units: bool = False,
+        encoding: str | None = None,
+        kind: Kind | None = None,
+        choices: Choices | None = None,
+    ) -> "Claims":
+        """Read claims as a public collection writes them, by the name of its format, such as "crowd-kit" or "matrix".
+
+        ``column`` is the number of the column of values in "fusion", where there are several, and the name of the one
+        with truths in "matrix", which is left out. The other parameters are those of `read`.
+        """
+        how = ReadOptions(kind, skip_bad, Cleaning(decimal, strip_units, encoding), column)
+        return cls._from_table(format_named(format).claims(path, how), duplicates, ("user", "object"), choices)
 
     @classmethod
     def from_frame(

@@ -1,4 +1,4 @@
-"""``sottovoce claims``: packs, for claims that do not fit into memory."""
+"""``sottovoce claims``: packs, for claims that do not fit into memory, and claims in public formats."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,6 +24,7 @@ from sottovoce.cli.claim_files import (
     print_left_out,
 )
 from sottovoce.cli.output import JsonOption, console, counted, print_json, progress_bar
+from sottovoce.cli.public_formats import convert, formats
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -32,7 +33,12 @@ if TYPE_CHECKING:
     from sottovoce.claims.blocks import Pack
     from sottovoce.claims.sorting import ClaimSource
 
-app = typer.Typer(help="Pack claims that do not fit into memory, and inspect packs.", no_args_is_help=True)
+app = typer.Typer(
+    help="Pack claims that do not fit into memory, inspect packs, and convert claims from public formats.",
+    no_args_is_help=True,
+)
+app.command()(convert)
+app.command()(formats)
 
 
 @app.command()

@@ -241,7 +241,12 @@ def plan(
     pilot: Annotated[
         Path | None, typer.Option(help="Claims from which to estimate the quality of raw readings instead.")
     ] = None,
-    simulations: Annotated[int, typer.Option(help="Simulated worlds per law; 0 for none.")] = 40,
+    simulations: Annotated[
+        int | None,
+        typer.Option(
+            help="Simulated worlds per law; 0 for none.", show_default="enough to know the error within a tenth"
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Plot error against ε, one line per law (.png, .svg, .pdf).")
     ] = None,
@@ -257,6 +262,7 @@ def plan(
     from sottovoce.cli.choice_plans import show_choice_plan
     from sottovoce.planning import plan as find_plans
     from sottovoce.planning import trade_off
+    from sottovoce.planning.choices import WORLDS
     from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
     if choices is not None:
@@ -268,7 +274,8 @@ def plan(
                     "without exception, and needs none of this; leave one of them out"
                 )
         show_choice_plan(
-            epsilon, choices, readings, participants, unit.value, error, simulations, seed, plot, json
+            epsilon, choices, readings, participants, unit.value, error,
+            WORLDS if simulations is None else simulations, seed, plot, json,
         )  # fmt: skip
         return
     if plot:
@@ -297,7 +304,7 @@ def plan(
         if low is not None and high is not None:
             compared = plan_comparisons(
                 epsilon, low, high, readings, participants, unit=unit.value, error_rate=plans.error_rate, error=error,
-                simulations=simulations, seed=seed,
+                simulations=1 if simulations is None else simulations, seed=seed,
             )  # fmt: skip
     if json:
         asked = {

@@ -25,7 +25,7 @@ from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import choice_crowd
 
 MOST_CHOICES = 100  # of a question
-_WORLDS, _MOST_WORLDS = 40, 10_000
+WORLDS, _MOST_WORLDS = 40, 10_000
 _ANSWERS_PER_WORLD = 200_000
 _OTHER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the one that is asked for
 _KEPT = 256
@@ -76,7 +76,7 @@ def plan_choices(
     *,
     unit: Unit = "reading",
     error: float | None = None,
-    simulations: int = _WORLDS,
+    simulations: int = WORLDS,
     seed: int = 0,
 ) -> ChoicePlan:
     """Randomised response that promises ε for any two answers, to ``readings`` questions with this many choices.
@@ -126,7 +126,7 @@ def choice_trade_off(
     participants: int,
     *,
     unit: Unit = "reading",
-    simulations: int = _WORLDS,
+    simulations: int = WORLDS,
     seed: int = 0,
     factors: Sequence[float] = _OTHER_EPSILONS,
 ) -> list[dict[str, Any]]:

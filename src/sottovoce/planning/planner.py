@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from sottovoce.claims import Claims
 from sottovoce.discovery import NoiseAware
@@ -21,7 +22,8 @@ from sottovoce.worlds import synthetic
 _ANY_NUMBER = 10**9  # more readings than anybody makes
 _FURTHEST = 1e50  # fourth powers and their inverses are finite
 _MOST_PARTICIPANTS, _MOST_SIMULATED, _MOST_WORLDS = 10**9, 10**6, 10_000
-_WORLDS = 40
+_LEAST_WORLDS, _WORLDS = 8, 40  # where their number is not given
+_WIDE = 0.1  # they suffice when the interval reaches no further than this share of the mean
 _CLAIMS_PER_WORLD = 200_000
 
 
@@ -98,7 +100,7 @@ def plan(
     error: float | None = None,
     error_rate: float | None = None,
     pilot: Claims | None = None,
-    simulations: int = _WORLDS,
+    simulations: int | None = None,
     seed: int = 0,
 ) -> Plans:
     """Noise laws that promise (ε, δ), ranked by the expected error.
@@ -119,7 +121,7 @@ def plan(
         Quality of the raw readings, as the rate λ1 of their error variances; or claims to estimate it from.
         Without either, errors of readings are assumed to have a mean variance of half the squared distance.
     simulations
-        Simulated worlds per law; 0 for none.
+        Simulated worlds per law; 0 for none. By default as many as show the error to within a tenth, 8 to 40.
 
     >>> plans = plan(epsilon=1, delta=1e-5, distance=1.0, readings=30, participants=150, simulations=0)
     >>> str(plans[0].law), plans[0].delta, plans[0].mean_variance
@@ -145,11 +147,11 @@ def plan(
             f"error {error!r}: it must be a positive number, in the unit of the readings and not far larger or smaller "
             "than the distance; leave it out"
         )
-    if not 0 <= simulations <= _MOST_WORLDS:
+    if simulations is not None and not 0 <= simulations <= _MOST_WORLDS:
         raise BadParameter(
             f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is usual"
         )
-    if simulations and participants > _MOST_SIMULATED:
+    if simulations != 0 and participants > _MOST_SIMULATED:
         raise BadParameter(
             f"participants {participants:,}: at most {_MOST_SIMULATED:,} can be simulated; "
             "plan without simulations (--simulations 0)"
@@ -185,7 +187,7 @@ def plan(
                 mean_variance_any_n=unlimited.mean_variance,
                 predicted_error=predicted_error(law, rate, participants),
                 simulated_error=_simulate(law, rate, participants, readings, simulations, seed)
-                if simulations
+                if simulations != 0
                 else None,
                 participants_needed=participants_for(law, rate, error) if error else None,
                 **(few_of(kind, allowed) if unit == "participant" else {}),
@@ -283,17 +285,24 @@ def _quality(error_rate: float | None, pilot: Claims | None, distance: float) ->
 
 
 def _simulate(
-    law: NoiseLaw, error_rate: float, participants: int, readings: int, simulations: int, seed: int
+    law: NoiseLaw, error_rate: float, participants: int, readings: int, simulations: int | None, seed: int
 ) -> Simulated:
     objects = max(1, min(readings, _CLAIMS_PER_WORLD // participants))
-    errors = []
-    for number in range(simulations):
+    errors: list[float] = []
+    for number in range(_WORLDS if simulations is None else simulations):
         rng = np.random.default_rng((seed, number))
         world = synthetic(participants, objects, error_rate=error_rate, seed=rng).with_simulated_noise(law, rng)
         truths = NoiseAware(noise=law).fit(world.claims).truths_
         errors.append(float(np.abs(truths - world.truths).mean()))
-    mean, margin = (
-        float(np.mean(errors)),
-        1.96 * float(np.std(errors, ddof=1)) / math.sqrt(simulations) if simulations > 1 else 0.0,
-    )
+        mean, margin = _mean_and_margin(errors)
+        if simulations is None and len(errors) >= _LEAST_WORLDS and margin <= _WIDE * mean:
+            break
     return Simulated(NoiseAware.name, mean, mean - margin, mean + margin)
+
+
+def _mean_and_margin(errors: Sequence[float]) -> tuple[float, float]:
+    """The mean, and how far its 95 % interval reaches to either side."""
+    if len(errors) == 1:
+        return errors[0], 0.0
+    quantile = float(stdtrit(len(errors) - 1, 0.975))
+    return float(np.mean(errors)), quantile * float(np.std(errors, ddof=1)) / math.sqrt(len(errors))

@@ -46,6 +46,12 @@ export function figure(value) {
 /** A moment on this device's clock; with its zone where others have to agree on it, as on a deadline. */
 export const moment = (text, withZone = false) =>
   new Date(text).toLocaleString(locale, withZone ? { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" } : { dateStyle: "medium", timeStyle: "short" });
+/** A time in words: "1 minute", "10 seconds". */
+export function duration(seconds) {
+  const [count, unit] = seconds % 60 ? [seconds, "second"] : [seconds / 60, "minute"];
+  return format({ style: "unit", unit, unitDisplay: "long" }).format(count);
+}
+
 export const withUnit = (text, unit) => (unit ? `${text}\u00a0${unit}` : String(text));
 
 /** A number in a field: with the decimal sign of the language, without groups. */

@@ -18,7 +18,7 @@ from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
 from sottovoce.server.console.about import ABOUT, SHOWN, about_of, first_about, typed_about
-from sottovoce.server.console.instruments import INSTRUMENTS, sensors_reachable
+from sottovoce.server.console.instruments import instruments_for, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import Form, Session
@@ -216,7 +216,7 @@ def _question(
         about=about,
         tasks=rows,
         columns=COLUMNS,
-        instruments=INSTRUMENTS,
+        instruments=instruments_for(rows),
         sensors_reachable=sensors_reachable(request),
         table=table,
         mistake=mistake,
