@@ -35,7 +35,8 @@ class Claims:
     Claims of ``kind`` "choice" name one of several options instead: ``values`` then holds the number of the option
     among those of its object (one byte per claim up to 256 options), and ``answers`` the options and their labels.
 
-    Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`.
+    Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`. Every user has a claim: labels without any are
+    left out, since methods learn from all users how users are.
 
     >>> claims = Claims.from_arrays(["ann", "bob", "ann"], ["hall", "hall", "stairs"], [12.1, 11.8, 4.0])
     >>> claims
@@ -67,6 +68,11 @@ class Claims:
         self.skipped = skipped  # bad rows that were left out on request
         self.noise = noise  # the noise law that devices added, as text, where the source names it
         self.answers = answers  # the options, where values are choices
+        claiming = np.bincount(users, minlength=len(user_labels)) > 0
+        if not claiming.all():
+            self.users = (np.cumsum(claiming) - 1)[users].astype(users.dtype)
+            chosen = np.flatnonzero(claiming)
+            self._user_labels = user_labels.take(pa.array(chosen) if isinstance(user_labels, pa.Array) else chosen)
 
     @classmethod
     def read(

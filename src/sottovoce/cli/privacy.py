@@ -9,17 +9,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.claim_files import (
-    DecimalOption,
-    EncodingOption,
+    USUAL_CLEANING,
+    USUAL_COLUMNS,
+    CleaningOptions,
+    ColumnOptions,
     LeftOutOption,
-    ObjectColumn,
-    SkipBadOption,
-    StripUnitsOption,
-    UserColumn,
-    ValueColumn,
     check_left_out,
     print_left_out,
 )
+from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, counted, notes, number, print_json, printed_warnings, progress_bar
 from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
@@ -41,6 +39,7 @@ class UnitName(StrEnum):
     PARTICIPANT = "participant"
 
 
+@grouped
 def perturb(
     readings: Annotated[
         Path, typer.Argument(help="Readings (user, object, value): CSV, Parquet, Arrow or JSON Lines.")
@@ -55,14 +54,9 @@ def perturb(
         str | None,
         typer.Option(help="Perturb answers among these options: yes,no or a text file with one option per line."),
     ] = None,
-    user: UserColumn = "user",
-    object: ObjectColumn = "object",
-    value: ValueColumn = "value",
-    skip_bad: SkipBadOption = False,
+    columns: ColumnOptions = USUAL_COLUMNS,
+    cleaning: CleaningOptions = USUAL_CLEANING,
     left_out: LeftOutOption = None,
-    decimal: DecimalOption = None,
-    strip_units: StripUnitsOption = False,
-    encoding: EncodingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
@@ -79,13 +73,10 @@ def perturb(
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
-    check_left_out(left_out, skip_bad)
+    check_left_out(left_out, cleaning.skip_bad)
 
     def read(kind: Literal["number", "choice"]) -> Claims:
-        claims = Claims.read(
-            readings, user=user, object=object, value=value, skip_bad=skip_bad, kind=kind, decimal=decimal,
-            strip_units=strip_units, encoding=encoding,
-        )  # fmt: skip
+        claims = Claims.read(readings, kind=kind, **vars(columns), **vars(cleaning))
         if left_out:
             write_table(claims.left_out, left_out)
         if claims.skipped:
@@ -93,7 +84,7 @@ def perturb(
         return claims
 
     if choices is not None:
-        if decimal is not None or strip_units:
+        if cleaning.decimal is not None or cleaning.strip_units:
             raise BadParameter(
                 f"--choices {choices} with --decimal or --strip-units: these are about numbers, not answers; omit them"
             )

@@ -7,18 +7,17 @@ import typer
 from rich.markup import escape
 
 from sottovoce.cli.claim_files import (
-    DecimalOption,
+    USUAL_CLEANING,
+    CleaningOptions,
     Duplicates,
     DuplicatesOption,
-    EncodingOption,
     KindOption,
     LeftOutOption,
-    SkipBadOption,
-    StripUnitsOption,
     check_left_out,
     left_out_summary,
     print_left_out,
 )
+from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, counted, plain_table, print_json
 from sottovoce.errors import BadParameter, UnreadableFile
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from sottovoce.claims.public_formats import PublicFormat
 
 
+@grouped
 def convert(
     source: Annotated[
         Path,
@@ -49,11 +49,8 @@ def convert(
         ),
     ] = None,
     duplicates: DuplicatesOption = Duplicates.ERROR,
-    skip_bad: SkipBadOption = False,
+    cleaning: CleaningOptions = USUAL_CLEANING,
     left_out: LeftOutOption = None,
-    decimal: DecimalOption = None,
-    strip_units: StripUnitsOption = False,
-    encoding: EncodingOption = None,
     kind: Annotated[
         KindOption | None, typer.Option(help="What values are; by default, the format or the values decide.")
     ] = None,
@@ -70,17 +67,18 @@ def convert(
     from sottovoce.claims.rows import NOTHING_LEFT_OUT
     from sottovoce.claims.writing import whole_folder, write_table
 
-    check_left_out(left_out, skip_bad)
+    check_left_out(left_out, cleaning.skip_bad)
     form, claims_file, truth_file = _files(source, format, truth, column)
     with whole_folder(out) as folder:
         claims = Claims.read_format(
-            claims_file, form.name, column=column, duplicates=duplicates.value, skip_bad=skip_bad, decimal=decimal,
-            strip_units=strip_units, encoding=encoding, kind=kind.value if kind else None,
+            claims_file, form.name, column=column, duplicates=duplicates.value, kind=kind.value if kind else None,
+            **vars(cleaning),
         )  # fmt: skip
         claims.write(folder / "claims.csv")
         known = {}
         if truth_file:
-            how = ReadOptions(claims.kind, cleaning=Cleaning(decimal, strip_units, encoding), column=column)
+            as_written = Cleaning(cleaning.decimal, cleaning.strip_units, cleaning.encoding)
+            how = ReadOptions(claims.kind, cleaning=as_written, column=column)
             known = form.truths(truth_file, how).by_label(str(truth_file))
             write_table(pa.table({"object": list(known), "value": list(known.values())}), folder / "truth.csv")
     rows = NOTHING_LEFT_OUT if claims.left_out is None else claims.left_out
@@ -90,7 +88,7 @@ def convert(
         print_json(
             {"format": form.name, "folder": str(out), "kind": claims.kind, "claims": len(claims),
              "users": claims.n_users, "objects": claims.n_objects, "truths": len(known),
-             **({"left_out": left_out_summary(rows)} if skip_bad else {})}
+             **({"left_out": left_out_summary(rows)} if cleaning.skip_bad else {})}
         )  # fmt: skip
         return
     if rows.num_rows:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.planning.answering import best_answering
 from sottovoce.planning.information import information, participants_for, predicted_error
 from sottovoce.planning.noise import noise_for
+from sottovoce.planning.plans import PromisePlan, Simulated
 from sottovoce.privacy.guarantee import Guarantee, weakest
 from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws, parse_noise_law
 from sottovoce.privacy.least_noise import check_asked
@@ -27,48 +28,20 @@ _WIDE = 0.1  # they suffice when the interval reaches no further than this share
 _CLAIMS_PER_WORLD = 200_000
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """Mean absolute error in simulated worlds, with a 95 % interval."""
-
-    method: str
-    mean: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class NoisePlan:
-    """One law that keeps the promise, and what it costs."""
+@dataclass(frozen=True, kw_only=True)
+class NoisePlan(PromisePlan):
+    """One kind of noise that keeps the promise, and what it costs."""
 
     law: NoiseLaw
     guarantee: Guarantee
-    epsilon: float
-    delta: float
+    predicted_error: float
     mean_variance: float
     mean_variance_any_n: float  # needed for the same promise without a limit on readings per participant
-    predicted_error: float
-    simulated_error: Simulated | None
-    participants_needed: int | None
-    answer: int | None = None  # how many of its tasks a device should answer, at the level of a participant
-    answer_noise: str | None = None  # the noise if it answers this many
-    answer_gain: float | None = None  # the error of answering all over that of answering these
 
     def summary(self) -> dict[str, Any]:
-        plain = {
-            name: entry for name, entry in vars(self).items() if name not in ("law", "guarantee", "simulated_error")
-        }
-        simulated = asdict(self.simulated_error) if self.simulated_error else None
-        return {
-            "noise": str(self.law),
-            "grid": self.guarantee.grid,
-            **plain,
-            "simulated_error": simulated,
-            "sentence": self.sentence(),
-        }
+        return {**super().summary(), "grid": self.guarantee.grid}
 
     def sentence(self) -> str:
-        """The promise in words."""
         return self.guarantee.sentence(delta=self.delta)
 
 

@@ -12,6 +12,13 @@ import { show, shown, showProblem } from "/j/views.js";
 const bytes = new Uint8Array(await (await fetch(document.body.dataset.manifest)).arrayBuffer());
 // Without encryption, browsers compute no hashes.
 const digest = new Uint8Array(crypto.subtle ? await crypto.subtle.digest("SHA-256", bytes) : 32);
+// Nobody but the operator sees the plan and the logo of a draft.
+const { plan, logo } = JSON.parse(new TextDecoder().decode(bytes));
+if (plan || logo) {
+  const { usePicture } = await import("/j/pictures.js");
+  if (plan) usePicture(plan.sha256, document.body.dataset.picture);
+  if (logo) usePicture(logo, document.body.dataset.logo);
+}
 const manifest_sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Before joining, and the questions after it. */
@@ -19,22 +26,13 @@ function draw() {
   try {
     const manifest = parseManifest(bytes);
     const promise = judge(manifest, USUAL_LIMITS);
-    if (location.hash !== "#questions") {
-      showOffer({ manifest, manifest_sha256 }, promise, USUAL_LIMITS);
-      return showLogo();
-    }
+    if (location.hash !== "#questions") return showOffer({ manifest, manifest_sha256 }, promise, USUAL_LIMITS);
     const { title, tasks } = shown(manifest);
     const typed = { drafts: new Map(), panels: new Map(), draw() {} };
     return show(title, h("h1", title), form({ manifest }, tasks, mostReadings(manifest), typed, () => {}));
   } catch (problem) {
     return showProblem(problem); // what somebody with the usual limits would read
   }
-}
-
-/** The logo of a draft is not public yet. */
-function showLogo() {
-  const image = document.querySelector("img.logo");
-  if (image) Object.assign(image, { src: document.body.dataset.logo, hidden: false });
 }
 
 /** Fields can be tried; whatever would lead away from here or send something does nothing. */
