@@ -101,11 +101,12 @@ class NumpyEngine:
         )
 
     def _looked_up(self, step, users, truths):
-        """Weights and shares by bilinear interpolation; beyond the table they fall with the square of the size."""
+        """Pulls and shares by bilinear interpolation; beyond the table they fall with the square of the size."""
         places, information = users
         cells = places.astype(int)
         sizes = np.where(self.present, np.abs(self.matrix - truths), 0.0) / step.lookup.step
-        last = step.lookup.table.shape[1] - 2
+        sizes = np.maximum(sizes, 1e-9)
+        last = step.lookup.pulls.shape[1] - 2
         beyond = np.where(sizes > last, (last / np.maximum(sizes, last)) ** 2, 1.0)
         columns = np.minimum(sizes, last).astype(int)
         f, g, rows = np.minimum(sizes, last) - columns, (places - cells)[:, None], cells[:, None]
@@ -115,8 +116,8 @@ class NumpyEngine:
             high = table[rows + 1, columns] * (1 - f) + table[rows + 1, columns + 1] * f
             return np.where(self.present, (low * (1 - g) + high * g) * beyond, 0.0)
 
-        weights, shares = look(step.lookup.table), look(step.lookup.inliers)
-        total_information = self.object_sums(information)
+        weights, shares = look(step.lookup.pulls) / np.minimum(sizes, last), look(step.lookup.inliers)
+        total_information = (shares * information[:, None]).sum(axis=0)
         pull = np.nansum(weights * (self.matrix - truths), axis=0)
         moved = np.where(step.known, truths, truths + 2 * pull / (weights.sum(axis=0) + total_information))
         uncertain = np.where(step.known, 0.0, 1 / total_information)

@@ -17,6 +17,8 @@ WHOLE = {
     "an instrument": {
         "tasks": [PATH, WIDTH | {"instrument": "sound-level", "quota": 30, "help": "Stand still.\nWait."}]
     },
+    "a sound level over a minute": {"tasks": [PATH, WIDTH | {"instrument": "sound-level:60"}]},
+    "a sound level over the longest time": {"tasks": [PATH, WIDTH | {"instrument": "sound-level:3600"}]},
     "what is done with the readings": {"retention": 0, "public_results": False, "logo": "cd" * 32},
     "different distances, added up": {
         "unit": "participant",
@@ -79,6 +81,13 @@ WRONG = {
     ),
     "a plan that is a program": ({"plan": {"sha256": "ab" * 32, "type": "text/html"}}, "image/png"),
     "an unknown instrument": ({"tasks": [WIDTH | {"instrument": "camera"}, PATH]}, "instrument"),
+    "a sound level over no time": ({"tasks": [WIDTH | {"instrument": "sound-level:0"}, PATH]}, "from 1 to 3600"),
+    "a sound level over too long": ({"tasks": [WIDTH | {"instrument": "sound-level:3601"}, PATH]}, "from 1 to 3600"),
+    "a sound level over a fraction": ({"tasks": [WIDTH | {"instrument": "sound-level:1.5"}, PATH]}, "from 1 to 3600"),
+    "another digit": ({"tasks": [WIDTH | {"instrument": "sound-level:६०"}, PATH]}, "from 1 to 3600"),
+    "steps over a time": ({"tasks": [WIDTH | {"instrument": "steps:60"}, PATH]}, "from 1 to 3600"),
+    "an instrument that is a number": ({"tasks": [WIDTH | {"instrument": 60}, PATH]}, "instrument"),
+    "a line after the instrument": ({"tasks": [WIDTH | {"instrument": "sound-level:60\n"}, PATH]}, "instrument"),
     "a text without the campaign's language": ({"title": {"de": "Wege", "fr": "Chemins"}}, "must be given in 'en' too"),
     "a text in one language, as if in several": ({"title": {"en": "Paths"}}, "2 to 20 languages"),
     "a language that is none": ({"title": {"en": "Paths", "Deutsch": "Wege"}}, "must be a tag"),

@@ -105,18 +105,18 @@ def test_a_phone_on_a_table_makes_no_step_even_if_it_is_knocked(ask):
     assert ask("steps", [still, knocked]) == [0, 0]
 
 
-def mounted(page, server, instrument, unit="m"):
+def mounted(page, server, instrument, unit="m", stated=""):
     """The instrument alone in the page, and what it hands over."""
     page.goto(f"{server.url}/j/")
     expect(page.locator("h1")).to_be_visible()
     page.evaluate(
-        """async ([instrument, unit]) => {
-            const { panel } = await import(`./instrument-${instrument}.js`);
+        """async ([name, unit, stated]) => {
+            const { panel } = await import(`./instrument-${name}.js`);
             globalThis.taken = [];
             const take = (text) => globalThis.taken.push(text);
-            document.querySelector("main").replaceChildren(panel({ id: "x", unit }, take));
+            document.querySelector("main").replaceChildren(panel({ id: "x", unit, instrument: name + stated }, take));
         }""",
-        [instrument, unit],
+        [instrument, unit, stated],
     )
     return lambda: page.evaluate("globalThis.taken")
 
@@ -216,6 +216,53 @@ def test_steps_stop_when_the_page_is_hidden(participant, server):
     assert taken() == []
 
 
+# As a phone does whose screen is locked: the page stays as visible as it was, is frozen, and goes on later.
+LOCK = "() => { for (const kind of ['freeze', 'resume']) document.dispatchEvent(new Event(kind)) }"
+
+
+def test_steps_stop_when_the_screen_is_locked(participant, server):
+    """Frozen, a page misses steps and does not know how many: the walk has to be measured again."""
+    page = participant().page
+    taken = mounted(page, server, "steps")
+    page.evaluate(WALK, walk(random.Random(5), 20, **WALKS["usual"]))
+    page.evaluate(LOCK)
+    expect(page.locator("main p[role=status]")).to_contain_text("the screen was locked")
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
+    assert taken() == []
+
+
+def test_a_stopwatch_goes_on_while_the_screen_is_locked(participant, server):
+    page = participant().page
+    taken = mounted(page, server, "stopwatch", "s")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    page.evaluate(LOCK)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_visible()
+    assert float(taken()[-1]) > 0
+
+
+def test_an_impatient_second_tap_starts_nothing_twice(participant, server):
+    page = participant().page
+    mounted(page, server, "steps")
+    page.evaluate(
+        """() => {
+            globalThis.asked = 0;
+            DeviceMotionEvent.requestPermission = () => {
+                globalThis.asked += 1;
+                return new Promise((answer) => (globalThis.allow = () => answer("granted")));
+            };
+        }"""
+    )
+    start = page.get_by_role("button", name="Start", exact=True)
+    start.click()
+    expect(start).to_be_disabled()
+    start.evaluate("(one) => one.click()")
+    page.evaluate("allow()")
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_enabled()
+    assert page.evaluate("asked") == 1
+
+
 def tone(path, hertz, amplitude, rate=48000, seconds=4):
     """A whole number of periods, so that it can be repeated."""
     with wave.open(str(path), "wb") as file:
@@ -287,20 +334,48 @@ def test_a_refused_microphone_leaves_typing(participant, server):
 
 
 @pytest.mark.slow
-def test_the_microphone_stops_when_the_page_is_hidden(browser, hearing, server):
+def test_a_sound_is_measured_for_the_time_that_the_campaign_states(browser, hearing, server):
     phone = hearing(browser.browser_type, 1000, 0.4)
-    taken = mounted(phone.page, server, "sound-level", "dB(A)")
+    mounted(phone.page, server, "sound-level", "dB(A)", stated=":60")
+    expect(phone.page.locator("main")).to_contain_text("how loud it is for 1 minute.")
+    taken = mounted(phone.page, server, "sound-level", "dB(A)", stated=":2")
+    expect(phone.page.locator("main")).to_contain_text("how loud it is for 2 seconds.")
+    assert phone.page.locator("progress").get_attribute("max") == "2"
+    measure(phone.page)
+    # A sine of amplitude 0.4 has the power 0.08; uncalibrated, the microphone's full scale counts as 100 dB.
+    assert float(taken()[-1]) == pytest.approx(100 + 10 * math.log10(0.08), abs=1)
+
+
+SOUND_LOST = {
+    "hidden": (HIDE, "Measuring stopped"),
+    "locked": (LOCK, "Measuring stopped"),
+    "left": ("() => dispatchEvent(new PageTransitionEvent('pagehide'))", "Measuring stopped"),
+    "taken back": ("() => heard.getTracks()[0].dispatchEvent(new Event('ended'))", "Measuring stopped"),
+    "not loaded": ("() => {}", "The instrument could not be loaded"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", SOUND_LOST)
+def test_the_microphone_is_off_when_measuring_ends_early(browser, hearing, server, how):
+    phone = hearing(browser.browser_type, 1000, 0.4)
+    taken = mounted(phone.page, server, "sound-level", "dB(A)", stated=":600")
     phone.page.evaluate(
-        """() => {
+        """(isLost) => {
             const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
             navigator.mediaDevices.getUserMedia = async (wanted) => (globalThis.heard = await ask(wanted));
-        }"""
+            if (isLost) AudioWorklet.prototype.addModule = async () => { throw new DOMException("", "AbortError") };
+        }""",
+        how == "not loaded",
     )
     phone.page.get_by_role("button", name="Start", exact=True).click()
-    expect(phone.page.locator(".display")).to_contain_text("dB")
-    phone.page.evaluate(HIDE)
-    expect(phone.page.locator("main p[role=status]")).to_contain_text("Measuring stopped")
+    event, words = SOUND_LOST[how]
+    if how != "not loaded":
+        expect(phone.page.locator(".display")).to_contain_text("dB")
+    phone.page.evaluate(event)
+    expect(phone.page.locator("main p[role=status]")).to_contain_text(words)
     assert phone.page.evaluate("heard.getTracks().map((track) => track.readyState)") == ["ended"]
+    expect(phone.page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
     assert taken() == []
 
 

@@ -1,5 +1,7 @@
 """For every eye, hand and ear: narrow and wide, dark and light, by keyboard, by screen reader; and light to load."""
 
+import json
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,17 +16,35 @@ LARGEST_PAGE = 75_000  # bytes, as they travel, before a language, an instrument
 
 
 def test_the_page_is_small(server):
-    """All that a phone loads, once."""
+    """All that a phone loads, once: what the service worker keeps for everybody, and that script itself."""
+    worker = server.client.get(f"{server.url}/j/service-worker.js").text
+    listed = json.loads(worker.removeprefix("const FILES=").partition("\n")[0])
+    for_some = re.compile(r"texts/|instrument-|(plan|person)\.")
     sizes = {}
     with httpx.Client(base_url=server.url, headers={"Accept-Encoding": "gzip, br"}) as client:
-        for path in PAGE.iterdir():
-            if path.stem in ("plan", "code", "person") or path.stem.startswith("instrument-"):  # for who needs them
+        for name in [*listed, "service-worker.js"]:
+            if for_some.match(name):
                 continue
-            with client.stream("GET", f"/j/{path.name}") as answer:
-                sizes[path.name] = len(b"".join(answer.iter_raw()))
-    assert len(sizes) > 15
+            with client.stream("GET", f"/j/{name}") as answer:
+                sizes[name] = len(b"".join(answer.iter_raw()))
+    assert len(sizes) > 10
     assert min(sizes.values()) > 100  # none is empty
     assert sum(sizes.values()) < LARGEST_PAGE
+
+
+def test_the_page_starts_with_few_requests(participant, server):
+    """On a slow network each further request costs as much as kilobytes: scripts come in bundles, all asked for by the
+    page itself and not one by the other."""
+    phone = participant()
+    expect(phone.open(f"{server.url}/j/").locator("h1")).to_be_visible()
+    loaded = phone.page.evaluate(
+        "() => performance.getEntriesByType('resource').map(({ name }) => name.split('/').at(-1))"
+    )
+    scripts = {name for name in loaded if name.endswith(".js")} - {"noise-worker.js", "service-worker.js"}
+    page = server.client.get(f"{server.url}/j/").text
+    preloaded = set(re.findall(r'rel="modulepreload"[^>]* href="([\w-]+\.js)"', page))
+    assert scripts == preloaded
+    assert len(scripts) <= 5
 
 
 @pytest.mark.parametrize(
@@ -42,7 +62,7 @@ def test_the_page_is_small(server):
 )
 def test_files_are_compressed_for_whoever_takes_that(server, accepted, coding):
     """Packed or not, the bytes are those that the service worker's hash is of, and each spelling has its own tag."""
-    for name in ("style.css", "promise.js"):
+    for name in ("style.css", "instrument-step-counter.js"):
         answer = server.client.get(f"{server.url}/j/{name}", headers={"Accept-Encoding": accepted})
         assert answer.headers.get("content-encoding") == coding
         assert answer.headers["vary"] == "Accept-Encoding"

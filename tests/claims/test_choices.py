@@ -10,6 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.claims import Pack, files, pack, pack_claims
+from sottovoce.engines import DiskEngine
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim
 
 ROWS = [("ann", "path", "dry"), ("bob", "path", "muddy"), ("cy", "path", "dry"), ("ann", "road", "icy"),
@@ -135,8 +136,11 @@ def test_reported_sets_and_the_number_of_choices_come_back(tmp_path, suffix):
     read = sv.Claims.read(tmp_path / f"claims.{suffix}")
     assert [answers for *_, answers in read] == sets
     assert (read.noise, read.answers.counts.tolist()) == ("response:1:2", [7])
-    with pytest.raises(BadParameter, match="packs hold one"):
-        pack_claims(read, tmp_path / "pack")
+    of_file = pack(files([tmp_path / f"claims.{suffix}"]), tmp_path / "of file")
+    for packed in (of_file, pack_claims(read, tmp_path / "pack")):
+        assert (len(packed), packed.claims_per_user.tolist(), packed.noise) == (3, [1, 1, 1], "response:1:2")
+        assert list(packed.claims()) == list(read)
+        assert (packed.answers.size, packed.answers.counts.tolist()) == (2, [7])
 
 
 def test_sets_of_different_sizes_are_refused():
@@ -173,6 +177,58 @@ def shares_of(fit):
         thing: {answer: round(chance, 9) for answer, chance in zip(*row, strict=True) if chance}
         for thing, *row in zip(fit.objects_, fit.answers_, fit.chances_, strict=True)
     }
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_sets_of_several_rounds_give_what_claims_in_memory_give(tmp_path, own, suffix):
+    rng = np.random.default_rng(7)
+    users, things = (array.tolist() for array in np.nonzero(rng.random((13, 9)) < 0.7))
+    sets = [[f"{thing if own else ''}{'edcba'[place]}" for place in rng.permutation(5)[:3]] for thing in things]
+    claims = sv.Claims.from_arrays(users, things, sets)
+    late = rng.random(len(sets)) < 0.4
+    for name, rows in (("first", ~late), ("second", late)):
+        some = [[column[row] for row in np.flatnonzero(rows)] for column in (users, things, sets)]
+        sv.Claims.from_arrays(*some).write(tmp_path / f"{name}.{suffix}")
+    pack(files([tmp_path / f"first.{suffix}"]), tmp_path / "pack", claims_per_block=30)
+    with pytest.raises(DuplicateClaim, match=r"row 1: user \d+ claims object \d+ a second time \(first in an earlier"):
+        pack(files([tmp_path / f"first.{suffix}"]), tmp_path / "pack", append=True)
+    grown = pack(files([tmp_path / f"second.{suffix}"]), tmp_path / "pack", append=True, claims_per_block=30)
+    expected = zip(users, things, map(sorted, sets), strict=True)
+    assert same(((*place, sorted(named)) for *place, named in grown.claims()), expected)
+    assert len(grown.manifest.blocks) > 2
+    assert (len(grown), grown.claims_per_object.tolist()) == (len(sets), np.bincount(things).tolist())
+    assert grown.claims_per_user.tolist() == np.bincount(users).tolist()
+    assert_same_shares(grown, claims)
+    again = pack(files([tmp_path / f"first.{suffix}"]), tmp_path / "pack", append=True, duplicates="last")
+    assert_same_shares(again, claims)
+
+
+def assert_same_shares(packed, claims):
+    for method in (sv.Majority, sv.TruthFinder):
+        fits = (method(max_iter=3, tol=0).fit(one) for one in (claims, packed.claims(), DiskEngine(packed, 2)))
+        one, *others = map(shares_of, fits)
+        assert others == [one, one]
+
+
+def test_claims_of_a_pack_name_as_many_options(tmp_path):
+    for name, answers in (("two", '"[""a"", ""b""]"'), ("three", '"[""a"", ""b"", ""c""]"'), ("one", "a")):
+        (tmp_path / f"{name}.csv").write_text(f"user,object,value\n{name},x,{answers}\n")
+    with pytest.raises(BadRow, match=r"three.csv: claims that name 3 options beside claims that name 2 options"):
+        pack(files([tmp_path / "two.csv", tmp_path / "three.csv"]), tmp_path / "pack")
+    assert not (tmp_path / "pack").exists()
+    pack(files([tmp_path / "two.csv"]), tmp_path / "pack")
+    with pytest.raises(BadRow, match="the new claims name one option, and those of the pack 2 options"):
+        pack(files([tmp_path / "one.csv"]), tmp_path / "pack", append=True)
+    assert list(Pack(tmp_path / "pack").claims()) == [("two", "x", ["a", "b"])]
+
+
+def test_a_damaged_set_is_found_by_its_row(tmp_path):
+    rows = [f'u{row},x,"[{row % 3}, {row % 3 + 1}]"' for row in range(300_000)]
+    rows[290_000] = 'me,x,"[1, 1]"'
+    (tmp_path / "sets.csv").write_text("\n".join(["user,object,value", *rows]))
+    with pytest.raises(BadRow, match=r"row 290001: \[1, 1\]: reported sets must have"):
+        pack(files([tmp_path / "sets.csv"]), tmp_path / "pack")
 
 
 def test_a_pack_is_of_one_kind(tmp_path):

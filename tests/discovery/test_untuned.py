@@ -35,6 +35,14 @@ def test_small_random_sets_and_resamples_converge():
             sv.NoiseAware(noise=law).fit(MemoryEngine(claims, threads=1))
 
 
+@pytest.mark.parametrize("seed", [346, 1019, 1336])
+def test_claims_that_contradict_each_other_under_noise_do_not_keep_a_truth_creeping(seed):
+    """Two claims far apart, each a gross error if the other is right: truths crept along for ever."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        sv.NoiseAware(noise="fresh:0.5").fit(MemoryEngine(any_claims(seed), threads=1))
+
+
 def test_a_leap_that_does_not_pay_is_taken_back():
     """A fixed point beside a cliff: from far away, leaps over it would lead back and forth."""
 

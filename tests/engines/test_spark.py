@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+import choice_conformance as choices
 import sottovoce as sv
 import unsteady
 import warm
 from command import run
 from conformance import METHODS, assert_same_fit, cells, claims_of
 from conftest import random_matrix
+from numpy_engine import NumpyEngine
 from patience import PATIENCE, until
 from sottovoce.claims.packing import pack_claims
 from sottovoce.engines import DiskEngine, SparkEngine, operations, spark, spark_session
@@ -68,6 +70,24 @@ def test_every_method_on_random_claims(session, method, tmp_path):
 def test_every_operation_on_made_up_claims(session, method, tmp_path_factory, values):
     engine = lambda claims: SparkEngine(packed(claims, tmp_path_factory.mktemp("made-up"), 2), MASTER)  # noqa: E731
     assert_same_fit(METHODS[method], engine, claims_of(values), 2)
+
+
+@pytest.mark.parametrize(("method", "own"), choices.CASES)
+def test_every_method_on_choices(session, method, own, tmp_path):
+    claims = choices.crowd(3, own)
+    pack = packed(claims, tmp_path, 3)
+    by_spark, by_disk = (
+        choices.assert_same_choices(method, engine, claims, 2)
+        for engine in (SparkEngine(pack, MASTER), DiskEngine(pack))
+    )
+    assert by_spark.chances_.entries.tobytes() == by_disk.chances_.entries.tobytes()
+    assert by_spark.weights_.tobytes() == by_disk.weights_.tobytes()
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize("claims", [choices.crowd(4, users=12, objects=10), choices.crowd(4, True), choices.sets(2)])
+def test_every_operation_on_choices(session, claims, tmp_path):
+    choices.check_operations(SparkEngine(packed(claims, tmp_path, 5), MASTER), NumpyEngine(claims), 1)
 
 
 @pytest.mark.usefixtures("tree")
@@ -193,6 +213,19 @@ def test_the_command(crowd):
     assert by_spark.stderr == ""  # no log output of Spark and Java
     truths = [[entry["truth"] for entry in json.loads(ran.stdout)["truths"].values()] for ran in (by_spark, by_memory)]
     np.testing.assert_allclose(*truths, rtol=1e-9)
+
+
+def test_the_command_on_choices(tmp_path):
+    claims = choices.crowd(3)
+    pack = packed(claims, tmp_path, 3)
+    printed = []
+    for engine in (("spark", "--spark-master", "local[2]"), ("memory",)):
+        ran = run("discover", pack.folder, "--method", "crh", "--json", "--engine", *engine)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        printed.append(json.loads(ran.stdout))
+    for entry, other in zip(*(fit["truths"].values() for fit in printed), strict=True):
+        assert entry["truth"] == other["truth"]
+        assert entry["chances"] == pytest.approx(other["chances"], rel=1e-6)
 
 
 def test_an_interrupted_command_can_be_resumed(crowd):

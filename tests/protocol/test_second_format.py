@@ -9,6 +9,7 @@ from hallways import manifest
 from protocol_cases import COMPARED, WHOLE, WRONG
 from questions import BIRD, PATH, WIDTH, only, second
 from sottovoce.protocol import Manifest, Problem, Report, promise_of
+from sottovoce.protocol.drafting import drafted, replaced
 from sottovoce.protocol.promise import distance_words, pure_epsilon, sentence
 
 
@@ -33,6 +34,32 @@ def test_the_first_format_stays_what_it_was():
     assert manifest().sha256 == "59a82ed8f5c3e8181e3768944a48338b860c956bc6171ea86819f18b95010a88"
     for field in ("language", "answer", "levels"):
         assert refusal(manifest, **{field: 2}).code == "bad_manifest"
+
+
+_COMPARED = replaced(manifest().content(), {"noise": "response:1", "levels": 2, "answer": 2})
+
+
+def test_a_draft_that_no_longer_compares_returns_to_the_first_format():
+    compared = drafted(_COMPARED)
+    assert compared.format == "sottovoce-manifest/2"
+    back = {"noise": manifest().noise, "distance": manifest().distance, "levels": None, "answer": None}
+    assert drafted(replaced(compared.content(), back)).bytes() == manifest().bytes()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"language": "de"}, {"contact": "a@example.org"}, {"public_results": False}, {"retention": 0}, {"answer": 1},
+        {"title": {"en": "Hallways", "de": "Flure"}}, {"logo": "0" * 64},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_only_the_second_format_can_say_keeps_a_draft_in_it(more):
+    back = {"noise": manifest().noise, "distance": manifest().distance, "levels": None, "answer": None}
+    kept = drafted(replaced(drafted(_COMPARED).content(), back | more))
+    assert kept.format == "sottovoce-manifest/2"
+    assert more.items() <= kept.content().items()
+    assert drafted(kept.content()) == kept
 
 
 @pytest.mark.parametrize("name", WHOLE)

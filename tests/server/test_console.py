@@ -51,7 +51,14 @@ def addresses(method, campaign, invitation=1):
     """The console's own addresses that take a method, filled in."""
     found = [
         route.path.format(
-            campaign=campaign, invitation=invitation, version=1, format="csv", law="fresh", step="close", name="x"
+            campaign=campaign,
+            invitation=invitation,
+            version=1,
+            format="csv",
+            law="fresh",
+            step="close",
+            name="x",
+            operator=2,
         )
         for router in ROUTERS
         for route in router.routes

@@ -144,14 +144,15 @@ def check_options(options: list[Any]) -> None:
 class PackedAnswers:
     """The options of objects while they are written to a pack, block by block."""
 
-    def __init__(self, n_labels: int, shared: bool, earlier: Answers | None = None) -> None:
-        self.shared, self._n_labels, self._earlier = shared, n_labels, earlier
+    def __init__(self, n_labels: int, shared: bool, size: int = 1, earlier: Answers | None = None) -> None:
+        self.shared, self.size, self._n_labels, self._earlier = shared, size, n_labels, earlier
         self._counts: list[NDArray[np.int64]] = []  # cells of each object
         self._ids: list[NDArray[np.int32]] = []  # the label of each cell
 
     def codes(self, objects: NDArray[np.int32], ids: NDArray[Any]) -> NDArray[Any]:
         """Each claim's cell within its object; objects are in order, and complete."""
-        ids, n_objects = ids.astype(np.int32), int(objects[-1]) + 1
+        # Options of a set are in order, and those of an object are in the order of their labels' numbers.
+        ids, n_objects = np.sort(ids.astype(np.int32).reshape(-1, self.size)).reshape(-1), int(objects[-1]) + 1
         if self.shared:
             self._counts.append(np.full(n_objects, self._n_labels))
             return ids.astype(code_type(np.array([self._n_labels])))
@@ -179,7 +180,7 @@ class PackedAnswers:
         ids = None if self.shared else np.concatenate(self._ids)
         counts = np.maximum(cells, 2) if declared is None else declared
         offsets = np.concatenate(([0], np.cumsum(cells)))
-        return Answers(labels, offsets, ids, counts, declared is not None)
+        return Answers(labels, offsets, ids, counts, declared is not None, self.size)
 
 
 def spelt_alike(options: Sequence[Any]) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ random place in memory, which takes longer than everything else.
 
 Where claims are choices, a value is the number of an option within its object, claims of a block are sorted by object,
 ``answers-*.arrow`` has the labels of all answers, and ``cells-*.arrow``, where objects have different options, lists
-those of each object.
+those of each object. A claim that is a set of options has a row for each.
 
 All are uncompressed Arrow files, so a block is mapped into memory and used in place.
 Every file carries the pack's id, so that a block of another pack is not mistaken for one of this pack.
@@ -158,7 +158,7 @@ class Pack:
         ids = None if cells is None else np.asarray(self._table(cells)["answer"].to_numpy(), np.int32)
         offsets = np.concatenate(([0], self.object_table["cells"].to_numpy().cumsum()))
         counts = np.asarray(self.object_table["choices"].to_numpy())
-        return Answers(labels, offsets, ids, counts, self.manifest.declared)
+        return Answers(labels, offsets, ids, counts, self.manifest.declared, self.manifest.size)
 
     @cached_property
     def user_table(self) -> pa.Table:
@@ -195,14 +195,15 @@ class Pack:
         """Map a block into memory; it is released with the last of its arrays."""
         entry = self.manifest.blocks[number]
         batch, content = self._open(entry)
-        if batch.num_rows != entry.claims:
-            raise self._damaged(entry, f"it holds {batch.num_rows:,} claims, not {entry.claims:,}")
+        rows = entry.claims * self.manifest.size
+        if batch.num_rows != rows:
+            raise self._damaged(entry, f"it holds {batch.num_rows:,} rows, not {rows:,}")
         base = pa.py_buffer(content).address
 
         def array(column: str, kind: Any) -> NDArray[Any]:
             # Straight from the mapping, which is private and may be written to: Arrow's own arrays may not, and
             # every kernel would be compiled a second time for that.
-            return np.frombuffer(content, kind, entry.claims, batch[column].buffers()[1].address - base)
+            return np.frombuffer(content, kind, rows, batch[column].buffers()[1].address - base)
 
         users, objects = array("user", np.int32), array("object", np.int32)
         if self.kind == "choice":
@@ -230,13 +231,13 @@ class Pack:
     def claims(self) -> Claims:
         """All claims in memory."""
         answers = self.answers
-        kind = np.float64 if answers is None else code_type(np.diff(answers.offsets))
-        users, values = np.empty(len(self), np.int32), np.empty(len(self), kind)
+        kind, size = np.float64 if answers is None else code_type(np.diff(answers.offsets)), self.manifest.size
+        users, values = np.empty(len(self) * size, np.int32), np.empty(len(self) * size, kind)
         for number, entry in enumerate(self.manifest.blocks):
             self.read_ahead(number + 1)
-            place = slice(entry.first_claim, entry.first_claim + entry.claims)
+            place = slice(entry.first_claim * size, (entry.first_claim + entry.claims) * size)
             _, users[place], values[place] = self.block(number).by_object
-        offsets = np.concatenate(([0], self.claims_per_object.cumsum()))
+        offsets = np.concatenate(([0], self.claims_per_object.cumsum() * size))
         user_labels, object_labels = (table["label"].combine_chunks() for table in (self.user_table, self.object_table))
         labels = user_labels, object_labels
         return Claims(offsets, users, values, *labels, self.manifest.skipped, self.noise, answers)
@@ -298,6 +299,7 @@ class PackWriter:
         self.folder, self.pack, self.round = folder, pack, round
         self.claims_per_block = claims_per_block
         self.answers = answers
+        self.size = answers.size if answers else 1
         self.blocks: list[BlockEntry] = []
         self._objects = self._claims = self._written = 0
         self._waiting: list[Listed] = []
@@ -306,7 +308,7 @@ class PackWriter:
     def add(self, objects: NDArray[np.int32], users: NDArray[np.int32], values: NDArray[Any]) -> None:
         """Add claims, sorted by object and user; the last object may continue in the next call.
 
-        Values of choices are the numbers of their answers.
+        Values of choices are the numbers of their answers; a set has an entry for each of its options.
         """
         if len(objects):
             self._waiting.append((objects, users, values))
@@ -367,9 +369,9 @@ class PackWriter:
         n_objects = int(objects[-1]) + 1
         self.blocks.append(
             BlockEntry(**asdict(entry), first_object=self._objects, objects=n_objects,
-                       first_claim=self._claims, claims=len(users))
+                       first_claim=self._claims, claims=len(users) // self.size)
         )  # fmt: skip
-        self._objects, self._claims = self._objects + n_objects, self._claims + len(users)
+        self._objects, self._claims = self._objects + n_objects, self._claims + len(users) // self.size
 
     def _write(self, name: str, batch: pa.RecordBatch) -> FileEntry:
         batch = batch.replace_schema_metadata({_PACK_ID: self.pack.encode()})

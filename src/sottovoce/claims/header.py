@@ -1,5 +1,6 @@
 """The columns that a table must have."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from sottovoce.errors import MissingColumn
@@ -14,16 +15,23 @@ _LONGEST_SHOWN = 300  # characters of a column's name or of a row, in an error m
 
 def require(required: Iterable[str], present: Sequence[str], name: str) -> None:
     """Refuse a table that lacks a column, or has it twice; ``name`` says which table."""
+    required = list(required)
+    check_unique([column for column in present if column in required], name)
     for column in required:
-        if list(present).count(column) > 1:
-            raise MissingColumn(
-                f"{name}: there are two columns {column!r}: names of columns must be unique; rename one of them"
-            )
         if column not in present:
             raise MissingColumn(
                 f"{name}: there is no column {column!r} among {', '.join(map(shown, present)) or 'none'}; "
                 f"add a header line, or name the columns with user=, object=, value= (--user, --object, --value)"
             )
+
+
+def check_unique(columns: Iterable[str], name: str) -> None:
+    """Refuse a table with two columns of the same name."""
+    column, count = next(iter(Counter(columns).most_common(1)), ("", 0))
+    if count > 1:
+        raise MissingColumn(
+            f"{name}: there are two columns {shown(column)}: names of columns must be unique; rename one of them"
+        )
 
 
 def shown(text: str) -> str:

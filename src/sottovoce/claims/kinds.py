@@ -19,11 +19,22 @@ KINDS: tuple[Kind, ...] = ("number", "choice")
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 # Texts that stand for a number that is missing, not for a choice.
 _NO_NUMBER = r"^[+-]?(nan|inf|infinity|null|none|na|n/a|)$"
+# Cells of a matrix that stand for no claim; "none" may be an answer, and infinity is a mistake.
+_MISSING = {"", "nan", "null", "na", "n/a"}
 
 
 def check_kind(kind: str | None) -> None:
     if kind is not None and kind not in KINDS:
         raise BadParameter(f"kind={kind!r}: it must be 'number' or 'choice'; leave it out to decide by the values")
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell stands for no claim.
+
+    >>> is_missing(""), is_missing("NaN"), is_missing("no")
+    (True, True, False)
+    """
+    return text.lower() in _MISSING
 
 
 def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
@@ -47,26 +58,26 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
-def one_by_one(values: Any, source: str, budget: Budget | None = None) -> tuple[Any, int]:
+def one_by_one(values: Any, source: str, budget: Budget | None = None, before: int = 0) -> tuple[Any, int]:
     """The options in reported sets, one after the other, and how many there are in each; 1 where none are sets.
 
     A set is a list, or the text of one as in JSON where a file has no lists. All must be of the same size. With a
-    ``budget``, each option counts as a row.
+    ``budget``, each option counts as a row. ``before`` rows of the source came earlier.
     """
     if isinstance(values, pa.ChunkedArray | pa.Array):
         if _is_list(values.type):
             array = values.combine_chunks() if _chunked(values) else values
-            return _flat([entry if entry is None else list(entry) for entry in array.to_pylist()], source)
+            return _flat([entry if entry is None else list(entry) for entry in array.to_pylist()], source, before)
         text = is_text(values.type) or pa.types.is_dictionary(values.type)
         if not text or not _may_be_lists(values):
             return values, 1
-        return _lists_in(values, source, budget)
+        return _lists_in(values, source, budget, before)
     if any(isinstance(entry, list | tuple | set | frozenset) for entry in values):
-        return _flat([None if entry is None else list(entry) for entry in values], source)
+        return _flat([None if entry is None else list(entry) for entry in values], source, before)
     return values, 1
 
 
-def _lists_in(values: pa.ChunkedArray | pa.Array, source: str, budget: Budget | None) -> tuple[Any, int]:
+def _lists_in(values: pa.ChunkedArray | pa.Array, source: str, budget: Budget | None, before: int) -> tuple[Any, int]:
     """The options in texts of lists. Each different text is read once: a long one may be repeated a million times."""
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     if _chunked(encoded):
@@ -80,14 +91,14 @@ def _lists_in(values: pa.ChunkedArray | pa.Array, source: str, budget: Budget | 
         budget.check_rows(source, len(rows) * size)
     wrong = np.array([len(entry or ()) != size or len({*map(str, entry or ())}) != size for entry in lists])[rows]
     if wrong.any():
-        raise _uneven(source, int(np.argmax(wrong)) + 1, lists[rows[np.argmax(wrong)]], size)
+        raise _uneven(source, before + int(np.argmax(wrong)) + 1, lists[rows[np.argmax(wrong)]], size)
     options = _options([option for entry in lists for option in entry or ()])
     return options.take(pa.array((rows.astype(np.int64)[:, None] * size + np.arange(size)).ravel())), size
 
 
-def _flat(sets: list[list[Any] | None], source: str) -> tuple[Any, int]:
+def _flat(sets: list[list[Any] | None], source: str, before: int) -> tuple[Any, int]:
     size = next((len(entry) for entry in sets if entry), 1)
-    for number, entry in enumerate(sets, start=1):
+    for number, entry in enumerate(sets, start=before + 1):
         if entry is None or len(entry) != size or len({*map(str, entry)}) != size:
             raise _uneven(source, number, entry, size)
     return _options([option for entry in sets for option in entry or ()]), size

@@ -8,7 +8,7 @@ from typing import Self
 from sottovoce.claims.writing import whole_file
 from sottovoce.errors import UnreadableFile
 
-FORMAT, CHOICE_FORMAT = 2, 3  # of packs of numbers, and of choices
+FORMAT, CHOICE_FORMAT, SET_FORMAT = 2, 3, 4  # of packs of numbers, of choices, and of sets of choices
 MANIFEST = "manifest.json"
 
 
@@ -48,6 +48,7 @@ class PackManifest:
     answer_table: FileEntry | None = None  # of choices
     cell_table: FileEntry | None = None  # of choices with different options for different objects
     declared: bool = False  # whether the numbers of options were given, not concluded from the claims
+    size: int = 1  # options in one claim, each of which has a row in its block: more than 1 where devices report sets
 
     @property
     def tables(self) -> tuple[FileEntry, ...]:
@@ -60,7 +61,9 @@ class PackManifest:
         if self.answer_table is None:  # so older versions can read packs of numbers
             for name in ("answer_table", "cell_table", "declared"):
                 del content[name]
-        version = FORMAT if self.answer_table is None else CHOICE_FORMAT
+        if self.size == 1:
+            del content["size"]
+        version = FORMAT if self.answer_table is None else CHOICE_FORMAT if self.size == 1 else SET_FORMAT
         with whole_file(folder / MANIFEST) as temporary:
             temporary.write_text(json.dumps({"format": version, **content}, indent=1) + "\n", encoding="utf-8")
 
@@ -75,7 +78,7 @@ class PackManifest:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             version = content.pop("format")
-            if version in (FORMAT, CHOICE_FORMAT):
+            if version in (FORMAT, CHOICE_FORMAT, SET_FORMAT):
                 names = ("user_table", "object_table", "answer_table", "cell_table")
                 content |= {name: FileEntry(**content[name]) for name in names if content.get(name)}
                 content["blocks"] = tuple(BlockEntry(**entry) for entry in content["blocks"])
@@ -87,12 +90,14 @@ class PackManifest:
                 f"{path}: this is not a manifest ({error}): the file is damaged; pack the claims again"
             ) from error
         raise UnreadableFile(
-            f"{path}: format {version!r}: this version reads formats {FORMAT} and {CHOICE_FORMAT}; pack the claims "
-            "again, or update"
+            f"{path}: format {version!r}: this version reads formats {FORMAT} to {SET_FORMAT}; pack the claims again, "
+            "or update"
         )
 
     def _check(self, path: Path) -> None:
         """Blocks must follow one another without a gap, or a missing block would go unnoticed."""
+        if not isinstance(self.size, int) or self.size < 1:
+            raise ValueError(f"its claims name {self.size} options each")
         objects = claims = 0
         for block in self.blocks:
             if (block.first_object, block.first_claim) != (objects, claims):

@@ -122,16 +122,14 @@ def pack(
 
 def pack_claims(claims: Claims, out: str | Path, *, claims_per_block: int = CLAIMS_PER_BLOCK) -> Pack:
     """Write claims that are in memory as a pack."""
-    if claims.size > 1:
-        raise BadParameter(f"{claims}: claims name {claims.size} options each: packs hold one; keep them in memory")
     options, values = claims.answers, claims.values if claims.answers is None else claims.answer_ids
-    answers = PackedAnswers(len(options.labels), options.shared) if options else None
+    answers = PackedAnswers(len(options.labels), options.shared, options.size) if options else None
     with room_on_disk(out), whole_folder(out) as folder:
         writer = PackWriter(folder, new_pack_id(), 1, claims_per_block, answers)
         for first in range(0, claims.n_objects, _OBJECTS_AT_ONCE):
             last = min(first + _OBJECTS_AT_ONCE, claims.n_objects)
             rows = slice(claims.offsets[first], claims.offsets[last])
-            objects = np.repeat(np.arange(first, last, dtype=np.int32), claims.claims_per_object[first:last])
+            objects = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(claims.offsets[first : last + 1]))
             writer.add(objects, claims.users[rows], values[rows])
         writer.flush()
         labels = label_column(claims.user_labels), label_column(claims.object_labels)
@@ -158,6 +156,7 @@ def _manifest(
             "answer_table": writer.table("answers", {"label": label_column(to_numpy(answers.labels))}),
             "cell_table": None if answers.ids is None else writer.table("cells", {"answer": answers.ids}),
             "declared": answers.declared,
+            "size": answers.size,
         }
     return PackManifest(
         writer.pack, writer.round, int(per_object.sum()), len(per_user), len(per_object), noise, skipped,
@@ -170,7 +169,7 @@ def _answers(sorter: Sorter, earlier: Pack | None) -> PackedAnswers:
     """How options are stored: as in the earlier round where that is still possible."""
     n_labels, before = len(sorter.labels("value")), earlier.answers if earlier else None
     shared = n_labels <= MOST_SHARED and (before.shared if before else sorter.seem_shared())
-    return PackedAnswers(n_labels, shared, before)
+    return PackedAnswers(n_labels, shared, sorter.size, before)
 
 
 def _declared(sorter: Sorter, earlier: Pack | None) -> NDArray[np.int64] | None:
@@ -224,14 +223,14 @@ def _write(
 ) -> PackManifest:
     labels = sorter.labels("user"), sorter.labels("object")
     per_user, per_object, rounds = (np.zeros(len(labels[place]), np.int64) for place in (0, 1, 1))
-    done = 0
+    done, claims = 0, slice(None, None, sorter.size)  # one row of each
 
     def add(rows: Rows, new: Rows) -> None:
         nonlocal done
         rows = _one_claim_each(rows, duplicates, sorter)
         objects, users = (rows.keys >> 32).astype(np.int32), (rows.keys & 0xFFFFFFFF).astype(np.int32)
-        np.add(per_user, np.bincount(users, minlength=len(per_user)), out=per_user)
-        np.add(per_object, np.bincount(objects, minlength=len(per_object)), out=per_object)
+        np.add(per_user, np.bincount(users[claims], minlength=len(per_user)), out=per_user)
+        np.add(per_object, np.bincount(objects[claims], minlength=len(per_object)), out=per_object)
         rounds[np.unique(new.keys >> 32)] = writer.round
         writer.add(objects, users, rows.values)
         done += len(new)
@@ -252,7 +251,7 @@ def _write(
             if len(new) or growing or stored_anew:
                 block = earlier.block(number)
                 _, users, _ = block.by_object
-                per_user -= np.bincount(users, minlength=len(per_user))
+                per_user -= np.bincount(users[claims], minlength=len(per_user))
                 add(Rows.of(block, earlier.answers).merged_with(new), new)
             else:
                 per_object[entry.first_object : after] = earlier.claims_per_object[entry.first_object : after]
@@ -266,16 +265,16 @@ def _write(
 
 
 def _one_claim_each(rows: Rows, duplicates: Duplicates, sorter: Sorter) -> Rows:
-    """One claim per user and object."""
-    begins = np.flatnonzero(np.diff(rows.keys, prepend=-1))
-    if len(begins) == len(rows):
+    """One claim per user and object: as many rows as a claim has options."""
+    begins, size = np.flatnonzero(np.diff(rows.keys, prepend=-1)), sorter.size
+    if len(begins) * size == len(rows):
         return rows
     ends = np.append(begins[1:], len(rows))
     if duplicates == "error":
-        first = int(begins[np.argmax(ends - begins > 1)])
-        raise DuplicateClaim(sorter.repeat(rows.at(slice(first, first + 2))))
+        first = int(begins[np.argmax(ends - begins > size)])
+        raise DuplicateClaim(sorter.repeat(rows.at([first, first + size])))
     if duplicates == "last":
-        return rows.at(ends - 1)
+        return rows.at((ends[:, None] - size + np.arange(size)).reshape(-1))
     if sorter.kind == "choice":
         raise BadParameter("duplicates='mean': choices have no mean; use 'last', or remove repeated claims")
     means = np.add.reduceat(rows.values, begins) / (ends - begins)

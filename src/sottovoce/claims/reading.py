@@ -24,7 +24,7 @@ from sottovoce.claims.csv_tables import read_csv
 from sottovoce.claims.header import OPTIONAL_COLUMNS, require
 from sottovoce.claims.jsonl_tables import read_jsonl
 from sottovoce.claims.kinds import Kind, check_kind, kind_of, missing_answers, one_by_one
-from sottovoce.claims.labels import Labels, compact, encode
+from sottovoce.claims.labels import Labels, compact, encode, texts
 from sottovoce.claims.picking import as_text, pick
 from sottovoce.claims.rows import Columns, check_choices, check_rows, declared_choices, left_out_rows
 from sottovoce.claims.table_file import TableFile
@@ -46,6 +46,18 @@ class Table:
     size: int = 1  # answers in each row
     choices: NDArray[np.int64] | None = None  # number of options in each row, where the source declares it
     left_out: pa.Table | None = None  # the rows that are not claims, with the reasons
+
+    def by_label(self, source: str) -> dict[str, Any]:
+        """The one value of each label as text, where there is one column of labels: numbers, or answers as text."""
+        (ids,), (labels,) = self.ids, self.labels
+        names = texts(labels)
+        values = self.values.tolist() if self.answers is None else np.array(texts(self.answers))[self.values].tolist()
+        known = {names[place]: truth for place, truth in zip(ids.tolist(), values, strict=True)}
+        if len(known) < len(ids):
+            raise BadRow(
+                f"{source}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other"
+            )
+        return known
 
 
 def read_file(
@@ -84,7 +96,7 @@ def read_file(
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
     columns = cleaning.cleaned(columns, value, source.name)
-    return _check(columns, [*labels, value], source.name, skip_bad, kind, budget)
+    return check_columns(columns, [*labels, value], source.name, skip_bad, kind, budget)
 
 
 def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool, kind: Kind | None = "number") -> Table:
@@ -101,7 +113,7 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool, ki
     require(required, present, "the frame")
     native = native.select([name for name in present if name in (*required, *OPTIONAL_COLUMNS)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
-    return _check(pick(table, labels, value, "the frame"), required, "the frame", skip_bad, kind)
+    return check_columns(pick(table, labels, value, "the frame"), required, "the frame", skip_bad, kind)
 
 
 def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
@@ -117,7 +129,7 @@ def check_arrays(
 ) -> Table:
     """Check label columns of any type beside an array of values."""
     array = values if isinstance(values, pa.Array | pa.ChunkedArray) else _values_array(values, kind)
-    return _check(Columns(list(labels), array), names, "the arrays", skip_bad, kind)
+    return check_columns(Columns(list(labels), array), names, "the arrays", skip_bad, kind)
 
 
 def _values_array(values: Any, kind: Kind | None) -> Any:
@@ -146,7 +158,7 @@ def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | Non
     return pa.feather.read_table(source.path)
 
 
-def _check(
+def check_columns(
     columns: Columns,
     names: Sequence[str],
     source: str,

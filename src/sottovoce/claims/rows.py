@@ -1,7 +1,7 @@
 """Which rows of a table are claims, and the error that names the first that is not."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from typing import Any
@@ -33,6 +33,7 @@ class Columns:
     noise: str | None = None
     rule: str = "a row must have the fields"  # that ragged rows break
     lines: Lines | None = None  # of the rows in a file of text
+    places: Callable[[int], str] | None = None  # where a row stands, if it is one cell of a line
     choices: pa.ChunkedArray | pa.Array | None = None  # number of options, where the source declares it
 
 
@@ -187,6 +188,8 @@ def _first_bad(
         what, rule = _fault(columns, missing, names, place)
     (line,) = columns.lines([number]) if columns.lines and number else (None,)
     where = f"{source}, line {line}, row {number}" if line else f"{source}, row {number}"
+    if columns.places and number:
+        where = f"{source}, {columns.places(number)}"
     mixed = ""
     if hint and place >= 0 and _is_a_word(_written(columns, place)) and not any(mask[place] for mask in missing):
         mixed = ". If the values are choices, say so with kind='choice' (--kind choice)"

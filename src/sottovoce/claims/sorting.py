@@ -99,12 +99,13 @@ class Sorter:
     """Claims in a database on disk: loaded in any order, read sorted by the numbers of object and user."""
 
     database: Any
-    loaded: int = 0  # claims
+    loaded: int = 0  # rows
     skipped: int = 0
     noise: str | None = None
     _sources: list[tuple[str, int]] = field(default_factory=list)  # name, number of its first row
     _rows: int = 0
     kind: Kind | None = None
+    size: int = 1  # options in one claim, each of which has a row
     declared: bool = False  # whether every claim says among how many options it chose
     _types: list[str] = field(default_factory=lambda: ["", "", ""])  # of users, objects and answers
 
@@ -121,22 +122,29 @@ class Sorter:
             labels = [self._fitting(place, array) for place, array in enumerate(columns)]
             values = labels.pop() if chunk.kind == "choice" else chunk.values
             choices = np.zeros(len(chunk.rows), np.int64) if chunk.choices is None else chunk.choices
-            table = pa.table(
-                [*labels, values, chunk.rows + base, choices], ["user", "object", "value", "row", "choices"]
-            )
+            others = [*labels, chunk.rows + base, choices]
+            if chunk.size > 1:
+                each = pa.array(np.repeat(np.arange(len(chunk.rows)), chunk.size))
+                others = [pa.array(column).take(each) for column in others]
+            table = pa.table([*others, values], ["user", "object", "row", "choices", "value"])
             self.database.register("chunk", table)
-            self.database.execute("insert into claims select * from chunk")
+            self.database.execute("insert into claims by name select * from chunk")
             self.database.unregister("chunk")
             self.loaded += len(chunk.values)
             self._rows = base + int(chunk.rows[-1])
 
     def _take_kind(self, name: str, chunk: Chunk) -> None:
         if self.kind is None:
-            self.kind, self.declared = chunk.kind, chunk.choices is not None
+            self.kind, self.size, self.declared = chunk.kind, chunk.size, chunk.choices is not None
         if chunk.kind != self.kind:
             raise BadRow(
                 f"{name}: {chunk.kind}s beside {self.kind}s: all claims of a pack must be of one kind; pack them "
                 "separately, or say what they are with kind= (--kind)"
+            )
+        if chunk.size != self.size:
+            raise BadRow(
+                f"{name}: claims that name {_options(chunk.size)} beside claims that name {_options(self.size)}: all "
+                "claims of a pack must name as many; pack them separately, or correct them"
             )
         self.declared &= chunk.choices is not None
 
@@ -178,6 +186,11 @@ class Sorter:
                 raise BadRow(
                     f"the new claims are {self.kind}s, and those of the pack {earlier.kind}s: all claims of a pack "
                     "must be of one kind; pack them separately"
+                )
+            if earlier.manifest.size != self.size:
+                raise BadRow(
+                    f"the new claims name {_options(self.size)}, and those of the pack "
+                    f"{_options(earlier.manifest.size)}: all claims of a pack must name as many; pack them separately"
                 )
         for place, column in enumerate(("user", "object", "value")[: 2 + (self.kind == "choice")]):
             known = 0
@@ -263,3 +276,7 @@ class Sorter:
             return "an earlier round"
         name, base = next(entry for entry in reversed(self._sources) if entry[1] < row)
         return f"{name}, row {row - base}"
+
+
+def _options(count: int) -> str:
+    return "one option" if count == 1 else f"{count} options"

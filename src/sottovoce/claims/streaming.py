@@ -17,7 +17,7 @@ from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
 from sottovoce.claims.csv_tables import csv_columns, csv_form
 from sottovoce.claims.header import OPTIONAL_COLUMNS, require
 from sottovoce.claims.jsonl_tables import hurts_arrow, jsonl_by_lines
-from sottovoce.claims.kinds import Kind, check_kind, kind_of
+from sottovoce.claims.kinds import Kind, check_kind, kind_of, one_by_one
 from sottovoce.claims.labels import missing, plain_integers
 from sottovoce.claims.lines import csv_lines, text_lines
 from sottovoce.claims.picking import BLOCK_BYTES, pick
@@ -40,6 +40,7 @@ class Chunk:
     skipped: int = 0
     noise: str | None = None
     choices: NDArray[np.int64] | None = None  # among how many options, where the source declares it
+    size: int = 1  # options in one claim, which stand one after the other in ``values``
 
     @property
     def kind(self) -> Kind:
@@ -76,11 +77,13 @@ def read_chunks(
             chosen = chosen or ("choice" if declared else kind_of(columns.values))
             arrays = [_labels(column, columns.numerals) for column in columns.labels]
             names, blank = (*labels, value), [missing(array) for array in arrays]
-            choices = None
+            choices, size = None, 1
             if chosen == "choice":
                 _check_answers(columns, source.name, before, mixed=kind is None and not declared)
-                answers = _labels(columns.values, columns.numerals)
-                checked = check_choices(columns, [*blank, missing(answers)], names, source.name, skip_bad, before)
+                options, size = one_by_one(columns.values, source.name, before=before)
+                answers = _labels(options, columns.numerals)
+                lacking = np.any(missing(answers).reshape(-1, size), axis=1)
+                checked = check_choices(columns, [*blank, lacking], names, source.name, skip_bad, before)
                 arrays.append(answers)
                 choices = declared_choices(columns.choices, source.name) if columns.noise else None
             else:
@@ -95,9 +98,10 @@ def read_chunks(
             if checked.keep is not None:
                 rows, choices = rows[checked.keep], None if choices is None else choices[checked.keep]
                 values = values if chosen == "choice" else values[checked.keep]
-                arrays = [array.filter(pa.array(checked.keep)) for array in arrays]
+                arrays[:2] = [array.filter(pa.array(checked.keep)) for array in arrays[:2]]
+                arrays[2:] = [array.filter(pa.array(np.repeat(checked.keep, size))) for array in arrays[2:]]
             yield Chunk(arrays[0], arrays[1], arrays[2] if chosen == "choice" else values, rows, checked.skipped,
-                        columns.noise, choices)  # fmt: skip
+                        columns.noise, choices, size)  # fmt: skip
     except pa.ArrowInvalid as error:
         raise UnreadableFile(
             f"{source.name}: it could not be read as {source.format} ({error}); "
@@ -106,10 +110,8 @@ def read_chunks(
 
 
 def _check_answers(columns: Columns, source: str, before: int, mixed: bool) -> None:
-    """Refuse sets, and numbers among words."""
+    """Refuse numbers among words."""
     values = columns.values
-    if pa.types.is_nested(values.type):
-        raise BadRow(f"{source}: values are sets of options: packs hold one answer per claim; read them into memory")
     if mixed and kind_of(values) == "number" and values.null_count < len(values):
         raise BadRow(
             f"{source}, after row {before}: numbers among texts: values must be all numbers or all choices; if they "

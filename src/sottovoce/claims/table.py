@@ -18,6 +18,7 @@ from sottovoce.claims.cleaning import Cleaning
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import Labels, label_column, to_numpy
+from sottovoce.claims.public_formats import ReadOptions, format_named
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
 from sottovoce.progress import Progress
 
@@ -34,7 +35,8 @@ class Claims:
     Claims of ``kind`` "choice" name one of several options instead: ``values`` then holds the number of the option
     among those of its object (one byte per claim up to 256 options), and ``answers`` the options and their labels.
 
-    Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`.
+    Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`. Every user has a claim: labels without any are
+    left out, since methods learn from all users how users are.
 
     >>> claims = Claims.from_arrays(["ann", "bob", "ann"], ["hall", "hall", "stairs"], [12.1, 11.8, 4.0])
     >>> claims
@@ -66,6 +68,11 @@ class Claims:
         self.skipped = skipped  # bad rows that were left out on request
         self.noise = noise  # the noise law that devices added, as text, where the source names it
         self.answers = answers  # the options, where values are choices
+        claiming = np.bincount(users, minlength=len(user_labels)) > 0
+        if not claiming.all():
+            self.users = (np.cumsum(claiming) - 1)[users].astype(users.dtype)
+            chosen = np.flatnonzero(claiming)
+            self._user_labels = user_labels.take(pa.array(chosen) if isinstance(user_labels, pa.Array) else chosen)
 
     @classmethod
     def read(
@@ -103,6 +110,29 @@ class Claims:
         cleaning = Cleaning(decimal, strip_units, encoding)
         table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, kind, cleaning)
         return cls._from_table(table, duplicates, (user, object), choices)
+
+    @classmethod
+    def read_format(
+        cls,
+        path: str | Path,
+        format: str,
+        *,
+        column: str | None = None,
+        duplicates: Duplicates = "error",
+        skip_bad: bool = False,
+        decimal: str | None = None,
+        strip_units: bool = False,
+        encoding: str | None = None,
+        kind: Kind | None = None,
+        choices: Choices | None = None,
+    ) -> "Claims":
+        """Read claims as a public collection writes them, by the name of its format, such as "crowd-kit" or "matrix".
+
+        ``column`` is the number of the column of values in "fusion", where there are several, and the name of the one
+        with truths in "matrix", which is left out. The other parameters are those of `read`.
+        """
+        how = ReadOptions(kind, skip_bad, Cleaning(decimal, strip_units, encoding), column)
+        return cls._from_table(format_named(format).claims(path, how), duplicates, ("user", "object"), choices)
 
     @classmethod
     def from_frame(

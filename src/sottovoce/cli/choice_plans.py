@@ -10,7 +10,7 @@ from sottovoce.cli.output import console, notes, print_json, progress_bar
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
-    from sottovoce.planning.planner import Simulated
+    from sottovoce.planning.plans import Simulated
     from sottovoce.privacy.laws import Unit
 
 

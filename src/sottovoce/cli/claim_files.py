@@ -1,5 +1,6 @@
 """Options of every command that reads a file of claims, and the report of rows that were left out."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,21 +29,39 @@ class KindOption(StrEnum):
     CHOICE = "choice"
 
 
-UserColumn = Annotated[str, typer.Option("--user", help="Name of the column that says who claims.")]
-ObjectColumn = Annotated[str, typer.Option("--object", help="Name of the column that says about what.")]
-ValueColumn = Annotated[str, typer.Option("--value", help="Name of the column with the claimed value.")]
+@dataclass(frozen=True)
+class ColumnOptions:
+    """The names of the columns in a table of claims."""
+
+    user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user"
+    object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object"
+    value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value"
+
+
+@dataclass(frozen=True)
+class CleaningOptions:
+    """What is accepted in a table of claims."""
+
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False
+    decimal: Annotated[
+        str | None,
+        typer.Option(help="Decimal sign of the values, ',' or '.'; the marks between thousands are then accepted too."),
+    ] = None
+    strip_units: Annotated[
+        bool,
+        typer.Option("--strip-units", help="Accept a unit beside each value, such as 12.5 m; all in the same unit."),
+    ] = False
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Encoding of a text file that is neither UTF-8 nor UTF-16, such as windows-1252."),
+    ] = None
+
+
+USUAL_COLUMNS, USUAL_CLEANING = ColumnOptions(), CleaningOptions()
 DuplicatesOption = Annotated[Duplicates, typer.Option(help="What to do when a user claims an object twice.")]
-SkipBadOption = Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")]
-DecimalOption = Annotated[
-    str | None,
-    typer.Option(help="Decimal sign of the values, ',' or '.'; the marks between thousands are then accepted too."),
-]
-StripUnitsOption = Annotated[
-    bool, typer.Option("--strip-units", help="Accept a unit beside each value, such as 12.5 m; all in the same unit.")
-]
-EncodingOption = Annotated[
-    str | None,
-    typer.Option(help="Encoding of a text file that is neither UTF-8 nor UTF-16, such as windows-1252."),
+KindOfValues = Annotated[
+    KindOption | None,
+    typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
 ]
 LeftOutOption = Annotated[
     Path | None, typer.Option(help="With --skip-bad: write all rows that were left out here, with the reasons.")

@@ -1,4 +1,4 @@
-"""``sottovoce claims``: packs, for claims that do not fit into memory."""
+"""``sottovoce claims``: packs, for claims that do not fit into memory, and claims in public formats."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,22 +8,21 @@ import typer
 from rich.markup import escape
 
 from sottovoce.cli.claim_files import (
-    DecimalOption,
+    USUAL_CLEANING,
+    USUAL_COLUMNS,
+    CleaningOptions,
+    ColumnOptions,
     Duplicates,
     DuplicatesOption,
-    EncodingOption,
-    KindOption,
+    KindOfValues,
     LeftOutOption,
-    ObjectColumn,
-    SkipBadOption,
-    StripUnitsOption,
-    UserColumn,
-    ValueColumn,
     check_left_out,
     left_out_summary,
     print_left_out,
 )
+from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, counted, print_json, progress_bar
+from sottovoce.cli.public_formats import convert, formats
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -32,10 +31,16 @@ if TYPE_CHECKING:
     from sottovoce.claims.blocks import Pack
     from sottovoce.claims.sorting import ClaimSource
 
-app = typer.Typer(help="Pack claims that do not fit into memory, and inspect packs.", no_args_is_help=True)
+app = typer.Typer(
+    help="Pack claims that do not fit into memory, inspect packs, and convert claims from public formats.",
+    no_args_is_help=True,
+)
+app.command()(convert)
+app.command()(formats)
 
 
 @app.command()
+@grouped
 def pack(
     inputs: Annotated[
         list[str],
@@ -52,19 +57,11 @@ def pack(
     campaign: Annotated[
         str | None, typer.Option(help="Id of the campaign whose claims are read from a database.")
     ] = None,
-    user: UserColumn = "user",
-    object: ObjectColumn = "object",
-    value: ValueColumn = "value",
+    columns: ColumnOptions = USUAL_COLUMNS,
     duplicates: DuplicatesOption = Duplicates.ERROR,
-    skip_bad: SkipBadOption = False,
+    cleaning: CleaningOptions = USUAL_CLEANING,
     left_out: LeftOutOption = None,
-    decimal: DecimalOption = None,
-    strip_units: StripUnitsOption = False,
-    encoding: EncodingOption = None,
-    kind: Annotated[
-        KindOption | None,
-        typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
-    ] = None,
+    kind: KindOfValues = None,
     memory: Annotated[str, typer.Option(help="Memory that sorting may use; the rest is sorted on disk.")] = "1GB",
     json: JsonOption = False,
 ) -> None:
@@ -77,7 +74,7 @@ def pack(
     from sottovoce.claims.rows import NOTHING_LEFT_OUT
     from sottovoce.claims.writing import write_table
 
-    check_left_out(left_out, skip_bad)
+    check_left_out(left_out, cleaning.skip_bad)
     bad = [NOTHING_LEFT_OUT]
 
     databases = [name for name in inputs if "://" in name]
@@ -96,9 +93,9 @@ def pack(
             sources = _campaign(databases[0], campaign)
         else:
             sources = files(
-                inputs, user=user, object=object, value=value, skip_bad=skip_bad, progress=report,
-                kind=kind.value if kind else None, cleaning=Cleaning(decimal, strip_units, encoding),
-                left_out=bad.append,
+                inputs, skip_bad=cleaning.skip_bad, progress=report, kind=kind.value if kind else None,
+                cleaning=Cleaning(cleaning.decimal, cleaning.strip_units, cleaning.encoding), left_out=bad.append,
+                **vars(columns),
             )  # fmt: skip
         packed = write_pack(
             sources, out, append=append, duplicates=duplicates.value, memory=memory, progress=report

@@ -15,8 +15,8 @@ def compare(
         list[Path] | None,
         typer.Argument(
             metavar="[FOLDER]...",
-            help="Folders of real sets, or folders of such: claims.csv and truth.csv, answer.csv and truth.csv, "
-            "crowd_labels.csv and gt.csv, or crowd_labels.tsv and golden_labels.tsv.",
+            help="Folders of real sets, or folders of such: claims.csv and truth.csv, or the files of a public "
+            "format that `sottovoce claims formats` lists.",
         ),
     ] = None,
     worlds: Annotated[

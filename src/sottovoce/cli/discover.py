@@ -12,17 +12,14 @@ import typer
 from rich.markup import escape
 
 from sottovoce.cli.claim_files import (
-    DecimalOption,
+    USUAL_CLEANING,
+    USUAL_COLUMNS,
+    CleaningOptions,
+    ColumnOptions,
     Duplicates,
     DuplicatesOption,
-    EncodingOption,
-    KindOption,
+    KindOfValues,
     LeftOutOption,
-    ObjectColumn,
-    SkipBadOption,
-    StripUnitsOption,
-    UserColumn,
-    ValueColumn,
     check_left_out,
     left_out_summary,
     print_left_out,
@@ -30,6 +27,7 @@ from sottovoce.cli.claim_files import (
 from sottovoce.cli.comparing import print_comparison, write_report
 from sottovoce.cli.comparisons import discover_comparisons
 from sottovoce.cli.methods import ALL, MethodOption, method_name
+from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import (
     JsonOption,
     notes,
@@ -59,6 +57,7 @@ class EngineOption(StrEnum):
     SPARK = "spark"
 
 
+@grouped
 def discover(
     claims: Annotated[
         str,
@@ -83,23 +82,15 @@ def discover(
         Path | None,
         typer.Option(help="Truths that are known beforehand (object, value): they show how accurate users are."),
     ] = None,
-    user: UserColumn = "user",
-    object: ObjectColumn = "object",
-    value: ValueColumn = "value",
+    columns: ColumnOptions = USUAL_COLUMNS,
     duplicates: DuplicatesOption = Duplicates.ERROR,
-    skip_bad: SkipBadOption = False,
+    cleaning: CleaningOptions = USUAL_CLEANING,
     range: Annotated[
         str | None,
         typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
     ] = None,
     left_out: LeftOutOption = None,
-    decimal: DecimalOption = None,
-    strip_units: StripUnitsOption = False,
-    encoding: EncodingOption = None,
-    kind: Annotated[
-        KindOption | None,
-        typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
-    ] = None,
+    kind: KindOfValues = None,
     choices: Annotated[
         int | None,
         typer.Option(help="Among how many options users chose; by default those that the file declares or contains."),
@@ -152,10 +143,11 @@ def discover(
     from sottovoce.lab.plots import check_picture, draw_discovery
 
     check_level(level)
+    names = {"object": columns.object, "value": columns.value}  # in files of truths too
     for path in (out, weights):
         if path:
             check_place(path)
-    check_left_out(left_out, skip_bad)
+    check_left_out(left_out, cleaning.skip_bad)
     if plot:
         check_picture(plot)
     if report:
@@ -170,8 +162,8 @@ def discover(
             if option not in (None, DEFAULT):
                 raise BadParameter(f"{name} {option}: {claims} holds comparisons, which have no such option; omit it")
         discover_comparisons(
-            claims, noise=noise, range=range, user=user, object=object, skip_bad=skip_bad, truth=truth, out=out,
-            weights=weights, level=level, json=json,
+            claims, noise=noise, range=range, user=columns.user, object=columns.object, skip_bad=cleaning.skip_bad,
+            truth=truth, out=out, weights=weights, level=level, json=json,
         )  # fmt: skip
         return
     if range is not None:
@@ -213,17 +205,16 @@ def discover(
         else:
             reading = progress.add_task("reading", total=None)
             source = _read_file(
-                claims, engine, user=user, object=object, value=value, duplicates=duplicates.value, skip_bad=skip_bad,
-                decimal=decimal, strip_units=strip_units, encoding=encoding,
-                kind=kind.value if kind else None, choices=choices,
+                claims, engine, duplicates=duplicates.value, kind=kind.value if kind else None, choices=choices,
                 progress=lambda done, size: progress.update(reading, completed=done, total=size),
+                **vars(columns), **vars(cleaning),
             )  # fmt: skip
             progress.remove_task(reading)
         if chosen == ALL:
             comparing = progress.add_task("comparing", total=None)
             compared = Comparison.of(
-                source.engine, noise or source.noise, level, truth, max_iter=max_iter, tol=tol, object=object,
-                value=value, progress=lambda name, done, total: progress.update(
+                source.engine, noise or source.noise, level, truth, max_iter=max_iter, tol=tol, **names,
+                progress=lambda name, done, total: progress.update(
                     comparing, description=name, completed=done, total=total
                 ),
             )  # fmt: skip
@@ -237,7 +228,7 @@ def discover(
             else:
                 print_comparison(compared)
             return
-        gold = known_among(known, source.engine, object=object, value=value) if known else None
+        gold = known_among(known, source.engine, **names) if known else None
         iterating = progress.add_task(f"{chosen}: first iteration", total=max_iter)
         options: dict[str, Any] = {} if decay is None else {"decay": decay}
         if target is not None:
@@ -266,8 +257,8 @@ def discover(
                     highlight=False,
                 )
             raise typer.Exit(130) from None
-    scores = result.scores(truth, object=object, value=value) if truth else None
-    measured = result.known(truth, object=object, value=value) if truth else None
+    scores = result.scores(truth, **names) if truth else None
+    measured = result.known(truth, **names) if truth else None
 
     if out:
         result.write(out)
@@ -278,12 +269,12 @@ def discover(
     if report:
         write_report(
             result, claims, source.engine, noise or source.noise, scores, measured, source.rows_left_out.to_pylist(),
-            truth, {"max_iter": max_iter, "tol": tol, "object": object, "value": value}, report,
+            truth, {"max_iter": max_iter, "tol": tol, **names}, report,
         )  # fmt: skip
     if left_out:
         write_table(source.rows_left_out, left_out)
     if json:
-        dropped = {"left_out": left_out_summary(source.rows_left_out)} if skip_bad and not packed else {}
+        dropped = {"left_out": left_out_summary(source.rows_left_out)} if cleaning.skip_bad and not packed else {}
         print_json(result.summary() | dropped | ({"scores": scores} if scores else {}))
     else:
         print_result(result, source.skipped, scores)

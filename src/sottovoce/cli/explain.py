@@ -8,18 +8,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.claim_files import (
-    DecimalOption,
+    USUAL_CLEANING,
+    USUAL_COLUMNS,
+    CleaningOptions,
+    ColumnOptions,
     Duplicates,
     DuplicatesOption,
-    EncodingOption,
-    KindOption,
-    ObjectColumn,
-    SkipBadOption,
-    StripUnitsOption,
-    UserColumn,
-    ValueColumn,
+    KindOfValues,
 )
 from sottovoce.cli.methods import ALL, MethodOption, method_name
+from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, counted, number, print_json, printed_warnings
 from sottovoce.digits import decimals_for
 from sottovoce.errors import BadParameter, ConvergenceWarning
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 _SHOWN = 30  # claims
 
 
+@grouped
 def explain(
     claims: Annotated[str, typer.Argument(help="Claims: CSV, Parquet, Arrow or JSON Lines; - reads standard input.")],
     thing: Annotated[str, typer.Argument(metavar="OBJECT", help="Label of the object to explain.")],
@@ -37,15 +36,10 @@ def explain(
     noise: Annotated[
         str | None, typer.Option(help="Noise law of the claims; by default the one recorded in the file.")
     ] = None,
-    user: UserColumn = "user",
-    object: ObjectColumn = "object",
-    value: ValueColumn = "value",
+    columns: ColumnOptions = USUAL_COLUMNS,
     duplicates: DuplicatesOption = Duplicates.ERROR,
-    skip_bad: SkipBadOption = False,
-    decimal: DecimalOption = None,
-    strip_units: StripUnitsOption = False,
-    encoding: EncodingOption = None,
-    kind: Annotated[KindOption | None, typer.Option(help="What values are: numbers or choices.")] = None,
+    cleaning: CleaningOptions = USUAL_CLEANING,
+    kind: KindOfValues = None,
     level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     json: JsonOption = False,
 ) -> None:
@@ -60,10 +54,12 @@ def explain(
     if chosen == ALL:
         raise BadParameter("--method all: one method is explained at a time; name it")
     table = Claims.read(
-        sys.stdin.buffer if claims == "-" else claims, user=user, object=object, value=value,
-        duplicates=duplicates.value, skip_bad=skip_bad, decimal=decimal, strip_units=strip_units, encoding=encoding,
+        sys.stdin.buffer if claims == "-" else claims,
+        duplicates=duplicates.value,
         kind=kind.value if kind else None,
-    )  # fmt: skip
+        **vars(columns),
+        **vars(cleaning),
+    )
     with printed_warnings(ConvergenceWarning):
         result = discovered(make_method(chosen, noise=noise or table.noise), table, level)
     explanation = explained(result, table, thing)

@@ -44,6 +44,19 @@ def list_operators(client: "OperatorClient", json: bool = False) -> None:
     console.print(table)
 
 
+@app.command("rename")
+@connected
+def rename_operator(
+    client: "OperatorClient",
+    number: NumberArgument,
+    name: Annotated[str, typer.Argument(help="The new name.")],
+    json: bool = False,
+) -> None:
+    """Rename an operator: yourself, or, as an administrator, anybody. Existing campaigns keep what they say."""
+    named = client.rename_operator(number, name)
+    print_done(json, named, f"Operator {number} is now called {named['name']}.")
+
+
 @app.command("revoke")
 @connected
 def revoke_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:

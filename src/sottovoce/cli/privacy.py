@@ -9,17 +9,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.claim_files import (
-    DecimalOption,
-    EncodingOption,
+    USUAL_CLEANING,
+    USUAL_COLUMNS,
+    CleaningOptions,
+    ColumnOptions,
     LeftOutOption,
-    ObjectColumn,
-    SkipBadOption,
-    StripUnitsOption,
-    UserColumn,
-    ValueColumn,
     check_left_out,
     print_left_out,
 )
+from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, counted, notes, number, print_json, printed_warnings, progress_bar
 from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
@@ -41,6 +39,7 @@ class UnitName(StrEnum):
     PARTICIPANT = "participant"
 
 
+@grouped
 def perturb(
     readings: Annotated[
         Path, typer.Argument(help="Readings (user, object, value): CSV, Parquet, Arrow or JSON Lines.")
@@ -55,14 +54,9 @@ def perturb(
         str | None,
         typer.Option(help="Perturb answers among these options: yes,no or a text file with one option per line."),
     ] = None,
-    user: UserColumn = "user",
-    object: ObjectColumn = "object",
-    value: ValueColumn = "value",
-    skip_bad: SkipBadOption = False,
+    columns: ColumnOptions = USUAL_COLUMNS,
+    cleaning: CleaningOptions = USUAL_CLEANING,
     left_out: LeftOutOption = None,
-    decimal: DecimalOption = None,
-    strip_units: StripUnitsOption = False,
-    encoding: EncodingOption = None,
     json: JsonOption = False,
 ) -> None:
     """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
@@ -79,13 +73,10 @@ def perturb(
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
-    check_left_out(left_out, skip_bad)
+    check_left_out(left_out, cleaning.skip_bad)
 
     def read(kind: Literal["number", "choice"]) -> Claims:
-        claims = Claims.read(
-            readings, user=user, object=object, value=value, skip_bad=skip_bad, kind=kind, decimal=decimal,
-            strip_units=strip_units, encoding=encoding,
-        )  # fmt: skip
+        claims = Claims.read(readings, kind=kind, **vars(columns), **vars(cleaning))
         if left_out:
             write_table(claims.left_out, left_out)
         if claims.skipped:
@@ -93,7 +84,7 @@ def perturb(
         return claims
 
     if choices is not None:
-        if decimal is not None or strip_units:
+        if cleaning.decimal is not None or cleaning.strip_units:
             raise BadParameter(
                 f"--choices {choices} with --decimal or --strip-units: these are about numbers, not answers; omit them"
             )
@@ -241,7 +232,12 @@ def plan(
     pilot: Annotated[
         Path | None, typer.Option(help="Claims from which to estimate the quality of raw readings instead.")
     ] = None,
-    simulations: Annotated[int, typer.Option(help="Simulated worlds per law; 0 for none.")] = 40,
+    simulations: Annotated[
+        int | None,
+        typer.Option(
+            help="Simulated worlds per law; 0 for none.", show_default="enough to know the error within a tenth"
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Plot error against ε, one line per law (.png, .svg, .pdf).")
     ] = None,
@@ -257,6 +253,7 @@ def plan(
     from sottovoce.cli.choice_plans import show_choice_plan
     from sottovoce.planning import plan as find_plans
     from sottovoce.planning import trade_off
+    from sottovoce.planning.choices import WORLDS
     from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
     if choices is not None:
@@ -268,7 +265,8 @@ def plan(
                     "without exception, and needs none of this; leave one of them out"
                 )
         show_choice_plan(
-            epsilon, choices, readings, participants, unit.value, error, simulations, seed, plot, json
+            epsilon, choices, readings, participants, unit.value, error,
+            WORLDS if simulations is None else simulations, seed, plot, json,
         )  # fmt: skip
         return
     if plot:
@@ -297,7 +295,7 @@ def plan(
         if low is not None and high is not None:
             compared = plan_comparisons(
                 epsilon, low, high, readings, participants, unit=unit.value, error_rate=plans.error_rate, error=error,
-                simulations=simulations, seed=seed,
+                simulations=1 if simulations is None else simulations, seed=seed,
             )  # fmt: skip
     if json:
         asked = {

@@ -11,6 +11,7 @@ from sottovoce.privacy.laws import ReadingNoise
 Floats = NDArray[np.float64]
 
 _GROSS = 0.01  # share of gross errors allowed for
+_LEAST_INLIER = 1e-12  # chance: even where all claims are gross errors, a truth has a variance
 _ROWS, _COLUMNS = 40, 600
 
 
@@ -24,9 +25,8 @@ class ReadingLookup:
         self._logs = np.linspace(math.log(least), math.log(most), _ROWS)
         widest = 25 * noise.scale + 6 * math.sqrt(typical)
         sizes = np.linspace(0, widest, _COLUMNS)
-        step = sizes[1]
-        sizes[0] = 1e-3 * step
-        weights, inliers, information = [], [], []
+        step = float(sizes[1])
+        pulls, inliers, information = [], [], []
         for variance in np.exp(self._logs):
             score, density = noise.score_and_density(sizes, variance)
             # Gross errors: Cauchy, three times as wide as what is expected.
@@ -34,10 +34,10 @@ class ReadingLookup:
             gross = _GROSS * gamma / math.pi / (gamma**2 + sizes**2)
             total = (1 - _GROSS) * density + gross
             slope = (1 - _GROSS) * density * score - gross * 2 * sizes / (gamma**2 + sizes**2)
-            weights.append(-slope / (sizes * total))
-            inliers.append((1 - _GROSS) * density / total)
+            pulls.append(-slope / (step * total))
+            inliers.append(np.maximum((1 - _GROSS) * density / total, _LEAST_INLIER))
             information.append(_fisher_information(variance, noise))
-        self.rows = Lookup(np.array(weights), np.array(inliers), float(step))
+        self.rows = Lookup(np.array(pulls), np.array(inliers), step)
         self._information = np.array(information)
 
     def places(self, own: Floats) -> tuple[Floats, Floats]:

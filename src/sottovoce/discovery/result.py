@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sottovoce.claims import Claims
 from sottovoce.claims.answers import Answers
 from sottovoce.claims.kinds import Kind
-from sottovoce.claims.labels import label_column, texts, to_numpy
+from sottovoce.claims.labels import label_column, to_numpy
 from sottovoce.claims.reading import read_file
 from sottovoce.claims.writing import write_table, write_tables
 from sottovoce.discovery.base import TruthDiscovery
@@ -298,14 +298,7 @@ def known_truths(
     path: str | Path | IO[bytes], kind: Kind, *, object: str = "object", value: str = "value"
 ) -> dict[str, Any]:
     """Truths from a file, by the text of their object's label: numbers, or answers as text."""
-    table = read_file(path, (object,), value, skip_bad=False, kind=kind)
-    (ids,), (labels,) = table.ids, table.labels
-    names = texts(labels)
-    values = table.values.tolist() if table.answers is None else np.array(texts(table.answers))[table.values].tolist()
-    known = {names[place]: truth for place, truth in zip(ids.tolist(), values, strict=True)}
-    if len(known) < len(ids):
-        raise BadRow(f"{path}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other")
-    return known
+    return read_file(path, (object,), value, skip_bad=False, kind=kind).by_label(str(path))
 
 
 def known_among(path: str | Path, engine: Engine, *, object: str = "object", value: str = "value") -> dict[Any, Any]:

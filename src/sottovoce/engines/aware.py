@@ -27,8 +27,8 @@ BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 def weighed(per_user, user, value, before, tail, lookup):
     """Weight of a claim, the value to average with it, and the share of its square that counts for its user."""
     if lookup is not None:
-        weights, inliers, step = lookup
-        weight, share = looked_up(weights, inliers, per_user[user, 0], abs(value - before) / step)
+        pulls, inliers, step = lookup
+        weight, share = looked_up(pulls, inliers, per_user[user, 0], abs(value - before) / step)
         return weight, value - before, share
     if tail is None:
         return per_user[user, 0], value, 1.0
@@ -86,20 +86,23 @@ def trusted(far, tail, rejects):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def looked_up(table, inliers, position, size):
+def looked_up(pulls, inliers, position, size):
     """Weight of a claim of this size, in steps of the table, and the probability that it is not a gross error.
 
-    ``position`` is the row of the user's own variance, not necessarily a whole number.
+    ``position`` is the row of the user's own variance, not necessarily a whole number. A weight is the pull over the
+    size. Under Laplace noise the pull is all but constant, so two claims on either side of a truth cancel out as they
+    should; weights between two columns would not, and the truth would creep along.
     """
-    last_column = table.shape[1] - 2.0
+    last_column = pulls.shape[1] - 2.0
     beyond = 1.0
+    size = max(size, 1e-9)
     if size > last_column:  # far out, weights fall with the square of the size
         beyond = (last_column / size) ** 2
         size = last_column
     column, row = np.int64(size), np.int64(position)  # converting to unsigned and back would take longer
     f, g = size - column, position - row
     return (
-        _between(table, np.uint64(row), np.uint64(column), f, g) * beyond,
+        _between(pulls, np.uint64(row), np.uint64(column), f, g) / size * beyond,
         _between(inliers, np.uint64(row), np.uint64(column), f, g) * beyond,
     )
 

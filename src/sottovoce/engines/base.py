@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 class Lookup:
     """Weights of claims: rows by the user's own variance, columns by the claim's distance from the truth."""
 
-    table: Floats
+    pulls: Floats  # weight times distance, in columns: what a claim adds to the score
     inliers: Floats  # probability that a claim of this size is not a gross error
     step: float  # difference in size between neighbouring columns
 

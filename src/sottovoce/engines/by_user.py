@@ -53,7 +53,7 @@ def sweep(
         records[n, TOTAL] += weight * value
         records[n, WEIGHT] += weight
         if lookup is not None:
-            records[n, INFORMATION] += per_user[user, 1]
+            records[n, INFORMATION] += per_user[user, 1] * shares[i]  # a gross error has none
     for n in range(len(new)):
         total, weight, before, information = records[n, TOTAL], records[n, WEIGHT], 0.0, 0.0
         is_known = False

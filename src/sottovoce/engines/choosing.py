@@ -113,7 +113,7 @@ def free_memory() -> int | None:
 def fits_in_memory(pack: Pack) -> tuple[bool, str]:
     """Whether a pack should be held in memory, and the reason in words."""
     counts = pack.manifest
-    needed = _BYTES_PER_CLAIM * counts.claims + _BYTES_PER_LABEL * (counts.users + counts.objects)
+    needed = _BYTES_PER_CLAIM * counts.claims * counts.size + _BYTES_PER_LABEL * (counts.users + counts.objects)
     free = free_memory()
     if free is None:
         return False, "the system does not say how much memory is free"

@@ -88,7 +88,7 @@ def sweep(
             total += w * value
             weight += w
             if lookup is not None:
-                information += per_user[user, 1]
+                information += per_user[user, 1] * share  # a gross error has none
         truth, variance = settled(total, weight, information, before, is_known, lookup)
         new[n] = middle + truth / scale
         precision[n] = (weight if lookup is None else information) * scale * scale

@@ -62,9 +62,9 @@ def _runs(claims: Claims, by_user: bool) -> list[tuple[ObjectBlock, ...]]:
     size = len(claims.values)
     fitting = size // (_CLAIMS_PER_USER * claims.n_users)
     runs = max(1, min(RUNS, size // _CLAIMS_PER_RUN, max(2, fitting)))
+    runs = 1 << (runs.bit_length() - 1)  # so that 2 or 4 threads have equally much to do
     each = 1
     if by_user:
-        runs = 1 << (runs.bit_length() - 1)  # so that 2 or 4 threads have equally much to do
         each = -(-size // (runs * min(max(2 * claims.n_users, _LEAST_BLOCK), _LARGEST_BLOCK)))
     edges = np.searchsorted(claims.offsets, size * np.arange(runs * each + 1) // (runs * each))
     blocks = [_block(claims, first, last, by_user) for first, last in pairwise(np.unique(edges).tolist())]

@@ -1,6 +1,5 @@
 """Methods × worlds × noise laws, repeated, to one table with standard errors; and the same on folders of real sets."""
 
-import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.claims.kinds import Kind
-from sottovoce.discovery import METHODS, discovered, known_truths, make_method
+from sottovoce.claims.public_formats import FORMATS, ReadOptions, format_of_folder
+from sottovoce.discovery import METHODS, discovered, make_method
 from sottovoce.discovery.registry import method_named
 from sottovoce.errors import BadParameter, ConvergenceWarning, UnreadableFile
 from sottovoce.privacy.laws import NoiseLaw, parse_noise_law
@@ -20,37 +20,7 @@ from sottovoce.progress import Progress
 from sottovoce.worlds import World, careful_floorplan, floorplan, synthetic
 
 NONE = "none"  # no noise
-
-
-@dataclass(frozen=True)
-class SetFormat:
-    """How a collection of sets writes claims and truths: names of files and columns; without a header, their order."""
-
-    claims: str
-    user: str
-    object: str
-    value: str
-    truths: str
-    truth_object: str
-    truth: str
-    of_choices: bool = False  # codes of options look like numbers: the collection has nothing but choices
-    header: tuple[bytes, bytes] | None = None  # for files that have none
-
-    def __str__(self) -> str:
-        return (
-            f"{self.claims} ({self.user}, {self.object}, {self.value}) and "
-            f"{self.truths} ({self.truth_object}, {self.truth})"
-        )
-
-
-# As this package writes them, as collections of answers do, as crowd-kit's data sets do, and as Toloka's do.
-FORMATS = (
-    SetFormat("claims.csv", "user", "object", "value", "truth.csv", "object", "value"),
-    SetFormat("answer.csv", "worker", "question", "answer", "truth.csv", "question", "truth", of_choices=True),
-    SetFormat("crowd_labels.csv", "worker", "task", "label", "gt.csv", "task", "label", of_choices=True),
-    SetFormat("crowd_labels.tsv", "worker", "task", "label", "golden_labels.tsv", "task", "label", of_choices=True,
-              header=(b"worker\ttask\tlabel\n", b"task\tlabel\n")),
-)  # fmt: skip
+_FILES = [f"{' and '.join(form.files)} ({form.words})" for form in FORMATS.values() if form.files]
 
 
 @dataclass(frozen=True)
@@ -86,43 +56,22 @@ def simulated(name: str, participants: int, objects: int, error_rate: float) -> 
 
 
 def sets_in(folder: str | Path, kind: Kind | None = None) -> list[Crowd]:
-    """The real sets in a folder: itself, or its subfolders, in any of `FORMATS`."""
+    """The real sets in a folder: itself, or its subfolders, in any public format that has names for its files."""
     folder = Path(folder)
     if not folder.is_dir():
         raise UnreadableFile(f"{folder}: there is no such folder; name one that holds sets of claims and truths")
     found = [crowd for place in (folder, *sorted(folder.iterdir())) if place.is_dir() for crowd in _set_in(place, kind)]
     if not found:
-        raise UnreadableFile(f"{folder}: no set is there; a set is a folder with {'; or '.join(map(str, FORMATS))}")
+        raise UnreadableFile(f"{folder}: no set is there; a set is a folder with {'; or '.join(_FILES)}")
     return found
 
 
 def _set_in(place: Path, kind: Kind | None) -> Iterator[Crowd]:
-    for form in FORMATS:
-        claims_file, truth_file = place / form.claims, place / form.truths
-        if claims_file.is_file() and truth_file.is_file():
-            heads = form.header or (b"", b"")
-            claims = Claims.read(
-                _headed(claims_file, heads[0]), user=form.user, object=form.object, value=form.value,
-                duplicates="last", skip_bad=True, kind=kind or ("choice" if form.of_choices else None),
-            )  # fmt: skip
-            known = known_truths(_headed(truth_file, heads[1]), claims.kind, object=form.truth_object, value=form.truth)
-            yield Crowd(place.name, partial(_as_it_is, claims, known), real=True)
-            return
-
-
-class _HeadedFile(io.BytesIO):
-    """A file with a header in front of it."""
-
-    def __init__(self, path: Path, header: bytes) -> None:
-        super().__init__(header + path.read_bytes())
-        self.name: str = str(path)
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def _headed(path: Path, header: bytes) -> Path | _HeadedFile:
-    return _HeadedFile(path, header) if header else path
+    form = format_of_folder(place)
+    if form and form.files:
+        claims = Claims.read_format(place / form.files[0], form.name, kind=kind, duplicates="last", skip_bad=True)
+        known = form.truths(place / form.files[1], ReadOptions(claims.kind)).by_label(str(place / form.files[1]))
+        yield Crowd(place.name, partial(_as_it_is, claims, known), real=True)
 
 
 def _as_it_is(claims: Claims, known: dict[str, Any], rng: np.random.Generator) -> tuple[Claims, dict[str, Any]]:

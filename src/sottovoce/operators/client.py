@@ -161,6 +161,9 @@ class OperatorClient(HttpClient):
         """Add an operator; the response holds their token, shown only once."""
         return self._ask("POST", "/api/operators", {"name": name, "administrator": administrator})
 
+    def rename_operator(self, number: int, name: str) -> dict[str, Any]:
+        return self._ask("PATCH", f"/api/operators/{number}", {"name": name})
+
     def revoke_operator(self, number: int) -> None:
         self._send("DELETE", f"/api/operators/{number}")
 

@@ -18,54 +18,35 @@ from sottovoce.discovery import NoiseAware
 from sottovoce.errors import BadParameter
 from sottovoce.planning.answering import best_answering
 from sottovoce.planning.noise import rounded_down
-from sottovoce.planning.planner import Simulated
+from sottovoce.planning.plans import PromisePlan, Simulated
 from sottovoce.privacy.answers import MOST_ANSWERS, AnswerGuarantee
 from sottovoce.privacy.laws import AnswerLaw, Response, Unit
 from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import choice_crowd
 
 MOST_CHOICES = 100  # of a question
-_WORLDS, _MOST_WORLDS = 40, 10_000
+WORLDS, _MOST_WORLDS = 40, 10_000
 _ANSWERS_PER_WORLD = 200_000
 _OTHER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the one that is asked for
 _KEPT = 256
 _NEAR = 1.03  # the number of participants is found up to this factor
 
 
-@dataclass(frozen=True)
-class ChoicePlan:
+@dataclass(frozen=True, kw_only=True)
+class ChoicePlan(PromisePlan):
     """A law that keeps a promise for answers, and the share of questions that the crowd then gets wrong."""
 
     law: AnswerLaw
     guarantee: AnswerGuarantee
     choices: int
-    epsilon: float
-    simulated_error: Simulated | None
     without_sets: Simulated | None  # the error if an answer reports one choice
-    answer: int | None = None  # how many of its questions a device should answer, at the level of a participant
-    answer_noise: str | None = None  # the noise if it answers this many
     answer_error: Simulated | None = None
-    answer_gain: float | None = None  # the error of answering all over that of answering these
-    participants_needed: int | None = None
 
     def summary(self) -> dict[str, Any]:
-        simulated = {name: getattr(self, name) for name in ("simulated_error", "without_sets", "answer_error")}
-        return {
-            "noise": str(self.law),
-            "delta": 0.0,
-            "epsilon": self.epsilon,
-            "size": self.law.cells_reported,
-            **{name: asdict(entry) if entry else None for name, entry in simulated.items()},
-            "answer": self.answer,
-            "answer_noise": self.answer_noise,
-            "answer_gain": self.answer_gain,
-            "participants_needed": self.participants_needed,
-            "sentence": self.sentence(),
-        }
+        return {**super().summary(), "size": self.law.cells_reported}
 
     def sentence(self) -> str:
-        """The promise in words."""
-        return self.guarantee.sentence(delta=0.0)
+        return self.guarantee.sentence(delta=self.delta)
 
 
 def plan_choices(
@@ -76,7 +57,7 @@ def plan_choices(
     *,
     unit: Unit = "reading",
     error: float | None = None,
-    simulations: int = _WORLDS,
+    simulations: int = WORLDS,
     seed: int = 0,
 ) -> ChoicePlan:
     """Randomised response that promises ε for any two answers, to ``readings`` questions with this many choices.
@@ -126,7 +107,7 @@ def choice_trade_off(
     participants: int,
     *,
     unit: Unit = "reading",
-    simulations: int = _WORLDS,
+    simulations: int = WORLDS,
     seed: int = 0,
     factors: Sequence[float] = _OTHER_EPSILONS,
 ) -> list[dict[str, Any]]:

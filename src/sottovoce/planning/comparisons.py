@@ -1,7 +1,7 @@
 """A promise for the whole range: what comparisons cost, beside noise as wide as the range."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +10,7 @@ from sottovoce.comparisons.policy import usual_levels
 from sottovoce.errors import BadParameter
 from sottovoce.planning.answering import candidates
 from sottovoce.planning.noise import rounded_down
-from sottovoce.planning.planner import Simulated
+from sottovoce.planning.plans import PromisePlan, Simulated
 from sottovoce.privacy.answers import AnswerGuarantee
 from sottovoce.privacy.laws import AnswerLaw, Response, Unit
 from sottovoce.worlds.sequential import SequentialCrowd
@@ -21,39 +21,19 @@ _LEAST_OBJECTS, _MOST_OBJECTS = 8, 60
 SPREADS_PER_RANGE = 50  # where nothing is known about the quality of readings
 
 
-@dataclass(frozen=True)
-class ComparisonPlan:
+@dataclass(frozen=True, kw_only=True)
+class ComparisonPlan(PromisePlan):
     """Comparisons that keep a promise for the whole range, and the error to expect of them."""
 
     law: AnswerLaw
     guarantee: AnswerGuarantee
-    levels: int
-    epsilon: float
     predicted_error: float
-    simulated_error: Simulated | None
+    levels: int
     participants_to_find: int  # who find the truth within a reading's error, in nine campaigns of ten (n90)
     enough: bool  # whether there are twice as many
-    participants_needed: int | None
-    answer: int | None = None  # how many of its tasks a device should answer, at the level of a participant
-    answer_noise: str | None = None  # the noise if it answers this many
-    answer_gain: float | None = None  # the error of answering all over that of answering these
-
-    def summary(self) -> dict[str, Any]:
-        plain = {
-            name: entry for name, entry in vars(self).items() if name not in ("law", "guarantee", "simulated_error")
-        }
-        simulated = asdict(self.simulated_error) if self.simulated_error else None
-        return {
-            "noise": str(self.law),
-            "delta": 0.0,
-            **plain,
-            "simulated_error": simulated,
-            "sentence": self.sentence(),
-        }
 
     def sentence(self) -> str:
-        """The promise in words."""
-        return self.guarantee.sentence(delta=0.0, compared=True)
+        return self.guarantee.sentence(delta=self.delta, compared=True)
 
     def warning(self, participants: int) -> str | None:
         """What to say where there are too few participants."""

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from sottovoce.claims import Claims
 from sottovoce.discovery import NoiseAware
@@ -13,6 +14,7 @@ from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.planning.answering import best_answering
 from sottovoce.planning.information import information, participants_for, predicted_error
 from sottovoce.planning.noise import noise_for
+from sottovoce.planning.plans import PromisePlan, Simulated
 from sottovoce.privacy.guarantee import Guarantee, weakest
 from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws, parse_noise_law
 from sottovoce.privacy.least_noise import check_asked
@@ -21,52 +23,25 @@ from sottovoce.worlds import synthetic
 _ANY_NUMBER = 10**9  # more readings than anybody makes
 _FURTHEST = 1e50  # fourth powers and their inverses are finite
 _MOST_PARTICIPANTS, _MOST_SIMULATED, _MOST_WORLDS = 10**9, 10**6, 10_000
-_WORLDS = 40
+_LEAST_WORLDS, _WORLDS = 8, 40  # where their number is not given
+_WIDE = 0.1  # they suffice when the interval reaches no further than this share of the mean
 _CLAIMS_PER_WORLD = 200_000
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """Mean absolute error in simulated worlds, with a 95 % interval."""
-
-    method: str
-    mean: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class NoisePlan:
-    """One law that keeps the promise, and what it costs."""
+@dataclass(frozen=True, kw_only=True)
+class NoisePlan(PromisePlan):
+    """One kind of noise that keeps the promise, and what it costs."""
 
     law: NoiseLaw
     guarantee: Guarantee
-    epsilon: float
-    delta: float
+    predicted_error: float
     mean_variance: float
     mean_variance_any_n: float  # needed for the same promise without a limit on readings per participant
-    predicted_error: float
-    simulated_error: Simulated | None
-    participants_needed: int | None
-    answer: int | None = None  # how many of its tasks a device should answer, at the level of a participant
-    answer_noise: str | None = None  # the noise if it answers this many
-    answer_gain: float | None = None  # the error of answering all over that of answering these
 
     def summary(self) -> dict[str, Any]:
-        plain = {
-            name: entry for name, entry in vars(self).items() if name not in ("law", "guarantee", "simulated_error")
-        }
-        simulated = asdict(self.simulated_error) if self.simulated_error else None
-        return {
-            "noise": str(self.law),
-            "grid": self.guarantee.grid,
-            **plain,
-            "simulated_error": simulated,
-            "sentence": self.sentence(),
-        }
+        return {**super().summary(), "grid": self.guarantee.grid}
 
     def sentence(self) -> str:
-        """The promise in words."""
         return self.guarantee.sentence(delta=self.delta)
 
 
@@ -98,7 +73,7 @@ def plan(
     error: float | None = None,
     error_rate: float | None = None,
     pilot: Claims | None = None,
-    simulations: int = _WORLDS,
+    simulations: int | None = None,
     seed: int = 0,
 ) -> Plans:
     """Noise laws that promise (ε, δ), ranked by the expected error.
@@ -119,7 +94,7 @@ def plan(
         Quality of the raw readings, as the rate λ1 of their error variances; or claims to estimate it from.
         Without either, errors of readings are assumed to have a mean variance of half the squared distance.
     simulations
-        Simulated worlds per law; 0 for none.
+        Simulated worlds per law; 0 for none. By default as many as show the error to within a tenth, 8 to 40.
 
     >>> plans = plan(epsilon=1, delta=1e-5, distance=1.0, readings=30, participants=150, simulations=0)
     >>> str(plans[0].law), plans[0].delta, plans[0].mean_variance
@@ -145,11 +120,11 @@ def plan(
             f"error {error!r}: it must be a positive number, in the unit of the readings and not far larger or smaller "
             "than the distance; leave it out"
         )
-    if not 0 <= simulations <= _MOST_WORLDS:
+    if simulations is not None and not 0 <= simulations <= _MOST_WORLDS:
         raise BadParameter(
             f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is usual"
         )
-    if simulations and participants > _MOST_SIMULATED:
+    if simulations != 0 and participants > _MOST_SIMULATED:
         raise BadParameter(
             f"participants {participants:,}: at most {_MOST_SIMULATED:,} can be simulated; "
             "plan without simulations (--simulations 0)"
@@ -185,7 +160,7 @@ def plan(
                 mean_variance_any_n=unlimited.mean_variance,
                 predicted_error=predicted_error(law, rate, participants),
                 simulated_error=_simulate(law, rate, participants, readings, simulations, seed)
-                if simulations
+                if simulations != 0
                 else None,
                 participants_needed=participants_for(law, rate, error) if error else None,
                 **(few_of(kind, allowed) if unit == "participant" else {}),
@@ -283,17 +258,24 @@ def _quality(error_rate: float | None, pilot: Claims | None, distance: float) ->
 
 
 def _simulate(
-    law: NoiseLaw, error_rate: float, participants: int, readings: int, simulations: int, seed: int
+    law: NoiseLaw, error_rate: float, participants: int, readings: int, simulations: int | None, seed: int
 ) -> Simulated:
     objects = max(1, min(readings, _CLAIMS_PER_WORLD // participants))
-    errors = []
-    for number in range(simulations):
+    errors: list[float] = []
+    for number in range(_WORLDS if simulations is None else simulations):
         rng = np.random.default_rng((seed, number))
         world = synthetic(participants, objects, error_rate=error_rate, seed=rng).with_simulated_noise(law, rng)
         truths = NoiseAware(noise=law).fit(world.claims).truths_
         errors.append(float(np.abs(truths - world.truths).mean()))
-    mean, margin = (
-        float(np.mean(errors)),
-        1.96 * float(np.std(errors, ddof=1)) / math.sqrt(simulations) if simulations > 1 else 0.0,
-    )
+        mean, margin = _mean_and_margin(errors)
+        if simulations is None and len(errors) >= _LEAST_WORLDS and margin <= _WIDE * mean:
+            break
     return Simulated(NoiseAware.name, mean, mean - margin, mean + margin)
+
+
+def _mean_and_margin(errors: Sequence[float]) -> tuple[float, float]:
+    """The mean, and how far its 95 % interval reaches to either side."""
+    if len(errors) == 1:
+        return errors[0], 0.0
+    quantile = float(stdtrit(len(errors) - 1, 0.975))
+    return float(np.mean(errors)), quantile * float(np.std(errors, ddof=1)) / math.sqrt(len(errors))

@@ -7,6 +7,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import parse_law
 from sottovoce.protocol.format_1 import FirstManifest, FirstTask
 from sottovoce.protocol.format_2 import FORMAT as SECOND
+from sottovoce.protocol.format_2 import SecondManifest, SecondNumberTask
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 
@@ -16,8 +17,8 @@ _FIRST = {*FirstManifest.model_fields}
 
 def drafted(parts: dict[str, Any]) -> Manifest:
     """A manifest of loose parts. The campaign's distance is that of all number tasks that have none of their own."""
-    needs_second = parts.get("format") == SECOND or _says_more(parts)
-    return Manifest.of(_second(parts) if needs_second else _first(parts))
+    plain = _without_the_usual(parts) if parts.get("format") == SECOND else parts
+    return Manifest.of(_second(parts) if _says_more(plain) else _first(plain))
 
 
 def noise_of(laws: list[str]) -> str | dict[str, str]:
@@ -65,6 +66,27 @@ def _says_more(parts: dict[str, Any]) -> bool:
             for task in parts["tasks"]
         )
     )
+
+
+def _without_the_usual(parts: dict[str, Any]) -> dict[str, Any]:
+    """Parts of the second format without what the first takes for granted, so that a draft can return to it."""
+    usual = {name: field.default for name, field in SecondManifest.model_fields.items()}
+    usual |= {"format": SECOND, "answer": min(parts["readings"], len(parts["tasks"]))}
+    usual_task = {name: field.default for name, field in SecondNumberTask.model_fields.items()}
+    plain = {
+        name: entry
+        for name, entry in parts.items()
+        if (name in _FIRST and name != "format") or entry not in (None, usual.get(name))
+    }
+    tasks = [
+        {name: entry for name, entry in task.items() if name in _FIRST_TASK or entry != usual_task.get(name)}
+        for task in parts["tasks"]
+    ]
+    distances = {task.get("distance", parts.get("distance")) for task in tasks}
+    if len(distances) == 1 and None not in distances:
+        plain["distance"] = distances.pop()
+        tasks = [{name: entry for name, entry in task.items() if name != "distance"} for task in tasks]
+    return plain | {"tasks": tasks}
 
 
 def _is_for_answers(noise: Any) -> bool:

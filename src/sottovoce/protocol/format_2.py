@@ -3,10 +3,11 @@
 A field that does not apply is left out, never null, so that a document has one form.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from sottovoce.privacy.laws import Kind, parse_noise_law
 from sottovoce.protocol.canonical import first_repeated
@@ -34,7 +35,22 @@ WIDTH_OF_PLAN = 10_000  # places are counted in this many parts of its width and
 MOST_DAYS = 36_500
 MOST_QUOTA = 10**12
 
-Instrument = Literal["typed", "steps", "sound-level", "stopwatch", "counter"]
+INSTRUMENTS = ("typed", "steps", "sound-level", "stopwatch", "counter")
+LONGEST_SOUND = 3600  # seconds
+_TIMED_SOUND = re.compile(r"sound-level:([1-9][0-9]{0,3})")
+
+
+def _instrument(name: str) -> str:
+    timed = _TIMED_SOUND.fullmatch(name)
+    if name not in INSTRUMENTS and not (timed and int(timed[1]) <= LONGEST_SOUND):
+        raise ValueError(
+            f"{name!r} must be {', '.join(INSTRUMENTS[:-1])} or {INSTRUMENTS[-1]}, or sound-level:SECONDS with a whole "
+            f"number from 1 to {LONGEST_SOUND}"
+        )
+    return name
+
+
+Instrument = Annotated[str, AfterValidator(_instrument)]
 Coordinate = Annotated[int, Field(ge=0, le=WIDTH_OF_PLAN)]
 Point = Annotated[tuple[Coordinate, Coordinate], Field(strict=False)]
 Place = Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_POINTS, strict=False)]

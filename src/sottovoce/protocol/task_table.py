@@ -179,8 +179,10 @@ class _RowReader:
                 task[name] = self._number(name, task)
         if "quota" in cells:
             task["quota"] = self._quota(task["quota"])
-        if task.get("instrument", "").lower() == TYPED:
-            del task["instrument"]
+        if "instrument" in task:
+            task["instrument"] = task["instrument"].lower()
+            if task["instrument"] == TYPED:
+                del task["instrument"]
         if task.get("choices"):
             task.pop("unit", None)  # rows of a form repeat it
         self._check_kind(task)
@@ -245,8 +247,6 @@ class _RowReader:
             return column, f"{shown}{context['rule']}; correct it"
         if column == "choices" and error["loc"] == ("choices",):
             return column, f"{_shown(self.cells[column])}: a question has 2 to {MOST_CHOICES} choices; divide them by |"
-        if column == "instrument":
-            return column, f"{_shown(self.cells[column])}: it must be {context.get('expected', 'an instrument')}"
         cause = context.get("error")
         if isinstance(cause, Problem):
             return column, f"{_shown(self.cells.get(column, ''))}: {cause.detail.partition(': ')[2]}; correct it"

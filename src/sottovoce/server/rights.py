@@ -42,9 +42,13 @@ async def _operator(token: OperatorToken, server: Server) -> OperatorRow:
 Operator = Annotated[OperatorRow, Depends(_operator)]
 
 
-async def _administrator(operator: Operator) -> OperatorRow:
+def administrator_only(operator: OperatorRow) -> None:
     if not operator.administrator:
         raise Problem("forbidden", f"operator {operator.name!r}: only administrators can manage operators")
+
+
+async def _administrator(operator: Operator) -> OperatorRow:
+    administrator_only(operator)
     return operator
 
 

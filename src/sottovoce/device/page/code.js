@@ -1,4 +1,4 @@
-// A short code in place of a link. Loaded with the list of campaigns, which needs it only if there is a network.
+// A short code in place of a link.
 
 import { invitationOf } from "./client.js";
 import { h } from "./dom.js";

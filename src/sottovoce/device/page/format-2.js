@@ -7,6 +7,7 @@ const FIELDS =
   "answer asked_by campaign contact deadline? format language levels? logo? noise plan? public_results purpose readings retention? tasks title unit version";
 const SHARED = "help id kind place? quota? title";
 const INSTRUMENTS = ["typed", "steps", "sound-level", "stopwatch", "counter"];
+const [TIMED_SOUND, LONGEST_SOUND] = [/^sound-level:([1-9]\d{0,3})$/, 3600]; // seconds
 const PICTURES = ["image/png", "image/jpeg", "image/svg+xml"];
 const [MOST_LANGUAGES, MOST_CHOICES, MOST_POINTS, WIDTH, MOST_DAYS, MOST_QUOTA] = [20, 100, 100, 10_000, 36_500, 1e12];
 const TAG = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d{3}))?$/;
@@ -14,6 +15,7 @@ const HASH = /^[0-9a-f]{64}$/;
 
 const isHash = (text) => typeof text === "string" && HASH.test(text);
 const isOptional = (value, isRight) => value === undefined || isRight(value);
+const isInstrument = (name) => INSTRUMENTS.includes(name) || (typeof name === "string" && TIMED_SOUND.exec(name)?.[1] <= LONGEST_SOUND);
 const isList = (value, least, most) => Array.isArray(value) && isWhole(value.length, most, least);
 
 export function isSecondManifest(manifest) {
@@ -53,7 +55,7 @@ function isTask(task, { language, plan }) {
     return hasFields(task, `${SHARED} choices`) && isList(choices, 2, MOST_CHOICES) && choices.every((choice) => said(choice, 1, 200)) && areDifferent(choices, language);
   }
   return kind === "number" && hasFields(task, `${SHARED} distance? grid high instrument low unit`) && said(unit, 0, 40) &&
-    INSTRUMENTS.includes(task.instrument) && isRange(task) && isOptional(task.distance, (distance) => isDecimal(distance) && distance > 0);
+    isInstrument(task.instrument) && isRange(task) && isOptional(task.distance, (distance) => isDecimal(distance) && distance > 0);
 }
 
 /** Whether people can tell the choices apart, in every language. */

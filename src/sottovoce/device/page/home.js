@@ -1,5 +1,6 @@
 // The views of the device itself: its campaigns, its ledger, the participant's limits, and how it works.
 
+import { codeForm } from "./code.js";
 import { changes, flush } from "./device.js";
 import { button, h } from "./dom.js";
 import { guessed } from "./guess.js";
@@ -26,8 +27,7 @@ async function campaigns(view) {
     return h("li", h("a.card", { href: `./${invitation}#sha256=${hash}` }, h("b", title), h("span.quiet", say("askedBy", { who }))));
   };
   const joined = Object.values((await read()).memberships);
-  const { codeForm } = await import("./code.js").catch(() => ({}));
-  show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")), codeForm?.());
+  show(title, h("h1", title), joined.length ? h("ul", joined.map(link)) : empty(say("campaigns.none")), codeForm());
   if (view === "code") document.querySelector("#code")?.focus();
 }
 

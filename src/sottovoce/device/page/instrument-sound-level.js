@@ -1,13 +1,13 @@
-// The A-weighted sound level over ten seconds, from the microphone. The offset from the microphone's scale to decibels is
+// The A-weighted sound level over the time that the task states, from the microphone. The offset from the microphone's scale to decibels is
 // calibrated beside a sound level meter and kept in this browser.
 
 import { button, h } from "./dom.js";
 import { exactNumber } from "./exact.js";
 import { display, holder, message, shown, stayAwake, watch } from "./instruments.js";
 import { keep, kept } from "./kept.js";
-import { say, typedNumber, withUnit } from "./language.js";
+import { duration, say, typedNumber, withUnit } from "./language.js";
 
-const SECONDS = 10;
+const USUAL_SECONDS = 10;
 const USUAL_OFFSET = 100; // of phones, give or take ten
 
 const asTheyAre = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
@@ -16,7 +16,8 @@ export function panel(task, take) {
   let [end, level] = [null, null]; // the level on the microphone's own scale
   const shownLevel = display("sound-level");
   const news = message();
-  const progress = h("progress", { max: SECONDS, value: 0 });
+  const seconds = Number(task.instrument?.split(":")[1] ?? USUAL_SECONDS);
+  const progress = h("progress", { max: seconds, value: 0 });
   const offset = () => (kept("sound-offset") === null ? USUAL_OFFSET : Number(kept("sound-offset")));
   const show = () => (shownLevel.textContent = level === null ? "–" : withUnit(shown(level + offset(), 1), "dB(A)"));
   const toggle = button("", () => (end ? end() : begin()), ".large");
@@ -24,12 +25,16 @@ export function panel(task, take) {
 
   async function begin() {
     news.say(null);
+    toggle.disabled = true; // a second tap would start a second recording
     const sound = await navigator.mediaDevices?.getUserMedia({ audio: asTheyAre }).catch(({ name }) => name);
+    toggle.disabled = false;
     if (!sound?.getTracks) return news.say(sound === "NotAllowedError" ? "instrument.denied" : "instrument.missing");
     const context = new AudioContext();
     let [sum, count] = [0, 0];
     const sleep = stayAwake();
-    const unwatch = watch(shownLevel, () => end?.("instrument.interrupted"));
+    const interrupt = () => end?.("instrument.interrupted");
+    const unwatch = watch(shownLevel, interrupt);
+    for (const track of sound.getTracks()) track.onended = interrupt; // a call came, or the permission was taken back
     end = (why = "instrument.stopped") => {
       end = null;
       [...sound.getTracks().map((track) => track.stop()), context.close(), unwatch(), sleep()];
@@ -39,7 +44,9 @@ export function panel(task, take) {
     };
     name();
     news.say("sound.measuring");
-    await context.audioWorklet.addModule(new URL("instrument-sound-worklet.js", import.meta.url));
+    const worklet = new URL("instrument-sound-worklet.js", import.meta.url);
+    if (!(await context.audioWorklet.addModule(worklet).then(() => true, () => false))) return end?.("instrument.notLoaded");
+    if (!end) return null; // stopped meanwhile
     const loudness = new AudioWorkletNode(context, "loudness", { numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit" });
     loudness.port.onmessage = ({ data: [more, samples] }) => {
       if (!end) return;
@@ -47,11 +54,11 @@ export function panel(task, take) {
       level = 10 * Math.log10(sum / count || 1e-12);
       progress.value = count / context.sampleRate;
       show();
-      if (count < SECONDS * context.sampleRate) return;
+      if (count < seconds * context.sampleRate) return;
       end("sound.done");
       finish();
     };
-    context.createMediaStreamSource(sound).connect(loudness);
+    return context.createMediaStreamSource(sound).connect(loudness);
   }
 
   function finish() {
@@ -75,7 +82,7 @@ export function panel(task, take) {
     name();
     describe();
     news.say();
-    return [h("p.quiet", say("sound.why", { seconds: SECONDS })), shownLevel, progress, toggle, news.element, accuracy,
+    return [h("p.quiet", say("sound.why", { time: duration(seconds) })), shownLevel, progress, toggle, news.element, accuracy,
       h("details", h("summary", say("sound.calibration")), h("p.quiet", say("sound.howToCalibrate")),
         h("div.field", h("label", { for: known.id }, say("sound.known")), h("div.reading", known, h("span", "dB(A)"))),
         button(say("sound.calibrate"), calibrate, ".plain"))];

@@ -30,7 +30,10 @@ export function panel(task, take) {
 
   async function begin() {
     news.say(null);
-    if (!(await isAllowed())) return news.say("instrument.denied");
+    toggle.disabled = true; // a second tap would count every step twice
+    const isOpen = await isAllowed();
+    toggle.disabled = false;
+    if (!isOpen) return news.say("instrument.denied");
     [counter, corrected] = [new StepCounter(), 0];
     let isHeard = false;
     const listen = ({ timeStamp, accelerationIncludingGravity: felt }) => {

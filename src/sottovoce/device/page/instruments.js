@@ -3,6 +3,8 @@
 //
 // panel(task, take)   an element to measure with; take(text) hands over a reading, as decimal text
 //
+// A task can state for how long, in seconds, after a colon: sound-level:60.
+//
 // What a sensor delivers stays in the module's memory: nothing is stored or sent but the reading, with noise, as if it
 // had been typed. Calibrations are kept in this browser. Typing stays possible, also without a sensor.
 
@@ -26,7 +28,8 @@ export function keepForLater(files) {
 
 /** A button that opens the instrument of a task; nothing if it has none. */
 export function opener(task, panels, take) {
-  const { id, instrument } = task;
+  const { id } = task;
+  const [instrument] = task.instrument?.split(":") ?? [];
   if (!Object.hasOwn(FILES, instrument ?? "")) return null;
   if (panels.has(id)) return renamed(panels.get(id));
   keepForLater(FILES[instrument]);
@@ -76,14 +79,18 @@ export function message() {
 /** What an instrument shows in large letters. */
 export const display = (id) => h("output.display", { "aria-live": "off", "data-instrument": id });
 
-/** Stop measuring when the page is hidden or the instrument has left it. Returns what ends the watch. */
+/** Stop measuring when the page is hidden or left, the phone sleeps, or the instrument is not on the page any more.
+ * Returns what ends the watch. */
 export function watch(element, stop) {
+  const over = new AbortController();
   const look = () => (document.hidden || !element.isConnected) && stop();
   const timer = setInterval(look, 500);
-  document.addEventListener("visibilitychange", look);
+  document.addEventListener("visibilitychange", look, over);
+  document.addEventListener("freeze", stop, over); // not every browser hides a page before it freezes it
+  addEventListener("pagehide", stop, over);
   return () => {
     clearInterval(timer);
-    document.removeEventListener("visibilitychange", look);
+    over.abort();
   };
 }
 

@@ -44,6 +44,12 @@ export function figure(value) {
 }
 
 export const moment = (text) => new Date(text).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
+/** A time in words: "1 minute", "10 seconds". */
+export function duration(seconds) {
+  const [count, unit] = seconds % 60 ? [seconds, "second"] : [seconds / 60, "minute"];
+  return format({ style: "unit", unit, unitDisplay: "long" }).format(count);
+}
+
 export const withUnit = (text, unit) => (unit ? `${text}\u00a0${unit}` : String(text));
 
 /** A number in a field: with the decimal sign of the language, without groups. */

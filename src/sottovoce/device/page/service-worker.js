@@ -14,8 +14,8 @@ addEventListener("fetch", (event) => {
   if (method === "GET" && Object.hasOwn(FILES, file)) event.respondWith(kept(file, event.request));
 });
 
-/** Languages, instruments, plans, codes and the question who it is are loaded when somebody uses them. */
-const isLoadedOnUse = (file) => /^(texts\/|instrument-|(plan|code|person)\.)/.test(file);
+/** Languages, instruments, plans and the question who it is are loaded when somebody uses them. */
+const isLoadedOnUse = (file) => /^(texts\/|instrument-|(plan|person)\.)/.test(file);
 const request = (file) => new Request(file, { integrity: `sha256-${FILES[file]}`, cache: "no-cache" });
 
 async function fill() {

@@ -53,11 +53,11 @@ class WholeRangeFigure(Experiment):
 
     def run(self, task: Parameters) -> Table:
         given: Row = {name: task[name] for name in ("against", "way", "epsilon", "participants", "objects")}
-        errors = [
-            errors_of_way(task["way"], task["epsilon"], task["participants"], task["objects"], (task["seed"], number))
+        squares = [
+            squared_errors(task["way"], task["epsilon"], task["participants"], task["objects"], (task["seed"], number))
             for number in range(task["runs"])
         ]
-        return [{**given, "square": square} for square in (np.concatenate(errors) ** 2).tolist()]
+        return [{**given, "square": square} for square in np.concatenate(squares).tolist()]
 
     def collect(self, rows: Table) -> Table:
         return rooted(summarise(rows, ("against", "way", "epsilon", "participants", "objects"), ("square",)))
@@ -112,32 +112,31 @@ def rooted(table: Table) -> Table:
     return found
 
 
-def errors_of_way(
+def squared_errors(
     way: str, epsilon: float, participants: int, objects: int, seed: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Errors of the truths in units of σ, one per object, when everybody answers each under this promise."""
+    """Squared errors of the truths in units of σ², one per object, when everybody answers each under this promise."""
     if way == COMPARISONS:
         answers = Response(epsilon)
         crowd = SequentialCrowd(answers, participants, objects, high=RANGE, levels=usual_levels(epsilon), seed=seed)
-        return crowd.play().errors
+        return crowd.play().errors ** 2
     rng = np.random.default_rng(seed)
-    readings = rng.standard_normal((participants, objects))  # the truths are 0
     if way == PAPER:
-        rate = law_for(SharedVariance, epsilon, DELTA, distance=RANGE, readings=objects).mean_variance ** -1
-        return _with_known_variances(readings, SharedVariance(rate), rng)
+        rate = 1 / law_for(SharedVariance, epsilon, DELTA, distance=RANGE, readings=objects).mean_variance
+        # Another crowd for every object: repetitions are independent.
+        return _with_known_variances(SharedVariance(rate).known_variances((participants, objects), rng))
     law = noise_for(FreshVariance, epsilon, 0.0, RANGE if way == OVER_RANGE else 1.0, 1, "reading")
-    claims = Claims.from_matrix(readings)
+    claims = Claims.from_matrix(rng.standard_normal((participants, objects)))  # the truths are 0
     noisy = claims.with_values(law.simulate(claims.values, claims.users, rng), noise=str(law))
-    return np.asarray(fitted("noise-aware", noisy, law).truths_)
+    return np.asarray(fitted("noise-aware", noisy, law).truths_) ** 2
 
 
-def _with_known_variances(
-    readings: NDArray[np.float64], law: SharedVariance, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """The best weighted mean there is: no estimator that has to learn the variances can do better."""
-    drawn = law.known_variances(readings.shape, rng)  # another crowd for every object: repetitions are independent
-    noisy = readings + rng.standard_normal(readings.shape) * np.sqrt(drawn)
-    return np.asarray(np.average(noisy, axis=0, weights=1 / (1 + drawn)))
+def _with_known_variances(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the best weighted mean there is: no estimator that has to learn the variances can do better.
+
+    Its squared error is known on average once the variances are drawn, so that errors need not be drawn as well.
+    """
+    return np.asarray(1 / (1 / (1 + drawn)).sum(axis=0))
 
 
 EXPERIMENTS = (

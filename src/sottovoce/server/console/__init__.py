@@ -9,6 +9,7 @@ from sottovoce.server.console import (
     gold,
     health,
     invitations,
+    operators,
     overview,
     plans,
     public,
@@ -19,7 +20,7 @@ from sottovoce.server.console import (
 
 # Drafts come before campaigns, of which "new" would be one.
 _PARTS = (
-    files, sign_in, overview, drafts, check, campaign, gold, plans, texts, sharing, invitations, health, public,
-    analyst,
+    files, sign_in, overview, drafts, check, campaign, gold, plans, texts, sharing, invitations, health, operators,
+    public, analyst,
 )  # fmt: skip
 ROUTERS = [part.router for part in _PARTS]

@@ -24,7 +24,7 @@ from sottovoce.protocol.task_table import (
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
-from sottovoce.server.console.instruments import INSTRUMENTS, sensors_reachable
+from sottovoce.server.console.instruments import instruments_for, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import FileForm, Form, Session
@@ -232,15 +232,16 @@ def _question(
     more: bool = False,
 ) -> Response:
     empty = [dict.fromkeys(COLUMNS, "")] * (_EMPTY_ROWS if more or not asked.typed else 1)
+    rows = [*asked.typed, *empty][:MOST_TYPED]
     return render(
         request,
         "question.html",
         status=422 if mistakes else 200,
         row=row,
         about=about,
-        tasks=[*asked.typed, *empty][:MOST_TYPED],
+        tasks=rows,
         columns=TABLE_COLUMNS,
-        instruments=INSTRUMENTS,
+        instruments=instruments_for(rows),
         sensors_reachable=sensors_reachable(request),
         asked=asked,
         encodings=ENCODINGS,

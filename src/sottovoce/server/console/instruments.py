@@ -1,6 +1,6 @@
 """Instruments that an operator can choose for a number, and whether phones let the page use them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fastapi import Request
@@ -8,14 +8,23 @@ from fastapi import Request
 from sottovoce.protocol.task_table import TYPED
 from sottovoce.server.state import ServerState
 
-INSTRUMENTS = {
+_INSTRUMENTS = {
     "": "typed",
     "steps": "steps × stride",
-    "sound-level": "sound level",
+    "sound-level": "sound level, 10 s",
+    "sound-level:60": "sound level, 1 min",
+    "sound-level:300": "sound level, 5 min",
+    "sound-level:900": "sound level, 15 min",
     "stopwatch": "stopwatch",
     "counter": "counter",
 }
 _SENSORS = ("steps", "sound-level")  # the others are buttons
+
+
+def instruments_for(tasks: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Instruments to choose from, with those that a table gave another time."""
+    timed = [name for task in tasks if ":" in (name := task.get("instrument") or "")]
+    return {name: f"sound level, {name.partition(':')[2]} s" for name in timed} | _INSTRUMENTS
 
 
 def sensors_reachable(request: Request) -> bool:
@@ -26,7 +35,7 @@ def sensors_reachable(request: Request) -> bool:
 
 def sensor_warning(manifest: Mapping[str, Any], request: Request) -> str | None:
     """What to tell an operator whose tasks need a sensor that no phone will offer."""
-    count = sum(task.get("instrument", TYPED) in _SENSORS for task in manifest["tasks"])
+    count = sum(task.get("instrument", TYPED).partition(":")[0] in _SENSORS for task in manifest["tasks"])
     if not count or sensors_reachable(request):
         return None
     return (

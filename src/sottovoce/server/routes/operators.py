@@ -1,4 +1,4 @@
-"""Operators: added, listed and revoked by administrators."""
+"""Operators: added, named, listed and revoked by administrators."""
 
 from typing import Annotated, Any
 
@@ -12,17 +12,29 @@ from sottovoce.server.clock import moment
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Administrator, Operator
 from sottovoce.server.state import Server
-from sottovoce.server.storage.operators import add_operator, list_operators, revoke_operator, rotate_operator
+from sottovoce.server.storage.operators import (
+    add_operator,
+    list_operators,
+    rename_operator,
+    revoke_operator,
+    rotate_operator,
+)
 from sottovoce.server.storage.rows import OperatorRow
 
 router = APIRouter(prefix="/api/operators", tags=["operators"])
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+_UNREADABLE = ("bad_request", "bad_json", "unsupported_media_type", "too_large")
 
 
-class NewOperator(RequestBody):
-    """The operator to add."""
+class OperatorName(RequestBody):
+    """What to call an operator."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class NewOperator(OperatorName):
+    """The operator to add."""
+
     administrator: bool = False
 
 
@@ -46,6 +58,12 @@ class NewToken(BaseModel):
     token: str
 
 
+def own_or_administrator(asking: OperatorRow, operator: int, action: str) -> None:
+    """Refuse what an operator can do for themselves only, unless they are an administrator."""
+    if asking.key != operator and not asking.administrator:
+        raise Problem("forbidden", f"operator {operator}: only administrators can {action}")
+
+
 def _entry(row: OperatorRow) -> dict[str, Any]:
     return {
         "id": row.key,
@@ -59,7 +77,7 @@ def _entry(row: OperatorRow) -> dict[str, Any]:
 @router.post(
     "",
     status_code=201,
-    responses=problems("unauthorised", "forbidden", "bad_request", "bad_json", "unsupported_media_type", "too_large"),
+    responses=problems("unauthorised", "forbidden", *_UNREADABLE),
     openapi_extra=described(NewOperator),
 )
 async def add(
@@ -83,9 +101,9 @@ async def me(operator: Operator) -> OperatorEntry:
     return OperatorEntry(**_entry(operator))
 
 
-@router.delete("/me", include_in_schema=False)
+@router.api_route("/me", methods=["DELETE", "PATCH"], include_in_schema=False)
 async def not_by_that_name() -> None:
-    """Operators are removed by number; without this, the next route would report a bad number."""
+    """Operators are removed and renamed by number; without this, the next routes would report a bad number."""
     raise HTTPException(405)
 
 
@@ -100,9 +118,22 @@ async def revoke(_: Administrator, operator: Number, server: Server) -> None:
     await server.write(lambda connection: revoke_operator(connection, operator, now))
 
 
+@router.patch(
+    "/{operator}",
+    responses=problems("unauthorised", "forbidden", "not_found", *_UNREADABLE),
+    openapi_extra=described(OperatorName),
+)
+async def rename(
+    asking: Operator, operator: Number, body: Annotated[OperatorName, Depends(body_of(OperatorName))], server: Server
+) -> OperatorEntry:
+    """Give an operator another name: yourself, or, as an administrator, anybody."""
+    own_or_administrator(asking, operator, "rename others")
+    renamed = await server.write(lambda connection: rename_operator(connection, operator, body.name))
+    return OperatorEntry(**_entry(renamed))
+
+
 @router.post("/{operator}/rotate", responses=problems("unauthorised", "forbidden", "not_found", "bad_request"))
 async def rotate(asking: Operator, operator: Number, server: Server) -> NewToken:
     """Replace a token: your own, or, as an administrator, anybody's."""
-    if asking.key != operator and not asking.administrator:
-        raise Problem("forbidden", f"operator {operator}: only administrators can replace the tokens of others")
+    own_or_administrator(asking, operator, "replace the tokens of others")
     return NewToken(token=await server.write(lambda connection: rotate_operator(connection, operator)))

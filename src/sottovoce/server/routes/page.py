@@ -8,6 +8,7 @@ import gzip
 import json
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -18,6 +19,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from sottovoce.protocol.problems import Problem
+from sottovoce.server.bundles import bundled, loaded_first
 from sottovoce.server.etags import tagged
 from sottovoce.texts import LANGUAGES, texts_in
 
@@ -31,7 +33,6 @@ _KINDS = {
     "webmanifest": "application/manifest+json",
     "json": "application/json",
 }
-_IMPORTED = re.compile(r'^import [^;]*? from "\./([\w-]+\.js)"', re.MULTILINE)
 _SERVER_TEXTS = ("results.", "date.", "percent", "number.", "noscript", "broken")
 _GZIP = re.compile(r"(?:^|,)\s*gzip\s*(?:$|,|;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:$|,)))", re.IGNORECASE)
 # For scripts too: a worker obeys the policy that its own script came with.
@@ -73,15 +74,20 @@ class _File:
 @cache
 def _page_files() -> dict[str, _File]:
     folder = files("sottovoce") / "device" / "page"
-    contents = {entry.name: entry.read_bytes() for entry in folder.iterdir()}
-    contents["index.html"] = _filled(contents)
+    contents = {entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir()}
+    modules, in_bundles = bundled({name: contents.pop(name) for name in sorted(contents) if name.endswith(".js")})
+    contents |= modules
+    contents["index.html"] = _filled(contents["index.html"], loaded_first(modules))
     contents |= {f"texts/{language}.json": _page_texts(language) for language in LANGUAGES}
-    return _with_service_worker(
-        {name: _File(contents[name], _KINDS[name.rpartition(".")[2]]) for name in sorted(contents)}
-    )
+    # Modules that are in bundles too are not kept for later: no script of the page loads them.
+    return {**_as_files(in_bundles), **_with_service_worker(_as_files(contents))}
 
 
-def _filled(contents: dict[str, bytes]) -> bytes:
+def _as_files(contents: dict[str, str]) -> dict[str, _File]:
+    return {name: _File(contents[name].encode(), _KINDS[name.rpartition(".")[2]]) for name in sorted(contents)}
+
+
+def _filled(page: str, modules: Iterable[str]) -> str:
     """The page with the switch of its languages, and all modules that it starts with, so that they load at once."""
     languages = [(tag, texts_in(tag)) for tag in LANGUAGES]
     parts = {
@@ -90,28 +96,17 @@ def _filled(contents: dict[str, bytes]) -> bytes:
         ),
         "noscript": "".join(f'<p lang="{tag}">{escape(texts.say("noscript"))}' for tag, texts in languages),
         "broken": "".join(f'<p lang="{tag}">{escape(texts.say("broken"))}</p>' for tag, texts in languages),
-        "modules": "\n".join(
-            f'<link rel="modulepreload" fetchpriority="low" href="{name}">' for name in _modules_of("app.js", contents)
-        ),
+        "modules": "\n".join(f'<link rel="modulepreload" fetchpriority="low" href="{name}">' for name in modules),
     }
-    page = contents["index.html"].decode()
     for name, part in parts.items():
         page = page.replace(f"<!-- {name} -->", part)
-    return page.encode()
+    return page
 
 
-def _modules_of(name: str, contents: dict[str, bytes]) -> list[str]:
-    """A module and all that it imports, each once."""
-    found = [name]
-    for one in found:
-        found += [other for other in _IMPORTED.findall(contents[one].decode()) if other not in found]
-    return found
-
-
-def _page_texts(language: str) -> bytes:
+def _page_texts(language: str) -> str:
     """The texts of a language, without those that only the server uses."""
     texts = {key: text for key, text in texts_in(language).texts.items() if not key.startswith(_SERVER_TEXTS)}
-    return json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
 
 
 def _with_service_worker(page_files: dict[str, _File]) -> dict[str, _File]:

@@ -42,6 +42,12 @@ def list_operators(connection: Connection) -> list[OperatorRow]:
     return all_rows(connection, OperatorRow, select(operators).order_by(operators.c.key))
 
 
+def rename_operator(connection: Connection, key: int, name: str) -> OperatorRow:
+    _locked(connection, key)
+    named = update(operators).where(operators.c.key == key).values(name=name)
+    return one_row(connection, OperatorRow, named.returning(operators))
+
+
 def revoke_operator(connection: Connection, key: int, now: int) -> None:
     """Revoke an operator's token; at least one administrator stays."""
     # All of them are locked, so that two administrators cannot revoke each other at the same moment.

@@ -1,0 +1,283 @@
+"""Claims as public collections write them, by the name of their format.
+
+A collection has a table of claims and mostly one of truths. Some have headers of their own, some have none, and some
+have one column per user. All become the same table, by the rules of `reading`.
+"""
+
+import csv
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+
+from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
+from sottovoce.claims.header import check_unique, shown
+from sottovoce.claims.kinds import Kind, is_missing
+from sottovoce.claims.reading import Table, check_columns, read_file
+from sottovoce.claims.rows import Columns
+from sottovoce.claims.table_file import TableFile
+from sottovoce.errors import BadParameter, BadRow, MissingColumn, NoClaims, UnreadableFile
+
+_SEPARATORS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a table is to be read, whatever its format."""
+
+    kind: Kind | None = None
+    skip_bad: bool = False
+    cleaning: Cleaning = AS_WRITTEN
+    column: str | None = None  # the one with the values, or the truths, where a format leaves the choice
+
+
+@dataclass(frozen=True)
+class PublicFormat(ABC):
+    """Where a format has users, objects, values and truths."""
+
+    name: str
+    words: str  # what its tables look like
+    files: tuple[str, str] | None = None  # of claims and of truths, in a folder of the collection
+    truths_inside: ClassVar[bool] = False  # whether truths are a column of the claims' own file
+    of_choices: bool = False  # codes of options look like numbers: the collection has nothing but choices
+
+    @abstractmethod
+    def claims(self, path: str | Path, how: ReadOptions) -> Table:
+        """Users, objects and values."""
+
+    @abstractmethod
+    def truths(self, path: str | Path, how: ReadOptions) -> Table:
+        """Objects and their truths."""
+
+    def kind(self, kind: Kind | None) -> Kind | None:
+        """What values are, unless somebody says otherwise."""
+        return kind or ("choice" if self.of_choices else None)
+
+
+@dataclass(frozen=True)
+class Headed(PublicFormat):
+    """Tables whose headers have these names."""
+
+    claim_columns: tuple[str, str, str] = ("user", "object", "value")
+    truth_columns: tuple[str, str] = ("object", "value")
+
+    def claims(self, path: str | Path, how: ReadOptions) -> Table:
+        return self._read(path, self.claim_columns, how)
+
+    def truths(self, path: str | Path, how: ReadOptions) -> Table:
+        return self._read(path, self.truth_columns, how)
+
+    def _read(self, path: str | Path, columns: Sequence[str], how: ReadOptions) -> Table:
+        if how.column is not None:
+            raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
+        kind = self.kind(how.kind)
+        return read_file(path, columns[:-1], columns[-1], how.skip_bad, kind=kind, cleaning=how.cleaning)
+
+
+@dataclass(frozen=True)
+class Headless(PublicFormat):
+    """Lines without a header: user, object, value; and object, truth.
+
+    With ``several`` columns of values, each line says what one user claims about some attributes of one object. One of
+    them is read, and a user without a value there claims nothing.
+    """
+
+    separator: str | None = None  # None: any blanks
+    several: bool = False
+
+    def claims(self, path: str | Path, how: ReadOptions) -> Table:
+        return self._read(path, ("user", "object", "value"), how)
+
+    def truths(self, path: str | Path, how: ReadOptions) -> Table:
+        return self._read(path, ("object", "value"), how)
+
+    def _read(self, path: str | Path, names: Sequence[str], how: ReadOptions) -> Table:
+        source, labels = _text_file(path, how.cleaning), len(names) - 1
+        split = [[cell.strip() for cell in line.split(self.separator)] for line in _text(source).split("\n")]
+        place = labels + self._column(source.name, max(map(len, split)) - labels, how)
+        taken: list[list[str]] = []
+        ragged: dict[int, str] = {}
+        lines: list[int] = []
+        for number, cells in enumerate(split, start=1):
+            if not any(cells):
+                continue
+            if len(cells) < labels or (not self.several and len(cells) != labels + 1):
+                ragged[len(lines) + 1] = (self.separator or " ").join(cells)
+            elif self.several and (place >= len(cells) or is_missing(cells[place])):
+                continue
+            else:
+                taken.append([*cells[:labels], cells[place]])
+            lines.append(number)
+        columns = Columns(
+            [_column([row[n] for row in taken]) for n in range(labels)], _column([row[-1] for row in taken]),
+            ragged=ragged, numerals=True, lines=lambda rows: [lines[row - 1] for row in rows],
+            rule=f"a line has, without a header and separated by {'tabs' if self.separator else 'blanks'},",
+        )  # fmt: skip
+        return _checked(columns, names, source, self.kind(how.kind), how)
+
+    def _column(self, source: str, count: int, how: ReadOptions) -> int:
+        """The number of the column of values among those that there are, from 0."""
+        if not self.several and how.column is not None:
+            raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
+        if not self.several or (how.column is None and count <= 1):
+            return 0
+        if how.column is None or how.column not in map(str, range(1, count + 1)):
+            given = "no column of values" if how.column is None else f"column {how.column!r} of values"
+            raise BadParameter(
+                f"{source}: {given}: there are {count}, numbered from 1; choose one with column= (--column)"
+            )
+        return int(how.column) - 1
+
+
+@dataclass(frozen=True)
+class Matrix(PublicFormat):
+    """One row per object and one column per user, or the other way round; the first column has the labels of rows."""
+
+    truths_inside = True
+    by_user: bool = False
+
+    def claims(self, path: str | Path, how: ReadOptions) -> Table:
+        source = _text_file(path, how.cleaning)
+        header, rows = self._rows(source)
+        if how.column is not None and (self.by_user or how.column not in header[1:]):
+            raise self._no_truths(source, how.column, header)
+        places = [place for place, name in enumerate(header) if place and name != how.column]
+        cells = [
+            (line, place, row[0], row[place]) for line, row in rows for place in places if not is_missing(row[place])
+        ]
+        labels = [_column([row for _, _, row, _ in cells]), _column([header[place] for _, place, _, _ in cells])]
+        columns = Columns(
+            labels if self.by_user else labels[::-1], _column([value for *_, value in cells]), numerals=True,
+            lines=lambda numbers: [cells[number - 1][0] for number in numbers],
+            places=lambda number: f"line {cells[number - 1][0]}, column {shown(header[cells[number - 1][1]])}",
+        )  # fmt: skip
+        return _checked(columns, ("user", "object", "value"), source, self.kind(how.kind), how)
+
+    def truths(self, path: str | Path, how: ReadOptions) -> Table:
+        """Truths are a column of the matrix itself."""
+        source = _text_file(path, how.cleaning)
+        header, rows = self._rows(source)
+        if self.by_user or how.column not in header[1:]:
+            raise self._no_truths(source, how.column, header)
+        place = header.index(how.column, 1)
+        known = [(line, row[0], row[place]) for line, row in rows if not is_missing(row[place])]
+        columns = Columns(
+            [_column([thing for _, thing, _ in known])], _column([truth for *_, truth in known]), numerals=True,
+            lines=lambda numbers: [known[number - 1][0] for number in numbers],
+        )  # fmt: skip
+        return _checked(columns, ("object", how.column), source, self.kind(how.kind), how)
+
+    def _no_truths(self, source: TableFile, column: str | None, header: Sequence[str]) -> MissingColumn:
+        if self.by_user:
+            return MissingColumn(
+                f"{source.name}: column {column!r}: in {self.name}, columns are objects, and none holds truths; write "
+                "them as a table of object and value, and leave the column out"
+            )
+        return MissingColumn(
+            f"{source.name}: there is no column {column!r} of truths among {', '.join(map(shown, header[1:6]))}"
+            f"{', …' * (len(header) > 6)}; name the one that has them"
+        )
+
+    def _rows(self, source: TableFile) -> tuple[list[str], list[tuple[int, list[str]]]]:
+        """The header, and each row with the number of its first line."""
+        text = _text(source)
+        separator = max(_SEPARATORS, key=text.lstrip("\n").partition("\n")[0].count)
+        table = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        rows, begins = [], 1
+        try:
+            for row in table:
+                if any(cell.strip() for cell in row):
+                    rows.append((begins, [cell.strip() for cell in row]))
+                begins = table.line_num + 1
+        except csv.Error as error:
+            raise UnreadableFile(f"{source.name}, line {begins}: {error}; check the quotation marks there") from None
+        if len(rows) < 2 or len(rows[0][1]) < 2:
+            raise NoClaims(
+                f"{source.name}: a matrix needs a header, a column of labels and at least one claim; check the format"
+            )
+        (_, header), *body = rows
+        check_unique(header[1:], source.name)
+        for line, row in body:
+            if len(row) != len(header):
+                raise BadRow(
+                    f"{source.name}, line {line}: {len(row)} cells: the header has {len(header)}; leave cells empty "
+                    "where there is no claim"
+                )
+        return header, body
+
+
+FORMATS: dict[str, PublicFormat] = {
+    form.name: form
+    for form in (
+        Headed("sottovoce", "columns user, object, value; truths: object, value", ("claims.csv", "truth.csv")),
+        Headed(
+            "truth-inference", "columns question, worker, answer; truths: question, truth",
+            ("answer.csv", "truth.csv"), True, ("worker", "question", "answer"), ("question", "truth"),
+        ),
+        Headed(
+            "crowd-kit", "columns worker, task, label; truths: task, label",
+            ("crowd_labels.csv", "gt.csv"), True, ("worker", "task", "label"), ("task", "label"),
+        ),
+        Headless(
+            "toloka", "worker, task, label between tabs, without a header; truths: task, label",
+            ("crowd_labels.tsv", "golden_labels.tsv"), True, "\t",
+        ),
+        Headless(
+            "square", "worker, question, answer between blanks, without a header; truths: question, answer",
+            ("responses.txt", "groundTruth.txt"), True,
+        ),
+        Headless(
+            "fusion", "source, object and one or more values between tabs, without a header; truths: object, values",
+            separator="\t", several=True,
+        ),
+        Matrix("matrix", "one row per object, one column per user; truths: one of the columns"),
+        Matrix("matrix-by-user", "one row per user, one column per object", by_user=True),
+    )
+}  # fmt: skip
+
+
+def format_named(name: str) -> PublicFormat:
+    """The format with this name."""
+    if name not in FORMATS:
+        raise BadParameter(f"format {name!r}: it must be one of {', '.join(FORMATS)}; choose among them")
+    return FORMATS[name]
+
+
+def format_of_folder(folder: Path) -> PublicFormat | None:
+    """The format whose files of claims and truths a folder has."""
+    for form in FORMATS.values():
+        if form.files and all((folder / name).is_file() for name in form.files):
+            return form
+    return None
+
+
+def _text_file(path: str | Path, cleaning: Cleaning) -> TableFile:
+    path = Path(path)
+    if not path.is_file():
+        raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
+    return TableFile(str(path), "csv", path=path, encoding=cleaning.encoding)
+
+
+def _text(source: TableFile) -> str:
+    with source.stream() as stream:
+        content = bytes(stream.read())
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        source.check_text()
+        raise
+
+
+def _column(cells: Sequence[str]) -> pa.Array:
+    return pa.array([cell or None for cell in cells], pa.string())
+
+
+def _checked(columns: Columns, names: Sequence[str], source: TableFile, kind: Kind | None, how: ReadOptions) -> Table:
+    if how.cleaning.of_values:
+        kind = kind or "number"
+    columns = how.cleaning.cleaned(columns, names[-1], source.name)
+    return check_columns(columns, names, source.name, how.skip_bad, kind)

@@ -1,0 +1,48 @@
+"""What every plan says: a law that keeps a promise, the error to expect, and how many tasks a device should answer."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from sottovoce.privacy.answers import AnswerGuarantee
+from sottovoce.privacy.guarantee import Guarantee
+from sottovoce.privacy.laws import Law
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Mean absolute error in simulated worlds, with a 95 % interval."""
+
+    method: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromisePlan(ABC):
+    """One law that keeps a promise, and what it costs."""
+
+    law: Law
+    guarantee: Guarantee | AnswerGuarantee
+    epsilon: float
+    delta: float = 0.0
+    simulated_error: Simulated | None
+    participants_needed: int | None = None
+    answer: int | None = None  # how many of its tasks a device should answer, at the level of a participant
+    answer_noise: str | None = None  # the noise if it answers this many
+    answer_gain: float | None = None  # the error of answering all over that of answering these
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """The promise in words."""
+
+    def summary(self) -> dict[str, Any]:
+        """For JSON."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        del plain["law"], plain["guarantee"]
+        return {
+            "noise": str(self.law),
+            **{name: asdict(entry) if isinstance(entry, Simulated) else entry for name, entry in plain.items()},
+            "sentence": self.sentence(),
+        }
