@@ -13,6 +13,7 @@ from sottovoce.discovery import discovered
 from sottovoce.discovery.explanation import explain
 from sottovoce.discovery.pictures import shortened
 from sottovoce.errors import BadParameter
+from sottovoce.lab.plots import discovery_figure
 
 
 def crowd():
@@ -136,3 +137,28 @@ def test_one_method_is_explained_at_a_time(file):
     with pytest.raises(BadParameter, match="no claims"):
         explain(result, claims, "nowhere")
     assert run("explain", file, "o3", "--method", "all").returncode == 2
+
+
+def test_one_claim_is_one_claim_and_figures_have_the_same_digits(tmp_path):
+    sv.Claims.from_arrays(["u"], ["hall"], [3.0]).write(tmp_path / "claims.csv")
+    ran = run("discover", tmp_path / "claims.csv", "--method", "mean", "--report", tmp_path / "one.html")
+    assert ran.returncode == 0, ran.stderr
+    words = " ".join((tmp_path / "one.html").read_text().split())
+    assert "1 claim by 1 user about 1 object." in words
+    assert "after 1 iteration;" in words
+    crowd().write(tmp_path / "claims.csv")
+    (tmp_path / "truth.csv").write_text("object,value\no1,5.123456789\n")
+    run("discover", tmp_path / "claims.csv", "--truth", tmp_path / "truth.csv", "--report", tmp_path / "all.html")
+    page = (tmp_path / "all.html").read_text()
+    (row,) = re.findall(r"<tr><td>o1</td>.*?</tr>", page)
+    figures = re.findall(r'<td class="figure">([^<]*)</td>', row)
+    assert len(figures[0].partition(".")[2]) == len(figures[-1].partition(".")[2]) > 0
+    assert "5.123456789".startswith(figures[-1][:3])
+
+
+def test_users_are_counted_in_whole_numbers_and_known_truths_hide_nothing():
+    result = discovered(sv.Mean(), sv.worlds.synthetic(3, 1000, seed=1).claims)
+    left, right = discovery_figure(result, (np.arange(1000), result.fit.truths_.tolist())).axes
+    assert all(float(tick).is_integer() for tick in right.get_yticks())
+    layers = {line.get_label(): line.get_zorder() for line in left.lines}
+    assert layers["known truth"] < layers["truth"]

@@ -44,6 +44,8 @@ COMMANDS = {
     "withdraw": ["--yes", "--wait", "0", "--file", "mine.db"],
     "claims pack": ["claims.csv", "pack"],
     "claims info": ["missing"],
+    "claims convert": ["claims.csv", "converted", "--format", "matrix"],
+    "claims formats": [],
     "campaign create": ["tasks.csv", "--title", "t", "--noise", "fresh:0.5", "--distance", "1"],
     "campaign export": ["c", "claims", "--out", "export.csv"],
     "campaign invite": ["c", "--out", "links.csv"],

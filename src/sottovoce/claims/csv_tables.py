@@ -12,6 +12,7 @@ from sottovoce.claims.cells import as_written_column
 from sottovoce.claims.cleaning import Cleaning
 from sottovoce.claims.header import OPTIONAL_COLUMNS, require
 from sottovoce.claims.kinds import KINDS, Kind, kind_of
+from sottovoce.claims.label_columns import columns_needed
 from sottovoce.claims.lines import csv_lines
 from sottovoce.claims.picking import BLOCK_BYTES, pick
 from sottovoce.claims.rows import Columns, all_finite
@@ -35,17 +36,23 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
             f"{source.name}: the first line is over {1 << 16:,} bytes: it must name the columns; "
             "check that the file is a table, or leave out columns that are not needed"
         )
-    required = [*labels, value]
     # The sign that leads to the required columns; without any of them, the one that divides the header most often, so
     # that the error names the columns that there are.
     delimiter = max(
         ",;\t|",
-        key=lambda mark: (sum(name in required for name in _cells(header, mark)), len(_cells(header, mark))),
+        key=lambda mark: _found(_cells(header, mark), labels, value),
     )
     present = _cells(header, delimiter)
+    required = columns_needed(labels, value, present)
     require(required, present, source.name)
     taken = [name for name in present if name in (*required, *OPTIONAL_COLUMNS)]
     return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in start), taken
+
+
+def _found(present: list[str], labels: Sequence[str], value: str) -> tuple[int, int]:
+    """How many of the required columns a header has, and how many in all."""
+    required = columns_needed(labels, value, present)
+    return sum(name in required for name in present), len(present)
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
@@ -66,7 +73,7 @@ def read_csv(
         return _read_csv_as_text(source, labels, value, parse, taken)
     label_type = pa.dictionary(pa.int32(), pa.string())
     lines = csv_lines(source, parse.delimiter)
-    types = dict.fromkeys([*labels, value, *OPTIONAL_COLUMNS], label_type)
+    types = dict.fromkeys(taken, label_type)
     if kind is None and set(OPTIONAL_COLUMNS) <= set(taken):
         kind = "choice"  # codes such as 0 and 1 too: devices chose among options
     # Without a kind, values are read as numbers first, as they mostly are, and then as texts.

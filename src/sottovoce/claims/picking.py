@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN, require
+from sottovoce.claims.label_columns import columns_needed, label_column_of
 from sottovoce.claims.rows import Columns
 from sottovoce.errors import BadRow
 
@@ -16,8 +17,9 @@ BLOCK_BYTES = 1 << 24
 
 def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
     """The label columns and the value column, with the noise law and the numbers of choices that are named."""
-    require([*labels, value], table.column_names, name)
-    for column in (*labels, value):
+    needed = columns_needed(labels, value, table.column_names)
+    require(needed, table.column_names, name)
+    for column in needed:
         nested = pa.types.is_nested(table[column].type)
         if nested and (column != value or pa.types.is_struct(table[column].type)):
             raise BadRow(
@@ -25,7 +27,8 @@ def pick(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Colum
                 "write each claim as a row of its own"
             )
     choices = table[CHOICES_COLUMN] if CHOICES_COLUMN in table.column_names else None
-    return Columns([table[label] for label in labels], table[value], noise=noise_law(table, name), choices=choices)
+    columns = [label_column_of(table, label, name) for label in labels]
+    return Columns(columns, table[value], noise=noise_law(table, name), choices=choices)
 
 
 def noise_law(table: pa.Table, name: str) -> str | None:

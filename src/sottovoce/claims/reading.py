@@ -24,6 +24,7 @@ from sottovoce.claims.csv_tables import read_csv
 from sottovoce.claims.header import OPTIONAL_COLUMNS, require
 from sottovoce.claims.jsonl_tables import read_jsonl
 from sottovoce.claims.kinds import Kind, check_kind, kind_of, missing_answers, one_by_one
+from sottovoce.claims.label_columns import columns_needed
 from sottovoce.claims.labels import Labels, compact, encode, texts
 from sottovoce.claims.picking import as_text, pick
 from sottovoce.claims.rows import Columns, check_choices, check_rows, declared_choices, left_out_rows
@@ -86,7 +87,7 @@ def read_file(
         elif source.format == "jsonl":
             columns = read_jsonl(source, labels, value, budget)
         else:
-            columns = pick(_read_typed(source, [*labels, value], budget), labels, value, source.name)
+            columns = pick(_read_typed(source, labels, value, budget), labels, value, source.name)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         source.check_text()
         raise UnreadableFile(
@@ -108,12 +109,12 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool, ki
             f"{type(frame).__name__}: a frame must come from pandas, polars, pyarrow or duckdb; "
             "for lists and arrays use Claims.from_arrays(users, objects, values)"
         ) from error
-    required = [*labels, value]
     present = native.collect_schema().names()
+    required = columns_needed(labels, value, present)
     require(required, present, "the frame")
     native = native.select([name for name in present if name in (*required, *OPTIONAL_COLUMNS)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
-    return check_columns(pick(table, labels, value, "the frame"), required, "the frame", skip_bad, kind)
+    return check_columns(pick(table, labels, value, "the frame"), [*labels, value], "the frame", skip_bad, kind)
 
 
 def same_kind_of_frame(table: pa.Table, frame: Any) -> Any:
@@ -140,17 +141,18 @@ def _values_array(values: Any, kind: Kind | None) -> Any:
         return list(values) if kind == "choice" else as_text(values)
 
 
-def _read_typed(source: TableFile, required: Sequence[str], budget: Budget | None) -> pa.Table:
+def _read_typed(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> pa.Table:
     """The required columns only: a file may have any number of others."""
     if budget is not None:
         if source.format == "parquet":
-            return read_parquet(source.content or b"", source.name, required, OPTIONAL_COLUMNS, budget)
+            return read_parquet(source.content or b"", source.name, [*labels, value], OPTIONAL_COLUMNS, budget)
         raise UnreadableFile(
             f"{source.name}: an Arrow file may unpack to any size and is not accepted here; "
             "write it as Parquet, or run the command instead"
         )
     if source.format == "parquet":
         present = pa.parquet.read_schema(source.path).names
+        required = columns_needed(labels, value, present)
         require(required, present, source.name)
         return pa.parquet.read_table(
             source.path, columns=[name for name in (*required, *OPTIONAL_COLUMNS) if name in present]

@@ -18,6 +18,7 @@ from sottovoce.claims.csv_tables import csv_columns, csv_form
 from sottovoce.claims.header import OPTIONAL_COLUMNS, require
 from sottovoce.claims.jsonl_tables import hurts_arrow, jsonl_by_lines
 from sottovoce.claims.kinds import Kind, check_kind, kind_of, one_by_one
+from sottovoce.claims.label_columns import columns_needed
 from sottovoce.claims.labels import missing, plain_integers
 from sottovoce.claims.lines import csv_lines, text_lines
 from sottovoce.claims.picking import BLOCK_BYTES, pick
@@ -222,11 +223,12 @@ def _jsonl(source: TableFile, labels: Sequence[str], value: str, progress: Progr
 
 
 def _typed(source: TableFile, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
-    columns = (*labels, value, *OPTIONAL_COLUMNS)
     if source.format == "parquet":
         with pa.parquet.ParquetFile(source.path) as file:
-            require((*labels, value), file.schema_arrow.names, source.name)
-            taken = [name for name in file.schema_arrow.names if name in columns]
+            present = file.schema_arrow.names
+            required = columns_needed(labels, value, present)
+            require(required, present, source.name)
+            taken = [name for name in present if name in (*required, *OPTIONAL_COLUMNS)]
             total, batches = file.metadata.num_rows, file.iter_batches(_ROWS_AT_ONCE, columns=taken)
             yield from _picked(batches, total, labels, value, source.name, progress)
     else:

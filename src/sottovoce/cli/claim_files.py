@@ -34,7 +34,13 @@ class ColumnOptions:
     """The names of the columns in a table of claims."""
 
     user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user"
-    object: Annotated[str, typer.Option(help="Name of the column that says about what.")] = "object"
+    object: Annotated[
+        str,
+        typer.Option(
+            help="Name of the column that says about what; several as sensor+room, with times cut to the hour as "
+            "sensor+time@hour."
+        ),
+    ] = "object"
     value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value"
 
 

@@ -90,8 +90,9 @@ def _draw_truths(axes: Any, estimates: Estimates, averages: Mapping[str, Floats]
             colour = _MARKS[name][2]
             axes.plot(places, average[order], ".", ms=2, color=colour, alpha=0.6, label=name, rasterized=True)
         if known:
-            axes.plot(where, known[1], "D", ms=3, mfc="none", mew=0.7, color=BLACK, label="known truth", zorder=4)
-        axes.plot(places, truths, color=BLUE, lw=1.4, label="truth")
+            # Small, and behind the line: a thousand outlines would hide what they are compared with.
+            axes.plot(where, known[1], ".", ms=3, color=BLACK, label="known truth", rasterized=True)
+        axes.plot(places, truths, color=BLUE, lw=1.4, label="truth", zorder=4)
         _leave_out_the_wildest(axes, truths, below, above)
         axes.set(xlabel="objects, by their truth", ylabel="value", title=title)
 
@@ -134,6 +135,7 @@ def _draw_weights(axes: Any, weights: Floats) -> None:
     bins = np.linspace(0, min(6, max(2, share.max() * 1.05)), 31)
     axes.hist(np.clip(share, 0, 6), bins=bins, color=GREEN, alpha=0.85)
     axes.axvline(1, color=GREY, lw=1, ls=":")
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel="weight of a user (1 = average)", ylabel="users",
              title=f"{effective:,.0f} effective of {len(share):,} users")  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -25,6 +26,7 @@ from sottovoce.lab.standalone import standalone
 _MOST_ROWS = 2000  # of truths; a page with more of them is for no reader
 _MOST_USERS = 20
 _MOST_LEFT_OUT = 100
+_FIGURE = re.compile(r"[-−+]?(?:[0-9][0-9,.]*(?:e[-+]?[0-9]+)?%?|inf)$|[–]?$")
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ class ResultReport:
         state = "converged" if fit.converged_ else "did not converge"
         reason = f"<p>{escape(self.result.reason)}</p>" if self.result.reason else ""
         return f"""<h1>Truths in {escape(self.source)}</h1>
-<p>{int(fit.claims_.sum()):,} claims by {len(fit.users_):,} users about {len(fit.objects_):,} objects.
-{escape(describe_method(fit.name))} It {state} after {fit.n_iter_} iterations; {self.result.effective_users:,.1f}
-effective users: as if this many had equal weights.</p>{reason}"""
+<p>{_counted(int(fit.claims_.sum()), "claim")} by {_counted(len(fit.users_), "user")} about
+{_counted(len(fit.objects_), "object")}. {escape(describe_method(fit.name))} It {state} after
+{_counted(fit.n_iter_, "iteration")}; {self.result.effective_users:,.1f} effective users: as if this many had equal
+weights.</p>{reason}"""
 
     def _warnings(self) -> str:
         if not self.result.doubts:
@@ -88,7 +91,7 @@ effective users: as if this many had equal weights.</p>{reason}"""
             [
                 result.fit.objects_[n],
                 *(_figure(entries[one.name][n], one, decimals) for one in columns),
-                *([known.get(n)] if known else []),
+                *([_rounded(known.get(n), decimals)] if known else []),
             ]
             for n in order[:_MOST_ROWS].tolist()
         ]
@@ -156,15 +159,32 @@ effective users: as if this many had equal weights.</p>{reason}"""
 
 def _figure(entry: Any, column: Column, decimals: int | None) -> Any:
     """What is measured has the digits that the width of the intervals allows."""
-    if column.measured and decimals is not None and np.isfinite(entry):
-        return f"{entry:,.{decimals}f}"
+    if column.measured and decimals is not None:
+        return _rounded(entry, decimals)
     return entry if column.decimals is None or entry is None else f"{entry:.{column.decimals}f}"
 
 
+def _rounded(entry: Any, decimals: int | None) -> Any:
+    return f"{entry:,.{decimals}f}" if decimals is not None and entry is not None and np.isfinite(entry) else entry
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def _table(heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in heading)
-    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(entry))}</td>" for entry in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    """A table that scrolls by itself, also with the keyboard; columns of figures are aligned to the right."""
+    texts = [[_cell(entry) for entry in row] for row in rows]
+    styles = [
+        ' class="figure"' if place and all(_FIGURE.match(row[place]) for row in texts) else ""
+        for place in range(len(heading))
+    ]
+    head = "".join(f'<th scope="col"{style}>{escape(title)}</th>' for title, style in zip(heading, styles, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td{style}>{escape(text)}</td>" for text, style in zip(row, styles, strict=True)) + "</tr>"
+        for row in texts
+    )
+    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(entry: Any) -> str:

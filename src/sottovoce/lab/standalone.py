@@ -43,8 +43,10 @@ table { border-collapse: collapse; font-size: .9rem; }
 .contents { width: 100%; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .3rem; }
 th, td { text-align: left; padding: .22rem .7rem .22rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
-.contents td { white-space: normal; }
+th, .contents td { white-space: normal; vertical-align: bottom; }
+.figure { text-align: right; font-variant-numeric: tabular-nums; }
 .scroll { overflow: auto; max-height: 24rem; }
+@media print { .scroll { max-height: none; overflow: visible; } }
 summary { cursor: pointer; color: var(--link); }
 .badge { display: inline-block; padding: 0 .55em; border-radius: 1em; font-size: .82rem; color: #fff;
   white-space: nowrap; }

@@ -42,6 +42,9 @@ function addressOf(manifest) {
   return addresses.get(sha256);
 }
 
+/** Show a picture that is known already, such as the one of a draft, which is not public yet. */
+export const usePicture = ({ sha256 }, address) => addresses.set(sha256, Promise.resolve(address));
+
 function style() {
   if (!isStyled) document.head.append(h("link", { rel: "stylesheet", href: new URL("plan.css", import.meta.url) }));
   isStyled = true;

@@ -1,0 +1,118 @@
+"""Labels made of several columns, such as ``sensor+time@hour``: what a sensor measured in each hour is one object.
+
+The name of a column that exists always means that column.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sottovoce.claims.header import shown
+from sottovoce.errors import BadParameter, BadRow
+
+_SEPARATOR = " · "
+# How a time is written once it is cut to the beginning of its period.
+_WRITTEN = {
+    "second": "%Y-%m-%d %H:%M:%S", "minute": "%Y-%m-%d %H:%M", "hour": "%Y-%m-%d %H:%M",
+    "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y",
+}  # fmt: skip
+_PERIOD = re.compile(rf"^([1-9][0-9]{{0,3}})? ?({'|'.join(_WRITTEN)})s?$")
+# Beside those of ISO 8601, which Arrow reads itself: 1.5.2026 10:35 as Europeans write it.
+_OTHER_TIMES = ("%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y")
+
+
+@dataclass(frozen=True)
+class LabelPart:
+    """One of the columns that make a label; times in it may be cut to a period."""
+
+    column: str
+    period: str | None = None
+
+
+def parts_of(label: str, present: Iterable[str]) -> list[LabelPart]:
+    """The columns that make a label, given the names of those that there are.
+
+    >>> parts_of("sensor+time@15 minutes", ["sensor", "time", "value"])
+    [LabelPart(column='sensor', period=None), LabelPart(column='time', period='15 minutes')]
+    >>> parts_of("a+b", ["a+b", "value"])
+    [LabelPart(column='a+b', period=None)]
+    """
+    present = set(present)
+    return [LabelPart(label)] if label in present else [_part(text.strip(), present) for text in label.split("+")]
+
+
+def _part(text: str, present: set[str]) -> LabelPart:
+    column, mark, period = text.rpartition("@")
+    if text in present or not mark or column not in present:
+        return LabelPart(text)
+    if not _PERIOD.match(period):
+        raise BadParameter(
+            f"{text}: {period!r} is no period; times are cut to the {', '.join(_WRITTEN)}, or to several as in "
+            f"{column}@15minutes"
+        )
+    return LabelPart(column, period)
+
+
+def columns_needed(labels: Sequence[str], value: str, present: Sequence[str]) -> list[str]:
+    """The columns of a table that must be read for these labels and values."""
+    return list(dict.fromkeys([*(part.column for label in labels for part in parts_of(label, present)), value]))
+
+
+def label_column_of(table: pa.Table, label: str, source: str) -> pa.ChunkedArray | pa.Array:
+    """The labels of a table's rows: a column as it is, or several joined."""
+    parts = parts_of(label, table.column_names)
+    if parts == [LabelPart(label)]:
+        return table[label]
+    texts = [_texts(table[part.column], part, source) for part in parts]
+    if len(texts) == 1:
+        return texts[0]
+    for part, column in zip(parts, texts, strict=True):
+        if pc.any(pc.match_substring(column, _SEPARATOR)).as_py():
+            raise BadRow(
+                f"{source}: {part.column} has {_SEPARATOR!r} in a label: it separates the columns of {label}; replace "
+                "it there"
+            )
+    return pc.binary_join_element_wise(*texts, _SEPARATOR)
+
+
+def _texts(column: pa.ChunkedArray, part: LabelPart, source: str) -> pa.ChunkedArray | pa.Array:
+    """The entries of a column as text; null where there is none."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if part.period is not None:
+        return _cut(column, part, source)
+    text = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+
+def _cut(column: pa.ChunkedArray, part: LabelPart, source: str) -> pa.ChunkedArray | pa.Array:
+    match = _PERIOD.match(part.period or "")
+    assert match is not None
+    times, zone = _times(column, part, source)
+    cut = pc.floor_temporal(times, int(match[1] or 1), match[2])
+    return pc.binary_join_element_wise(pc.strftime(cut.cast(pa.timestamp("s")), _WRITTEN[match[2]]), zone, "")
+
+
+def _times(column: pa.ChunkedArray, part: LabelPart, source: str) -> tuple[pa.ChunkedArray | pa.Array, str]:
+    """Times, and the mark of their zone: those with a zone are taken to UTC."""
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        zone = "Z" if getattr(column.type, "tz", None) else ""
+        return column.cast(pa.timestamp("us", "UTC" if zone else None)).cast(pa.timestamp("us")), zone
+    texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    for zone in ("", "Z"):
+        try:
+            return texts.cast(pa.timestamp("us", "UTC" if zone else None)).cast(pa.timestamp("us")), zone
+        except pa.ArrowInvalid:
+            pass
+    times = pc.coalesce(*(pc.strptime(texts, form, "us", error_is_null=True) for form in _OTHER_TIMES))
+    wrong = pc.and_(pc.is_valid(texts), pc.is_null(times))
+    if pc.any(wrong).as_py():
+        raise BadRow(
+            f"{source}: {part.column} {shown(texts.filter(wrong)[0].as_py())}: times to be cut to the {part.period} "
+            "are written like 2026-05-01 10:35 or 1.5.2026 10:35, all with a time zone or all without; correct it"
+        )
+    return times, ""

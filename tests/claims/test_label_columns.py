@@ -1,0 +1,111 @@
+"""Objects named by several columns, such as a sensor and the hour of its measurement."""
+
+import datetime
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from tests.command import rows_of, run
+
+import sottovoce as sv
+from sottovoce.errors import BadParameter, BadRow, MissingColumn
+
+TABLE = """who,sensor,time,value
+ann,north,2026-05-01 10:05,20
+bob,north,2026-05-01 10:55,22
+ann,north,2026-05-01 11:00,30
+bob,south,2026-05-01 10:30,10
+"""
+HOURS = ["north · 2026-05-01 10:00", "north · 2026-05-01 11:00", "south · 2026-05-01 10:00"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def objects(path, label, **options):
+    return sv.Claims.read(path, user="who", object=label, **options).object_labels.tolist()
+
+
+def test_a_sensor_and_an_hour(table):
+    claims = sv.Claims.read(table, user="who", object="sensor+time@hour")
+    assert claims.object_labels.tolist() == HOURS
+    assert sv.Mean().fit(claims).truths_.tolist() == [21.0, 30.0, 10.0]
+
+
+def test_two_columns_as_they_are(table):
+    assert objects(table, "sensor+time")[0] == "north · 2026-05-01 10:05"
+    assert objects(table, "time@day", duplicates="mean") == ["2026-05-01"]
+    assert objects(table, "sensor+time@30minutes")[1] == "north · 2026-05-01 10:30"
+    assert objects(table, "time@month", duplicates="mean") == ["2026-05"]
+
+
+def test_a_column_that_exists_means_itself(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text("user,a+b,b@hour,value\nu,x,y,1\n")
+    assert sv.Claims.read(path, object="a+b").object_labels.tolist() == ["x"]
+    assert sv.Claims.read(path, object="b@hour").object_labels.tolist() == ["y"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "frame", "separator"])
+def test_other_sources_have_the_same_labels(tmp_path, table, kind):
+    frame = pd.read_csv(table, parse_dates=["time"])
+    if kind == "frame":
+        assert sv.Claims.from_frame(frame, user="who", object="sensor+time@hour").object_labels.tolist() == HOURS
+        return
+    path = tmp_path / f"other.{'csv' if kind == 'separator' else kind}"
+    if kind == "parquet":
+        pa.parquet.write_table(pa.Table.from_pandas(frame), path)
+    elif kind == "jsonl":
+        frame.astype({"time": str}).to_json(path, orient="records", lines=True)
+    else:
+        path.write_text(TABLE.replace(",", ";"))
+    assert objects(path, "sensor+time@hour") == HOURS
+
+
+def test_times_with_a_zone_are_compared_in_utc(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text("user,time,value\na,2026-05-01T10:35:00Z,1\nb,2026-05-01T12:40:00+02:00,2\n")
+    assert sv.Claims.read(path, object="time@hour").object_labels.tolist() == ["2026-05-01 10:00Z"]
+    moment = datetime.datetime(2026, 5, 1, 10, 35, tzinfo=datetime.UTC)
+    claims = sv.Claims.from_frame(pa.table({"user": ["a"], "time": [moment], "value": [1.0]}), object="time@hour")
+    assert claims.object_labels.tolist() == ["2026-05-01 10:00Z"]
+
+
+def test_european_dates(tmp_path):
+    path = tmp_path / "claims.csv"
+    path.write_text("user;time;value\na;1.5.2026 10:35;1\nb;01.05.2026;2\n")
+    assert sv.Claims.read(path, object="time@day").object_labels.tolist() == ["2026-05-01"]
+
+
+def test_mistakes(table, tmp_path):
+    with pytest.raises(MissingColumn, match="no column 'room' among 'who', 'sensor', 'time', 'value'"):
+        objects(table, "sensor+room")
+    with pytest.raises(BadParameter, match=r"time@fortnight: 'fortnight' is no period; times are cut to the second"):
+        objects(table, "sensor+time@fortnight")
+    with pytest.raises(BadRow, match="sensor 'north': times to be cut to the hour are written like 2026-05-01 10:35"):
+        objects(table, "sensor@hour")
+    path = tmp_path / "odd.csv"
+    path.write_text("user,a,b,value\nu,x · y,z,1\n")
+    with pytest.raises(BadRow, match=r"a has ' · ' in a label: it separates the columns of a\+b; replace it there"):
+        sv.Claims.read(path, object="a+b")
+    path.write_text("user,a,b,value\nu,x,,1\n")
+    with pytest.raises(BadRow, match=r"line 2, row 1: a\+b is missing"):
+        sv.Claims.read(path, object="a+b")
+
+
+def test_commands_take_several_columns_also_of_truths_and_for_packs(table, tmp_path):
+    (tmp_path / "truth.csv").write_text("sensor,time,value\nnorth,2026-05-01 10:00,21\nsouth,2026-05-01 10:00,12\n")
+    columns = ("--user", "who", "--object", "sensor+time@hour")
+    ran = run("discover", table, *columns, "--method", "mean", "--truth", tmp_path / "truth.csv",
+              "--out", tmp_path / "out.csv")  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert [row["object"] for row in rows_of(tmp_path / "out.csv")] == HOURS
+    ran = run("claims", "pack", table, tmp_path / "pack", *columns)
+    assert ran.returncode == 0, ran.stderr
+    ran = run("discover", tmp_path / "pack", "--method", "mean", "--out", tmp_path / "packed.csv")
+    assert rows_of(tmp_path / "packed.csv") == rows_of(tmp_path / "out.csv")
