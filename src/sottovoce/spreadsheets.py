@@ -23,6 +23,9 @@ from sottovoce.text_tables import as_written
 MOST_BYTES = 8 << 20  # of a file, or of a text
 _MOST_UNPACKED = 16 << 20
 _MOST_PARTS = 1000  # of an archive
+# Elements of XML: those of ten thousand rows. Each takes some hundred bytes of memory, however small it is in the file.
+_MOST_ELEMENTS = 800_000
+_MOST_LOOKS = 50_000  # of them in the description of looks, each of which takes longer than a cell
 _MOST_COLUMNS = 100
 _MOST_ROWS = 20_000
 _LONGEST_CELL = 32_767  # as in a spreadsheet
@@ -37,7 +40,7 @@ class NumberCell(str):
 
 
 @dataclass(frozen=True)
-class Row:
+class CellRow:
     """Cells that are not empty, by column; the number is the one that an editor or a spreadsheet shows."""
 
     number: int
@@ -48,7 +51,7 @@ class Row:
 class Cells:
     """A table by the columns that were asked for."""
 
-    rows: list[Row]
+    rows: list[CellRow]
     titles: dict[str, str]  # of the columns that there are, as they stand in the first row
     counted: str  # "row" of a spreadsheet, or "line" of a text
     notes: tuple[str, ...] = ()
@@ -58,7 +61,7 @@ def read_cells(name: str, content: bytes | str, columns: Mapping[str, str], enco
     """The table in a file or a text; ``columns`` gives the column for each heading, in lower case.
 
     >>> read_cells("t.csv", "Task;Highest;Remark\\nHall;2,5;-\\n", {"task": "title", "highest": "high"}).rows
-    [Row(number=2, cells={'title': 'Hall', 'high': '2,5'})]
+    [CellRow(number=2, cells={'title': 'Hall', 'high': '2,5'})]
     """
     notes: list[str] = []
     counted = "line"
@@ -77,7 +80,7 @@ def read_cells(name: str, content: bytes | str, columns: Mapping[str, str], enco
             raise UnreadableFile(f"{name}: it is empty; give a table whose first {counted} names the columns")
         taken, titles = _columns(name, heading[1], columns, notes)
         found = [
-            Row(
+            CellRow(
                 number, {column: cells[place] for place, column in taken.items() if place < len(cells) and cells[place]}
             )
             for number, cells in _checked(name, rows, len(heading[1]), counted)
@@ -206,10 +209,15 @@ def _refuse_bombs(name: str, content: bytes) -> None:
             raise UnreadableFile(f"{name}: unpacked it is larger than {_MOST_UNPACKED:,} bytes; divide the table")
         if "xl/workbook.xml" not in {part.filename for part in parts}:
             raise UnreadableFile(f"{name}: it is not an XLSX file; save it as XLSX or as CSV")
+        elements = 0
         for part in parts:
-            # An entry never gives more bytes than its header says.
-            if b"<!DOCTYPE" in archive.read(part).replace(b"\0", b"").upper():
+            content = archive.read(part).replace(b"\0", b"")  # never more bytes than its header says
+            if b"<!DOCTYPE" in content.upper():
                 raise UnreadableFile(f"{name}: it contains a document type, which XLSX forbids; save it anew")
+            count = content.count(b"<") if part.filename.lower().endswith((".xml", ".rels")) else 0
+            elements += count
+            if elements > _MOST_ELEMENTS or (count > _MOST_LOOKS and "styles" in part.filename):
+                raise UnreadableFile(f"{name}: it has too many cells or looks of cells; save the table alone as CSV")
 
 
 def _text_of(cell: Any) -> str:

@@ -175,13 +175,19 @@ def repacked(change):
     return archive(parts | change(parts))
 
 
-SHEET = "xl/worksheets/sheet1.xml"
+SHEET, LOOKS = "xl/worksheets/sheet1.xml", "xl/styles.xml"
 ENTITY = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
 HARMFUL = {
     "bomb": repacked(lambda parts: {"xl/media/zeros.bin": b"\0" * (17 << 20)}),
     "many parts": archive({"xl/workbook.xml": ""} | {f"{n}": "" for n in range(1001)}),
     "entities": repacked(lambda parts: {SHEET: ENTITY + parts[SHEET].partition(b"?>")[2]}),
     "wide entities": repacked(lambda parts: {SHEET: (ENTITY + b"<x/>").decode().encode("utf-16")}),
+    "many cells": repacked(
+        lambda parts: {SHEET: parts[SHEET].replace(b"</sheetData>", b"<row>" + b"<c/>" * 10**6 + b"</row></sheetData>")}
+    ),
+    "many looks": repacked(
+        lambda parts: {LOOKS: parts[LOOKS].replace(b"</cellXfs>", b"<xf/>" * 60_000 + b"</cellXfs>")}
+    ),
     "no workbook": archive({"content.xml": "<office/>"}),
     "cut": book(["title", "choices"], ["A", "yes|no"])[:2000],
     "not XML": repacked(lambda parts: {SHEET: b"nothing"}),

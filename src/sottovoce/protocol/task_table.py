@@ -21,7 +21,7 @@ from sottovoce.protocol.format_2 import SecondChoiceTask, SecondNumberTask
 from sottovoce.protocol.known_truths import known_choice, known_number
 from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS
 from sottovoce.protocol.problems import Problem
-from sottovoce.spreadsheets import NumberCell, Row, plain_heading, read_cells
+from sottovoce.spreadsheets import CellRow, NumberCell, plain_heading, read_cells
 from sottovoce.text_tables import THOUSANDS, decimal_sign, harmless, with_point
 
 COLUMNS = (*FirstTask.model_fields, "choices", "instrument", "quota")
@@ -70,7 +70,7 @@ class Mistake:
 class BadTasks(UnreadableFile):
     """Tasks with mistakes: all of them, and the rows that they are in."""
 
-    def __init__(self, name: str, mistakes: Sequence[Mistake], rows: Sequence[Row]) -> None:
+    def __init__(self, name: str, mistakes: Sequence[Mistake], rows: Sequence[CellRow]) -> None:
         self.mistakes, self.rows = list(mistakes), list(rows)
         lines = [f"{name}, {mistake}" for mistake in mistakes[:_MOST_SHOWN]]
         if len(mistakes) > _MOST_SHOWN:
@@ -115,7 +115,7 @@ def read_tasks(
 
 def read_task_rows(
     name: str,
-    rows: Sequence[Row],
+    rows: Sequence[CellRow],
     counted: str,
     *,
     decimal: str | None = None,

@@ -27,7 +27,7 @@ from sottovoce.protocol.task_table import (
     write_tasks,
 )
 from sottovoce.server.console.uploads import Upload, UploadForm
-from sottovoce.spreadsheets import Row
+from sottovoce.spreadsheets import CellRow
 
 MOST_TYPED = 20  # tasks in fields of their own; more come as a table
 MOST_SHOWN = 50  # rows of a preview, and mistakes
@@ -87,7 +87,7 @@ class AskedTasks:
             elif file is not None or asked.table:
                 asked._read_table(form, file, ids)
             else:
-                rows = [Row(place, _cells(row)) for place, row in enumerate(asked.typed, 1)]
+                rows = [CellRow(place, _cells(row)) for place, row in enumerate(asked.typed, 1)]
                 table = read_task_rows("the form", rows, "task", ids=ids)
                 asked.read = TaskTable(table.tasks)
                 if not rows:
@@ -102,6 +102,8 @@ class AskedTasks:
         source: str = file.name if file is not None else "the table"
         content = file.getvalue() if file is not None else self.table
         self.preview = Preview(source, 0, [], refused=True)
+        if file is not None:
+            self.table = ""  # the file comes in its place
         read = read_tasks(
             source, content, decimal=form.get("decimal") or None, encoding=form.get("encoding") or None, ids=ids
         )
@@ -117,15 +119,14 @@ class AskedTasks:
         from_table = self.preview is not None or bool(self.table)
         target = "cell-{0.column}-{0.place}" if from_table else "{0.column}-{0.place}"
         self.mistakes += (
-            FieldMistake(target.format(one), f"{str(one)[0].upper()}{str(one)[1:]}.", f"{one.rule}.")
-            for one in bad.mistakes
+            FieldMistake(target.format(one), _sentence(str(one)), _sentence(one.rule)) for one in bad.mistakes
         )
         if from_table:
             source = self.preview.source if self.preview else "the table"
             self.preview = Preview(source, len(bad.rows), *_refused_rows(bad.mistakes, bad.rows), refused=True)
 
 
-def _refused_rows(mistakes: list[Mistake], rows: list[Row]) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+def _refused_rows(mistakes: list[Mistake], rows: list[CellRow]) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
     """The first rows with mistakes, and the columns that are needed to show them."""
     wrong = list(dict.fromkeys(one.place for one in mistakes))[:MOST_SHOWN]
     used = {"title"} | {column for place in wrong for column in rows[place].cells} | {one.column for one in mistakes}
@@ -175,7 +176,11 @@ def about_mistakes(about: Mapping[str, Any]) -> Iterator[FieldMistake]:
         except ValidationError as found:
             message = str(found.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
             message = f"it {message}" if message.startswith("must") else message
-            yield FieldMistake(name, f"{label}: {message}.", f"{message}.".capitalize())
+            yield FieldMistake(name, f"{label}: {message}.", _sentence(message))
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def words_of(mistake: SottovoceError) -> str:
