@@ -28,9 +28,8 @@ COLUMNS = (*FirstTask.model_fields, "choices", "instrument", "quota")
 TABLE_COLUMNS = (*COLUMNS, "known")
 TYPED = "typed"  # no instrument, so that the oldest format can say it
 # What a column is called on pages and in messages, and other headings that people give it.
-CALLED = {
-    "id": "id", "title": "title", "unit": "unit", "low": "lowest value", "high": "highest value", "grid": "step",
-    "choices": "choices", "instrument": "instrument", "quota": "quota", "known": "known truth",
+CALLED = {name: name for name in TABLE_COLUMNS} | {
+    "low": "lowest value", "high": "highest value", "grid": "step", "known": "known truth",
 }  # fmt: skip
 _HEADINGS = {
     "title": ("task", "tasks", "name", "question", "what"),
