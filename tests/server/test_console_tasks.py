@@ -47,7 +47,7 @@ def test_all_mistakes_come_at_once_each_at_its_field(server, console):
         "Task 1, “Main hall”, highest value: '1': it must be above the lowest value, 5; correct it."
     )
     for field in found:
-        assert re.search(rf'<(input|textarea) id="{field}"[^>]*aria-invalid="true" aria-describedby="wrong-{field}"',
+        assert re.search(rf'<(input|textarea) id="{field}"[^>]*aria-invalid="true" aria-describedby="wrong-{field}',
                          answer.text), field  # fmt: skip
         assert f'<p class="wrong-field" id="wrong-{field}">' in answer.text
     assert 'id="low-0" name="low-0" inputmode="decimal" value="5"' in answer.text

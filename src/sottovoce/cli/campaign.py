@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli import invitations, operators, plans, texts, webhook
+from sottovoce.cli import invitations, logo, operators, plans, texts, webhook
 from sottovoce.cli import tasks as tasks_command
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
@@ -36,6 +36,10 @@ def create(
     title: Annotated[str | None, typer.Option(help="The title that participants see.")] = None,
     asked_by: Annotated[str | None, typer.Option(help="Who is asking; the operator's name by default.")] = None,
     purpose: Annotated[str | None, typer.Option(help="What the results are for.")] = None,
+    contact: Annotated[
+        str | None,
+        typer.Option(help="Whom participants can ask: an e-mail or web address, a telephone number, a place."),
+    ] = None,
     noise: Annotated[
         list[str] | None,
         typer.Option(
@@ -78,8 +82,8 @@ def create(
     plans.check_options(places, frame)
 
     options = {
-        "title": title, "asked_by": asked_by, "purpose": purpose, "distance": distance, "unit": unit,
-        "noise": noise_of(noise) if noise else None, "readings": readings,
+        "title": title, "asked_by": asked_by, "purpose": purpose, "contact": contact, "distance": distance,
+        "unit": unit, "noise": noise_of(noise) if noise else None, "readings": readings,
         "deadline": deadline, "method": method, "target": target,
     }  # fmt: skip
     draft, notes = read_draft(tasks, decimal, encoding) if tasks else ({}, [])
@@ -244,6 +248,7 @@ def known(
 
 app.command("tasks")(tasks_command.tasks)
 app.command()(plans.plan)
+app.command()(logo.logo)
 app.command()(texts.texts)
 for inviting in (invitations.invite, invitations.invitations, invitations.revoke, invitations.renew, webhook.webhook):
     app.command()(inviting)

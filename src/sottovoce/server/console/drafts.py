@@ -1,6 +1,5 @@
 """The three steps to a campaign: question and tasks, privacy, check and open. A draft is kept after each of them."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from sottovoce.protocol.task_table import (
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
+from sottovoce.server.console.about import SHOWN, about_of, first_about, typed_about
 from sottovoce.server.console.instruments import instruments_for, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
@@ -51,13 +51,11 @@ from sottovoce.server.storage.rows import CampaignRow
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
 _EMPTY_ROWS = 3
 Action = Callable[[Connection], CampaignRow]
-_ABOUT = ("title", "asked_by", "purpose", "deadline")
 
 
 @router.get("/new")
 async def new(request: Request, session: Session) -> Response:
-    about = {"title": "", "asked_by": session.operator.name, "purpose": "", "deadline": "", "target": ""}
-    return _question(request, None, about, AskedTasks([]))
+    return _question(request, None, first_about(session.operator.name), AskedTasks([]))
 
 
 @router.post("/new")
@@ -65,7 +63,7 @@ async def create(request: Request, session: Session, sent: FileForm, server: Ser
     now, form = server.clock(), texts_of(sent)
 
     def prepare(table: TaskTable) -> Action:
-        fields = {**_about(form), **_target(form), "tasks": table.tasks, **first_noise(table.tasks)}
+        fields = {**typed_about(form), **_target(form), "tasks": table.tasks, **first_noise(table.tasks)}
         with reported_as("bad_request"):
             draft = CampaignDraft.model_validate(fields | ({"known": table.known} if table.known else {}))
         return lambda connection: actions.create(connection, session.operator, draft, now)
@@ -82,9 +80,7 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
     row, quotas = await server.read(load)
     manifest = parsed(row.manifest)
     tasks = [{**dict.fromkeys(COLUMNS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
-    about = {name: manifest[name] or "" for name in _ABOUT}
-    about["deadline"] = about["deadline"].removesuffix(":00Z").removesuffix("Z")
-    about["target"] = row.target or ""
+    about = about_of(manifest, row.target)
     many = len(tasks) > MOST_TYPED
     if many:
         return _question(request, row, about, AskedTasks([], write_tasks(tasks, from_stored(row.known) or None)))
@@ -102,7 +98,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, sent:
         raw, tasks = Manifest.parse(row.manifest).content(), table.tasks
         kept = {task["id"]: task for task in raw["tasks"]}
         asked = [with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
-        about = with_other_languages({**_about(form), "deadline": _about(form).get("deadline")}, raw)
+        about = with_other_languages(typed_about(form, raw), raw)
         fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
         if table.known is not None:
             fields["known"] = table.known
@@ -206,14 +202,14 @@ async def _keep(
 ) -> Response:
     """Save the form, or show it again: with a table as it was understood, with all mistakes, or with more rows."""
     form = texts_of(sent)
-    about = {name: form.get(name, "") for name in (*_ABOUT, "target")}
+    about = {name: form.get(name, "") for name in SHOWN}
     if "more" in form:
         return _question(request, row, about, AskedTasks(typed_rows(form), form.get("table", "")), more=True)
     ids = {} if row is None else {task["title"]: task["id"] for task in reversed(parsed(row.manifest)["tasks"])}
     asked = await run_in_threadpool(AskedTasks.of, form, sent.files.get("file"), ids)
     mistakes = asked.mistakes
     if "read" not in form:
-        mistakes = [*about_mistakes(_about(form)), *mistakes]
+        mistakes = [*_about_mistakes(form), *mistakes]
     if not mistakes and asked.read is not None:
         try:
             kept = await server.write(prepare(asked.read))
@@ -221,6 +217,15 @@ async def _keep(
         except SottovoceError as error:
             mistakes = [FieldMistake(None, words_of(error))]
     return _question(request, row, about, asked, mistakes)
+
+
+def _about_mistakes(form: Mapping[str, str]) -> list[FieldMistake]:
+    try:
+        return list(about_mistakes(typed_about(form)))
+    except Problem as wrong:  # with the deadline, or with its time zone
+        target = "zone" if wrong.detail.startswith("time zone") else "deadline"
+        rest = typed_about({name: text for name, text in form.items() if name != "deadline"})
+        return [*about_mistakes(rest), FieldMistake(target, words_of(wrong))]
 
 
 def _question(
@@ -239,6 +244,7 @@ def _question(
         status=422 if mistakes else 200,
         row=row,
         about=about,
+        loaded=request.method == "GET",  # otherwise everything is as it was typed
         tasks=rows,
         columns=TABLE_COLUMNS,
         instruments=instruments_for(rows),
@@ -262,13 +268,6 @@ def _missing_noise(kept: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[st
     first = usual["noise"] if isinstance(usual["noise"], dict) else dict.fromkeys(kinds, usual["noise"])
     noise = {kind: laws.get(kind, first[kind]) for kind in kinds}
     return {**usual, "noise": noise if len(set(noise.values())) > 1 else next(iter(noise.values()))}
-
-
-def _about(form: Mapping[str, str]) -> dict[str, str]:
-    fields = {name: form[name] for name in _ABOUT if form.get(name)}
-    if "deadline" in fields and re.fullmatch(r"[\d-]+[T ][\d:]+", fields["deadline"]):
-        fields["deadline"] += "Z"  # the field asks for UTC
-    return fields
 
 
 def _target(form: Mapping[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.canonical import sha256_of
-from sottovoce.protocol.fields import LongText, Moment, NameText
+from sottovoce.protocol.fields import LongText, Moment, NameText, TitleText
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.task_table import (
     CALLED,
@@ -35,6 +35,7 @@ ENCODINGS = ("utf-8", "windows-1250", "windows-1251", "windows-1252", "gb18030")
 _ABOUT: dict[str, tuple[str, TypeAdapter[Any]]] = {
     "title": ("Title", TypeAdapter(NameText)),
     "asked_by": ("Asked by", TypeAdapter(NameText)),
+    "contact": ("Contact", TypeAdapter(TitleText)),
     "purpose": ("Purpose", TypeAdapter(LongText)),
     "deadline": ("Closes automatically at", TypeAdapter(Moment)),
 }
