@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from browser.accessibility import assert_accessible
 from browser.test_console import operator, planned  # noqa: F401
+from plans import place, put
 
 
 def test_the_preview_is_the_participants_page_and_sends_nothing(operator, server):  # noqa: F811
@@ -38,6 +39,26 @@ def test_the_preview_is_the_participants_page_and_sends_nothing(operator, server
         })"""
     )
     assert stored == 0  # nobody joined
+
+
+def test_the_preview_shows_the_plan_of_the_draft(operator, server):  # noqa: F811
+    """Which is not public yet; a task that is chosen on it is asked for."""
+    draft = server.create(halls=2)
+    put(server, draft)
+    place(server, draft, {"hall-0": [[1000, 5000], [9000, 5000]], "hall-1": [[5000, 1000]]})
+    assert server.client.get(f"{server.url}/api/campaigns/{draft}/plan").status_code == 404
+    desk = operator()
+    page = desk.sign_in()
+    page.goto(f"{server.url}/campaigns/{draft}")
+    page.get_by_role("link", name="The questions").click()
+    seen = page.frame_locator(".phone iframe")
+    picture = seen.locator(".plan-picture img")
+    expect(picture).to_be_visible()
+    picture.evaluate("(image) => image.decode()")
+    assert picture.evaluate("(image) => [image.naturalWidth, image.naturalHeight]") == [400, 300]
+    seen.locator("path.area").nth(1).dispatch_event("click")
+    expect(seen.locator("#reading-1")).to_be_focused()
+    assert {request.method for request in desk.requests if "/api/" in request.url} == set()
 
 
 def test_a_promise_that_devices_refuse_is_refused_in_the_preview(operator, server):  # noqa: F811

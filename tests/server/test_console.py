@@ -21,7 +21,7 @@ from sottovoce.server.console.listing import page_of
 from sottovoce.server.storage.tables import metadata, sessions
 
 SQLITE = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
-OPEN_TO_ALL = ("/console/", "/sign-in", "/c/", "/analyst")
+OPEN_TO_ALL = ("/console/", "/docs", "/sign-in", "/c/", "/analyst")
 
 
 @pytest.fixture

@@ -380,7 +380,7 @@ def test_texts_of_the_campaign_are_in_that_language_where_it_has_them(shared):
     shared.recompute()
     german, french = (Page(shared.client.get(f"/c/{campaign}?lang={tag}")).text for tag in ("de", "fr"))
     assert "Wege" in german
-    assert "gefragt von Wir" in german
+    assert "Anfrage von Wir" in german
     assert "Vereist?" in german
     assert re.search(r"\bja\b", german)
     assert not re.search(r"\byes\b", german)

@@ -5,6 +5,7 @@ import secrets
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import sha256
 from typing import get_args
 
 import pytest
@@ -12,8 +13,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import insert, inspect, select, text
 
+from plans import SVG
 from sottovoce.errors import BadParameter
 from sottovoce.protocol import Manifest, Problem
+from sottovoce.protocol.pictures import Picture
 from sottovoce.protocol.tokens import token_hash
 from sottovoce.server.fast.wire import Submission
 from sottovoce.server.metrics import Metrics
@@ -22,6 +25,7 @@ from sottovoce.server.storage.campaigns import campaign_of, create_campaign, ope
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.migrations import is_current, migrate
 from sottovoce.server.storage.operators import add_operator
+from sottovoce.server.storage.pictures import LOGOS, PLANS
 from sottovoce.server.storage.writer import Writer
 
 
@@ -73,6 +77,33 @@ def test_a_database_of_the_first_revision_is_brought_up_to_date_with_its_data(en
         assert connection.execute(select(tables.tasks.c.quota, tables.tasks.c.taken)).all() == [(None, 0)]
         assert connection.execute(select(tables.readings.c.value).order_by("value")).scalars().all() == [7, 9]
     migrate(engine)  # and a second time does nothing
+
+
+def test_campaigns_from_before_there_were_plans_are_kept_and_can_get_one(engine):
+    migrate(engine, "0009")
+    with engine.begin() as connection:
+        assert "plans" not in inspect(connection).get_table_names()
+        for statement in (
+            "INSERT INTO operators VALUES (1, 'o', 'h', TRUE, 0, NULL)",
+            "INSERT INTO campaigns (key, id, operator_key, state, manifest, created_at, changes, changed_at, computed,"
+            " reports) VALUES (1, 'c', 1, 'draft', '', 0, 3, 0, 3, 0)",
+        ):
+            connection.execute(text(statement))
+    migrate(engine)
+    with engine.begin() as connection:
+        assert connection.execute(select(tables.campaigns.c.id)).scalars().all() == ["c"]
+        for pictures in (PLANS, LOGOS):
+            assert pictures.hash_of(connection, 1) is None
+            pictures.put(connection, 1, Picture(SVG, "image/svg+xml", 400, 300))
+    with engine.begin() as connection:
+        for pictures in (PLANS, LOGOS):
+            stored = pictures.of(connection, 1)
+            assert (stored.content, stored.type, stored.sha256) == (SVG, "image/svg+xml", sha256(SVG).hexdigest())
+    with engine.begin() as connection:
+        connection.execute(tables.campaigns.delete())
+    with engine.connect() as connection:
+        # Pictures go with their campaign.
+        assert [pictures.hash_of(connection, 1) for pictures in (PLANS, LOGOS)] == [None, None]
 
 
 def test_a_database_of_a_newer_program_is_left_alone(engine):

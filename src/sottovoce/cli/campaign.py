@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli import invitations, operators, plans, texts, webhook
+from sottovoce.cli import invitations, logo, operators, plans, texts, webhook
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
 from sottovoce.digits import decimals_for
@@ -34,6 +34,10 @@ def create(
     title: Annotated[str | None, typer.Option(help="The title that participants see.")] = None,
     asked_by: Annotated[str | None, typer.Option(help="Who is asking; the operator's name by default.")] = None,
     purpose: Annotated[str | None, typer.Option(help="What the results are for.")] = None,
+    contact: Annotated[
+        str | None,
+        typer.Option(help="Whom participants can ask: an e-mail or web address, a telephone number, a place."),
+    ] = None,
     noise: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,8 +78,8 @@ def create(
     plans.check_options(places, frame)
 
     options = {
-        "title": title, "asked_by": asked_by, "purpose": purpose, "distance": distance, "unit": unit,
-        "noise": noise_of(noise) if noise else None, "readings": readings,
+        "title": title, "asked_by": asked_by, "purpose": purpose, "contact": contact, "distance": distance,
+        "unit": unit, "noise": noise_of(noise) if noise else None, "readings": readings,
         "deadline": deadline, "method": method, "target": target,
     }  # fmt: skip
     draft = read_draft(tasks) if tasks else {}
@@ -238,6 +242,7 @@ def known(
 
 
 app.command()(plans.plan)
+app.command()(logo.logo)
 app.command()(texts.texts)
 for inviting in (invitations.invite, invitations.invitations, invitations.revoke, invitations.renew, webhook.webhook):
     app.command()(inviting)

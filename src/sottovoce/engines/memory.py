@@ -19,10 +19,12 @@ from sottovoce.engines.threads import in_threads, usual_threads
 #   objects first      1.6    3.9     5.3    12.0
 #   users first        5.4    3.7     4.0     5.3
 _SCATTER_USERS = 1 << 16
-# A run has a table of users of its own, so it should have more claims than users; and it costs some ten microseconds of
-# Python, which should be little beside its claims.
+# A run has a table of users of its own, which one thread adds to the others: so it should have many more claims than
+# users; and it costs some ten microseconds of Python, which should be little beside its claims. But fewer runs than
+# cores would leave some of these idle.
 _CLAIMS_PER_RUN = 1 << 17
-_CLAIMS_PER_USER = 2
+_CLAIMS_PER_USER = 8
+_LEAST_RUNS = 4
 # Blocks in the order of users: each claim should find its user near that of the claim before, and the block's objects
 # in the core's own cache.
 _LEAST_BLOCK, _LARGEST_BLOCK = 1 << 18, 1 << 21
@@ -61,7 +63,7 @@ def _runs(claims: Claims, by_user: bool) -> list[tuple[ObjectBlock, ...]]:
     """
     size = len(claims.values)
     fitting = size // (_CLAIMS_PER_USER * claims.n_users)
-    runs = max(1, min(RUNS, size // _CLAIMS_PER_RUN, max(2, fitting)))
+    runs = max(1, min(RUNS, size // _CLAIMS_PER_RUN, max(_LEAST_RUNS, fitting)))
     runs = 1 << (runs.bit_length() - 1)  # so that 2 or 4 threads have equally much to do
     each = 1
     if by_user:

@@ -20,7 +20,8 @@ def tally(offsets, users, codes, cells, weights, scores):
     scores[:] = 0.0
     for n in range(len(cells) - 1):
         score = scores[cells[n] - cells[0] : cells[n + 1] - cells[0]]
-        for i in range(offsets[n], offsets[n + 1]):
+        for place in range(offsets[n], offsets[n + 1]):
+            i = np.uint64(place)
             score[np.uint64(codes[i])] += weights[np.uint64(users[i])]
 
 
@@ -29,7 +30,8 @@ def agree(offsets, users, codes, cells, chances, sums):
     """For each user the sum of the chances of what they chose."""
     for n in range(len(cells) - 1):
         chance = chances[cells[n] - cells[0] : cells[n + 1] - cells[0]]
-        for i in range(offsets[n], offsets[n + 1]):
+        for place in range(offsets[n], offsets[n + 1]):
+            i = np.uint64(place)
             sums[np.uint64(users[i])] += chance[np.uint64(codes[i])]
 
 
@@ -66,7 +68,8 @@ def poll(
                 _winner(scores, options)
             _mix(scores, options, old, first, mix)
         move = max(move, _settle(scores, options, old, first, chances))
-        for i in range(begin, end):
+        for place in range(begin, end):
+            i = np.uint64(place)
             sums[np.uint64(users[i]), group] += scores[np.uint64(codes[i])]
     return move
 
@@ -92,13 +95,15 @@ def _count(users, codes, begin, end, options, old, first, group, behind, weights
         scores[c] = 0.0
     second, third, fourth = np.uint64(width), np.uint64(2 * width), np.uint64(3 * width)
     whole = begin + (end - begin) // _LANES * _LANES
-    for i in range(begin, whole, _LANES):
-        v, x, y, z = np.uint64(codes[i]), np.uint64(codes[i + 1]), np.uint64(codes[i + 2]), np.uint64(codes[i + 3])
+    for place in range(begin, whole, _LANES):
+        i, j, k, m = np.uint64(place), np.uint64(place + 1), np.uint64(place + 2), np.uint64(place + 3)
+        v, x, y, z = np.uint64(codes[i]), np.uint64(codes[j]), np.uint64(codes[k]), np.uint64(codes[m])
         scores[v] += _vote(users[i], v, old, first, group, behind, weights, slopes)
-        scores[second + x] += _vote(users[i + 1], x, old, first, group, behind, weights, slopes)
-        scores[third + y] += _vote(users[i + 2], y, old, first, group, behind, weights, slopes)
-        scores[fourth + z] += _vote(users[i + 3], z, old, first, group, behind, weights, slopes)
-    for i in range(whole, end):
+        scores[second + x] += _vote(users[j], x, old, first, group, behind, weights, slopes)
+        scores[third + y] += _vote(users[k], y, old, first, group, behind, weights, slopes)
+        scores[fourth + z] += _vote(users[m], z, old, first, group, behind, weights, slopes)
+    for place in range(whole, end):
+        i = np.uint64(place)
         code = np.uint64(codes[i])
         scores[code] += _vote(users[i], code, old, first, group, behind, weights, slopes)
     if width > 0:
@@ -203,20 +208,20 @@ def confuse(
         first = np.uint64(cells[n] - cells[0])
         for c in range(options):
             scores[c] = prior[c]
-        for i in range(offsets[n], offsets[n + 1]):
-            user, place = np.uint64(users[i]), np.uint64(options * codes[i])
+        for place in range(offsets[n], offsets[n + 1]):
+            user, row = np.uint64(users[np.uint64(place)]), np.uint64(options * codes[np.uint64(place)])
             for c in range(options):
-                scores[c] += rows[user, place + np.uint64(c)]
+                scores[c] += rows[user, row + np.uint64(c)]
                 if corrected is not None:
-                    scores[c] -= old[first + np.uint64(c)] * corrected[user, behind + place + np.uint64(c)]
+                    scores[c] -= old[first + np.uint64(c)] * corrected[user, behind + row + np.uint64(c)]
         if known is not None and known[n] != NOT_KNOWN:
             _know(scores, options, known[n])
         else:
             _softmax(scores, options, 0.0)
             _mix(scores, options, old, first, mix)
         move = max(move, _settle(scores, options, old, first, chances))
-        for i in range(offsets[n], offsets[n + 1]):
-            user, place = np.uint64(users[i]), np.uint64(options * codes[i])
+        for place in range(offsets[n], offsets[n + 1]):
+            user, row = np.uint64(users[np.uint64(place)]), np.uint64(options * codes[np.uint64(place)])
             for c in range(options):
-                sums[user, place + np.uint64(c)] += scores[c]
+                sums[user, row + np.uint64(c)] += scores[c]
     return move

@@ -82,6 +82,14 @@ class OperatorClient(HttpClient):
         """Take the picture from a draft, and all tasks off it."""
         return self._ask("DELETE", f"/api/campaigns/{campaign}/plan")
 
+    def set_logo(self, campaign: str, picture: bytes) -> dict[str, Any]:
+        """Give a draft a logo."""
+        return self._read(self.send("PUT", f"/api/campaigns/{campaign}/logo", picture, self._token, kind=_ANY))
+
+    def clear_logo(self, campaign: str) -> dict[str, Any]:
+        """Take the logo from a draft."""
+        return self._ask("DELETE", f"/api/campaigns/{campaign}/logo")
+
     def set_places(self, campaign: str, places: Mapping[str, list[list[int]] | None]) -> dict[str, Any]:
         """Put tasks of a draft on its plan; None takes one off it."""
         listed = [{"task": task, "place": place} for task, place in places.items()]

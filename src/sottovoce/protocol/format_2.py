@@ -226,6 +226,14 @@ class SecondManifest(Manifest):
         return self.plan.sha256 if self.plan else None
 
     @property
+    def logo_sha256(self) -> str | None:
+        return self.logo
+
+    @property
+    def contact_words(self) -> Text:
+        return self.contact
+
+    @property
     def most_readings(self) -> int:
         return self.answer
 

@@ -169,6 +169,16 @@ class Manifest(Document):
         return None
 
     @property
+    def logo_sha256(self) -> str | None:
+        """The hash of the logo, if there is one."""
+        return None
+
+    @property
+    def contact_words(self) -> Text:
+        """Whom participants can ask; empty where nothing is said about it."""
+        return ""
+
+    @property
     def deadline_moment(self) -> datetime | None:
         """The deadline as a time."""
         return datetime.fromisoformat(self.deadline) if self.deadline else None

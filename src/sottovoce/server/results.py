@@ -4,6 +4,7 @@ import json
 import math
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -103,7 +104,7 @@ def trouble_words(trouble: str) -> str:
 
 @dataclass(frozen=True)
 class Computation:
-    """Everything that results depend on."""
+    """Everything that results depend on. What follows from it is computed once: thousands of tasks ask for it."""
 
     manifest: Manifest
     guarantee: dict[str, Any]
@@ -133,7 +134,7 @@ class Computation:
     def readings(self) -> Readings:
         return self.step.readings
 
-    @property
+    @cached_property
     def method_name(self) -> str:
         return self.method_for(self.manifest.tasks[0].kind if len(self.manifest.laws) == 1 else "number")
 
@@ -144,7 +145,7 @@ class Computation:
             return wanted
         return next(name for name, method in METHODS.items() if kind in method.kinds)
 
-    @property
+    @cached_property
     def aim(self) -> Target | None:
         """What is taken as the truth of a number; None where there are none, or the method has no choice."""
         method = self.method_for("number")
@@ -152,7 +153,7 @@ class Computation:
             return None
         return self.target or _USUAL_AIM
 
-    @property
+    @cached_property
     def used(self) -> Known:
         """The known truths of tasks whose method can use them."""
 

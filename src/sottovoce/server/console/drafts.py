@@ -17,6 +17,7 @@ from sottovoce.protocol.task_table import COLUMNS, read_choices, read_quota, rea
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
+from sottovoce.server.console.about import ABOUT, SHOWN, about_of, first_about, typed_about
 from sottovoce.server.console.instruments import instruments_for, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
@@ -32,13 +33,11 @@ router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema
 MOST_TYPED = 20  # tasks in fields of their own; more come as a table
 _EMPTY_ROWS = 3
 Action = Callable[[Connection], CampaignRow]
-_ABOUT = ("title", "asked_by", "purpose", "deadline")
 
 
 @router.get("/new")
 async def new(request: Request, session: Session) -> Response:
-    about = {"title": "", "asked_by": session.operator.name, "purpose": "", "deadline": "", "target": ""}
-    return _question(request, None, about, [], "")
+    return _question(request, None, first_about(session.operator.name), [], "")
 
 
 @router.post("/new")
@@ -48,7 +47,7 @@ async def create(request: Request, session: Session, form: Form, server: Server)
     def prepare(tasks: list[dict[str, Any]]) -> Action:
         with reported_as("bad_request"):
             draft = CampaignDraft.model_validate(
-                {**_about(form), **_target(form), "tasks": tasks, **first_noise(tasks)}
+                {**typed_about(form), **_target(form), "tasks": tasks, **first_noise(tasks)}
             )
         return lambda connection: actions.create(connection, session.operator, draft, now)
 
@@ -64,9 +63,7 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
     row, quotas = await server.read(load)
     manifest = parsed(row.manifest)
     tasks = [{**dict.fromkeys(COLUMNS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
-    about = {name: manifest[name] or "" for name in _ABOUT}
-    about["deadline"] = about["deadline"].removesuffix(":00Z").removesuffix("Z")
-    about["target"] = row.target or ""
+    about = about_of(manifest, row.target)
     many = len(tasks) > MOST_TYPED
     if not many:
         tasks = [task | {"choices": " | ".join(task["choices"])} for task in tasks]
@@ -82,7 +79,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
         raw = Manifest.parse(row.manifest).content()
         kept = {task["id"]: task for task in raw["tasks"]}
         asked = [_with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
-        about = _with_the_rest({**_about(form), "deadline": _about(form).get("deadline")}, raw, only=_ABOUT)
+        about = _with_the_rest(typed_about(form, raw), raw, only=ABOUT)
         fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
         distances = [task["distance"] for task in raw["tasks"] if "distance" in task]
         if distances and "levels" not in raw:
@@ -195,7 +192,7 @@ async def _keep(
             mistake = words_of(error)
     else:
         mistake = None
-    about = {name: form.get(name, "") for name in (*_ABOUT, "target")}
+    about = {name: form.get(name, "") for name in SHOWN}
     return _question(request, row, about, typed, form.get("table", ""), mistake, more="more" in form)
 
 
@@ -253,13 +250,6 @@ def _missing_noise(kept: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[st
     first = usual["noise"] if isinstance(usual["noise"], dict) else dict.fromkeys(kinds, usual["noise"])
     noise = {kind: laws.get(kind, first[kind]) for kind in kinds}
     return {**usual, "noise": noise if len(set(noise.values())) > 1 else next(iter(noise.values()))}
-
-
-def _about(form: Mapping[str, str]) -> dict[str, str]:
-    fields = {name: form[name] for name in _ABOUT if form.get(name)}
-    if "deadline" in fields and re.fullmatch(r"[\d-]+[T ][\d:]+", fields["deadline"]):
-        fields["deadline"] += "Z"  # the field asks for UTC
-    return fields
 
 
 def _target(form: Mapping[str, str]) -> dict[str, str]:
