@@ -30,7 +30,7 @@ from sottovoce.server.storage.rows import CampaignRow
 
 Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
-_USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors at any rate
+_USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors anyway
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
 # What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
