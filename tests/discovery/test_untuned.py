@@ -8,6 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.common_bias import CommonBias
+from sottovoce.discovery.own_influence import OwnInfluence
 from sottovoce.discovery.target import likely_target
 from sottovoce.engines import MemoryEngine
 from sottovoce.errors import ConvergenceWarning
@@ -85,6 +86,32 @@ def test_order_labels_shift_and_scale_do_not_matter(name):
     assert np.all(np.abs((moved.truths_ - 128) / 4 - fit.truths_) < 0.01 * width)
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_order_labels_shift_and_scale_do_not_matter_for_any_claims(seed):
+    """Small sets of any scale, a quarter of them with claims that coincide, half of them with a law of noise."""
+    claims, law = any_claims(seed), (None, None, "fresh:0.5", "shared:0.5")[seed // 4 % 4]
+    users, objects, values = claims.users, claims.objects, claims.values
+    rng = np.random.default_rng((seed, 9))
+
+    def fit(users, objects, values):
+        return sv.NoiseAware(noise=law).fit(MemoryEngine(sv.Claims.from_arrays(users, objects, values), threads=1))
+
+    first = fit(users, objects, values)
+    order = rng.permutation(len(values))
+    mixed = fit(users[order], objects[order], values[order])
+    assert mixed.truths_.tolist() == first.truths_.tolist()
+    assert [end.tolist() for end in mixed.intervals()] == [end.tolist() for end in first.intervals()]
+    # Other orders of additions, and iterations that end within tol of the same truths: 1e-4 of an object's range.
+    ranges = np.array([np.ptp(values[objects == place]) for place in range(claims.n_objects)])
+    most = 1e-4 * ranges + 1e-10 * (np.abs(values).max() + 200)
+    new_users, new_objects = rng.permutation(claims.n_users), rng.permutation(claims.n_objects)
+    renamed = fit(new_users[users], new_objects[objects], values)
+    assert np.all(np.abs(renamed.truths_[new_objects] - first.truths_) <= most)
+    for scale, shift in ((4.0, 128.0), (1e-3, -5.0)) if law is None else ((1.0, 128.0), (-1.0, 0.0)):
+        moved = fit(users, objects, values * scale + shift)
+        assert np.all(np.abs((moved.truths_ - shift) / scale - first.truths_) <= most)
+
+
 @pytest.mark.parametrize("errors", ["heavy-tailed", "skewed"])
 @pytest.mark.parametrize(("objects", "claims"), [(30, 3), (30, 10), (100, 2)])
 def test_intervals_hold_where_few_claim_each_object(errors, objects, claims):
@@ -113,10 +140,51 @@ def test_a_rating_is_about_as_good_as_the_mean_and_its_interval_no_worse():
         assert coverage(fit, world.truths) >= coverage(mean, world.truths)
 
 
+@pytest.mark.parametrize(
+    ("errors", "objects", "claims"),
+    [("two kinds", 5, 30), ("two kinds", 10, 5), ("skewed", 20, 100), ("skewed", 5, 30)],
+)
+def test_intervals_of_means_hold_the_mean(errors, objects, claims):
+    """70 to 80 % were held: by corrections towards plain means by chance, and by claims that weigh themselves.
+
+    Of 120 truths, the standard error is at most 2.4 %.
+    """
+    covered, ours, plain = [], [], []
+    for seed in range(120 // objects):
+        world = crowd(objects, claims, errors, centre="mean", seed=np.random.default_rng((seed, 41)))
+        fit = sv.NoiseAware(target="mean").fit(MemoryEngine(world.claims, threads=1))
+        covered.append(coverage(fit, world.truths))
+        ours.append(np.abs(fit.truths_ - world.truths).mean())
+        plain.append(np.abs(sv.Mean().fit(world.claims).truths_ - world.truths).mean())
+    assert np.mean(covered) > 0.93 - 2 * 0.024
+    assert np.mean(ours) < 0.8 * np.mean(plain)
+
+
+def test_claims_that_weigh_themselves_are_seen_beyond_chance():
+    rng = np.random.default_rng(7)
+    by_chance = [OwnInfluence.learn(rng.normal(0, 1, 100)) for _ in range(300)]
+    # A mean of 100 has a deviation of 0.1, and what is not beyond it is not corrected.
+    assert np.sqrt(np.mean([one.shift**2 for one in by_chance])) < 0.1
+    assert np.median([one.shift for one in by_chance]) == 0
+    clear = OwnInfluence.learn(rng.normal(0.5, 1, 10_000))
+    assert clear.shift == pytest.approx(0.5, abs=0.05)
+    for nothing in (np.zeros(3), np.zeros(0)):
+        assert OwnInfluence.learn(nothing) == OwnInfluence(0.0, 0.0, 0.0)
+
+
+def test_a_correction_never_leads_beyond_the_claims():
+    matrix = np.array([[0.0, np.nan], [0.0, np.nan], [0.25, 0.0]])
+    fit = sv.NoiseAware(target="mean").fit(sv.Claims.from_matrix(matrix))
+    assert 0 < fit.truths_[0] < 0.25
+    assert fit.truths_[1] == 0
+
+
 def test_a_mean_discounts_nobody_for_being_far_off():
     matrix = np.array([[0.0, 1, 2], [0, 1, 2], [1, 0, 2], [30, 31, 29], [1, 2, 0]])
     fit = sv.NoiseAware(target="mean").fit(sv.Claims.from_matrix(matrix))
-    assert fit.truths_ == pytest.approx(np.average(matrix, axis=0, weights=fit.weights_), rel=1e-5)
+    # All but a common correction for what claims do to their own weights.
+    shifts = (fit.truths_ - np.average(matrix, axis=0, weights=fit.weights_)) / (fit.intervals()[1] - fit.truths_)
+    assert np.abs(shifts).max() < 0.05
 
 
 @pytest.mark.parametrize("law", ["fresh:0.5", "shared:0.5", "gaussian:1"])

@@ -25,7 +25,7 @@ from sottovoce.server.storage.campaigns import campaign_of, create_campaign, ope
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.migrations import is_current, migrate
 from sottovoce.server.storage.operators import add_operator
-from sottovoce.server.storage.plans import plan_hash, plan_of, put_plan
+from sottovoce.server.storage.pictures import LOGOS, PLANS
 from sottovoce.server.storage.writer import Writer
 
 
@@ -92,15 +92,18 @@ def test_campaigns_from_before_there_were_plans_are_kept_and_can_get_one(engine)
     migrate(engine)
     with engine.begin() as connection:
         assert connection.execute(select(tables.campaigns.c.id)).scalars().all() == ["c"]
-        assert plan_hash(connection, 1) is None
-        put_plan(connection, 1, Picture(SVG, "image/svg+xml", 400, 300))
+        for pictures in (PLANS, LOGOS):
+            assert pictures.hash_of(connection, 1) is None
+            pictures.put(connection, 1, Picture(SVG, "image/svg+xml", 400, 300))
     with engine.begin() as connection:
-        stored = plan_of(connection, 1)
-        assert (stored.content, stored.type, stored.sha256) == (SVG, "image/svg+xml", sha256(SVG).hexdigest())
+        for pictures in (PLANS, LOGOS):
+            stored = pictures.of(connection, 1)
+            assert (stored.content, stored.type, stored.sha256) == (SVG, "image/svg+xml", sha256(SVG).hexdigest())
     with engine.begin() as connection:
         connection.execute(tables.campaigns.delete())
     with engine.connect() as connection:
-        assert plan_hash(connection, 1) is None  # a plan goes with its campaign
+        # Pictures go with their campaign.
+        assert [pictures.hash_of(connection, 1) for pictures in (PLANS, LOGOS)] == [None, None]
 
 
 def test_a_database_of_a_newer_program_is_left_alone(engine):

@@ -75,7 +75,8 @@ def cross_check(
     both = (np.sqrt(plain.variance) + np.abs(plain.mean - found) / 2) ** 2
     scatter = rival * both + (1 - rival) * plain.median_variance
     wider = np.where(asked, max(mean.doubt, median.doubt) * np.maximum(scatter - variance, 0), 0.0)
-    return Checked(found, variance + wider, wider > variance)
+    corrected = plain.favour**2 * mean.variance + (1 - plain.favour) ** 2 * median.variance
+    return Checked(found, variance + np.maximum(wider, np.where(asked, corrected, 0.0)), wider > variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,7 @@ class _Difference:
     common: Floats  # to one side, in each object's unit
     own: Floats  # of each object
     doubt: float  # whether the model is wrong, from 0 to 1
+    variance: Floats  # of the common part
 
     @classmethod
     def of(cls, differences: Floats, variance: Floats, plain: Floats, seen: NDArray[np.bool_]) -> "_Difference":
@@ -96,9 +98,11 @@ class _Difference:
         one_by_one = _beyond_chance(around, (1 + _DEVIATIONS * np.sqrt(2 / many)) * expected)
         farthest = float(stdtrit(many - 1, 1 - _CHANCE / 2)) ** 2
         doubt = min(1.0, 3 * max(_beyond_chance(to_one_side, farthest * chance), one_by_one))
-        # What all have in common is known so well that a wrong correction costs next to nothing.
-        common *= _beyond_chance(to_one_side, chance)
-        return cls(common * scale, one_by_one * (each - common) * scale, doubt)
+        # Plain averages may be far less precise than truths. The less precise, the clearer a difference has to be: a
+        # correction by chance would cost more than it gains. One that is made is as uncertain as what it is made from.
+        kept = _beyond_chance(to_one_side, float((plain[seen] / variance[seen]).mean()) * chance)
+        common *= kept
+        return cls(common * scale, one_by_one * (each - common) * scale, doubt, kept**2 * chance / many * plain)
 
 
 def _beyond_chance(seen: float, expected: float) -> float:

@@ -14,6 +14,7 @@ from sottovoce.discovery.common_bias import CommonBias
 from sottovoce.discovery.cross_check import PlainAverages, cross_check
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.discovery.object_scales import NORMAL_DEVIATION, ObjectScales, typical_variance
+from sottovoce.discovery.own_influence import MOST_CLAIMS, OwnInfluence
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.reading_lookup import ReadingLookup
 from sottovoce.discovery.state import State
@@ -37,6 +38,7 @@ _LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
 _RESOLUTION, _COPIED, _BY_CHANCE = 1e-4, 0.02, 0.04
 _LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
 _FEW, _ALONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
+_LEAST_TOTAL = 0.1  # of the weights about an object, where some of its claims say what all would be
 _LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
 
 
@@ -115,8 +117,8 @@ class NoiseAware(TruthDiscovery):
         """Low and high end of an interval for each truth.
 
         The variance is the inverse of the information in the marginal likelihood. Under noise the interval is normal;
-        without, weights are what residuals of few claims tell, and it is Student's t with the degrees of freedom that
-        follow from their uncertainty.
+        without, weights are learnt from the residuals of few claims, and it is Student's t with the degrees of freedom
+        that follow from their uncertainty.
         """
         check_level(level)
         tail = (1 + level) / 2
@@ -205,7 +207,7 @@ class _AwareIteration(Iteration):
         )
 
     def _residuals(self, swept: Sweep) -> tuple[Floats, Floats]:
-        """Each user's sum of squares, and of how many errors it tells.
+        """Each user's sum of squares, and how many errors it stands for.
 
         Truths lie nearer to their claims than the claims' errors are large. Either the truths' variances are added back
         to the squares, or a claim counts as one error less its own share in the truth. The second is right even where a
@@ -281,6 +283,8 @@ class _AwareIteration(Iteration):
         bias = self._common_bias() if known.any() and compared else None
         if compared and not (self._noisy or self._coincide or bias):
             assert freedom is not None
+            if self._opinions:
+                truths, variance = self._without_own_influence(truths, variance)
             plain = PlainAverages.of(engine, self._opinions)
             medians = truths if self._opinions else self._weighted_medians()
             checked = cross_check(truths, variance, plain, medians, ~known)
@@ -290,6 +294,24 @@ class _AwareIteration(Iteration):
             truths = np.where(known, truths, truths - bias.shift / self._scatter_unit)
             variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
         return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
+
+    def _without_own_influence(self, truths: Floats, variance: Floats) -> tuple[Floats, Floats]:
+        """Truths and variances without what claims do to their own weights."""
+        engine, swept, known = self._engine, self._swept, self._given.known
+        squares, counts = self._residuals(swept)
+        objects, users, residuals = engine.sample(swept.truths, MOST_CLAIMS)
+        weights, totals = self._belief.weight[users], swept.precision[objects]
+        other_squares = np.maximum(squares[users] - residuals**2, (squares - swept.losses)[users])
+        other_counts = np.maximum(counts[users] - (1 - weights / totals), _LEAST_COUNT)
+        others = self._quality.evaluate(other_squares, other_counts).weight
+        claims, change = engine.claims_per_object, others - weights
+        sampled = np.maximum(np.bincount(objects, minlength=engine.n_objects), 1)
+        changes = np.bincount(objects, change, engine.n_objects) * claims / sampled
+        totals = np.maximum(totals + changes[objects], _LEAST_TOTAL * totals)
+        pulls = claims[objects] * change * residuals / totals / np.sqrt(variance[objects])
+        found, wider = OwnInfluence.learn(pulls[~known[objects]]).corrected(truths, variance, claims)
+        found = np.clip(found, *engine.ranges())  # no weights lead beyond the claims
+        return np.where(known, truths, found), np.where(known, variance, wider)
 
     def _weighted_medians(self) -> Floats:
         middling = Step(self._center, np.ones(self._engine.n_objects), self._spreads, average="median")

@@ -38,6 +38,10 @@ class OperatorClient(HttpClient):
         """A new draft; or the next version of a campaign, with the given changes."""
         return self._ask("POST", f"/api/campaigns/{previous}/versions" if previous else "/api/campaigns", draft)
 
+    def change(self, campaign: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Change a draft."""
+        return self._ask("PATCH", f"/api/campaigns/{campaign}", changes)
+
     def duplicate(self, campaign: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """A new draft like a campaign, with the given changes; no invitations and no readings are copied."""
         return self._ask("POST", f"/api/campaigns/{campaign}/duplicate", changes)
@@ -81,6 +85,14 @@ class OperatorClient(HttpClient):
     def clear_plan(self, campaign: str) -> dict[str, Any]:
         """Take the picture from a draft, and all tasks off it."""
         return self._ask("DELETE", f"/api/campaigns/{campaign}/plan")
+
+    def set_logo(self, campaign: str, picture: bytes) -> dict[str, Any]:
+        """Give a draft a logo."""
+        return self._read(self.send("PUT", f"/api/campaigns/{campaign}/logo", picture, self._token, kind=_ANY))
+
+    def clear_logo(self, campaign: str) -> dict[str, Any]:
+        """Take the logo from a draft."""
+        return self._ask("DELETE", f"/api/campaigns/{campaign}/logo")
 
     def set_places(self, campaign: str, places: Mapping[str, list[list[int]] | None]) -> dict[str, Any]:
         """Put tasks of a draft on its plan; None takes one off it."""

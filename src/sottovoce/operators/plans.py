@@ -8,7 +8,7 @@ from typing import Any
 from sottovoce.errors import BadParameter, SottovoceError, UnreadableFile
 from sottovoce.operators.client import OperatorClient
 from sottovoce.protocol.geojson import Frame, Place, PlacesFile, as_geojson
-from sottovoce.protocol.pictures import MOST_BYTES, cleaned_picture
+from sottovoce.protocol.pictures import MOST_BYTES, MOST_LOGO_BYTES, cleaned_picture
 from sottovoce.protocol.problems import Problem
 
 _MOST_TEXT = 16 << 20
@@ -40,7 +40,7 @@ def put_plan(
 ) -> dict[str, Any]:
     """Set the picture, the places or both. Everything is checked before anything is sent."""
     entry = client.campaign(campaign)
-    content = _picture(picture) if picture else None
+    content = _picture(picture, MOST_BYTES) if picture else None
     edges = Frame.parse(frame) if frame else None
     found: dict[str, Place] = {}
     if places:
@@ -61,9 +61,14 @@ def write_places(places: Mapping[str, Place], path: Path) -> None:
         temporary.write_text(json.dumps(as_geojson(places), indent=1) + "\n")
 
 
-def _picture(path: Path) -> bytes:
+def read_logo(path: Path) -> bytes:
+    """A logo from a file, checked."""
+    return _picture(path, MOST_LOGO_BYTES)
+
+
+def _picture(path: Path, most: int) -> bytes:
     try:
-        return cleaned_picture(_content(path, MOST_BYTES)).content
+        return cleaned_picture(_content(path, most), most).content
     except Problem as mistake:
         raise BadParameter(f"{path}: {mistake}") from None
 

@@ -3,15 +3,20 @@
 from datetime import datetime
 
 from sottovoce.protocol.manifest import Manifest
+from sottovoce.texts import texts_in
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
 _LONGEST_LINE = 75  # bytes
 
 
-def calendar_file(manifest: Manifest, address: str, opened_at: str) -> bytes:
-    """One event at the deadline; ``address`` is where the campaign can be seen."""
+def calendar_file(manifest: Manifest, address: str, opened_at: str, language: str) -> bytes:
+    """One event at the deadline; ``address`` is where the campaign can be seen.
+
+    The moment is in UTC: calendars show it in the zone of whoever looks.
+    """
     assert manifest.deadline is not None
-    title = manifest.words(manifest.title)
+    title = manifest.words(manifest.title, language)
+    last_chance = texts_in(language).say("deadline.event", address=address)
     lines = [
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
@@ -21,7 +26,7 @@ def calendar_file(manifest: Manifest, address: str, opened_at: str) -> bytes:
         f"DTSTAMP:{_stamp(opened_at)}",
         f"DTSTART:{_stamp(manifest.deadline)}",
         f"SUMMARY:{_escaped(title)}",
-        f"DESCRIPTION:{_escaped(f'Last chance to take part: {address}')}",
+        f"DESCRIPTION:{_escaped(last_chance)}",
         f"URL:{address}",
         "BEGIN:VALARM",
         "ACTION:DISPLAY",

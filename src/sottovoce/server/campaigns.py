@@ -22,7 +22,7 @@ from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import ServerState
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.offers import publish_offers
-from sottovoce.server.storage.plans import copy_plan, plan_hash, remove_plan
+from sottovoce.server.storage.pictures import LOGOS, PLANS, Pictures
 from sottovoce.server.storage.results import add_results
 from sottovoce.server.storage.rows import CampaignRow, OperatorRow
 
@@ -123,8 +123,9 @@ def change(connection: Connection, operator_key: int, campaign: str, changes: Ca
         stored.change_draft(
             connection, row, manifest, stored.quotas_of(connection, row.key) if quotas is None else quotas
         )
-        if plan_hash(connection, row.key) != manifest.plan_sha256:
-            remove_plan(connection, row.key)
+        for pictures, wanted in _pictures_of(manifest):
+            if pictures.hash_of(connection, row.key) != wanted:
+                pictures.remove(connection, row.key)
     before = _analysis_of(row)
     analysis = _analysis(before, changes, manifest)
     if analysis != before:
@@ -179,8 +180,9 @@ def _copied(
         previous_key,
         now,
     )
-    if manifest.plan_sha256 is not None and plan_hash(connection, row.key) == manifest.plan_sha256:
-        copy_plan(connection, row.key, made.key)
+    for pictures, wanted in _pictures_of(manifest):
+        if wanted is not None and pictures.hash_of(connection, row.key) == wanted:
+            pictures.copy(connection, row.key, made.key)
     return made
 
 
@@ -195,8 +197,9 @@ async def opening(server: ServerState, operator_key: int, campaign: str) -> Call
     def open_it(connection: Connection) -> CampaignRow:
         now = server.clock()
         row = stored.campaign_of(connection, operator_key, campaign)
-        if plan_hash(connection, row.key) != manifest.plan_sha256:
-            raise Problem("bad_manifest", "plan: its picture must be uploaded before the campaign opens")
+        for pictures, wanted in _pictures_of(manifest):
+            if pictures.hash_of(connection, row.key) != wanted:
+                raise Problem("bad_manifest", f"{pictures.name}: it must be uploaded before the campaign opens")
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
         _first_results(connection, row, manifest, guarantee, server, now)
         publish_offers(connection, row.key, first_cuts, now)
@@ -252,6 +255,11 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
             "give similar tasks the same grid",
         )
     return manifest
+
+
+def _pictures_of(manifest: Manifest) -> tuple[tuple[Pictures, str | None], ...]:
+    """Each kind of picture, with the hash that the manifest names."""
+    return (PLANS, manifest.plan_sha256), (LOGOS, manifest.logo_sha256)
 
 
 def _analysis_of(row: CampaignRow) -> dict[str, Any]:

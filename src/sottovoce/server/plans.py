@@ -12,7 +12,7 @@ from sottovoce.protocol.pictures import Picture
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.campaigns import CampaignChange, change
 from sottovoce.server.storage.campaigns import campaign_of, quotas_of
-from sottovoce.server.storage.plans import put_plan
+from sottovoce.server.storage.pictures import PLANS
 from sottovoce.server.storage.rows import CampaignRow
 
 Places = Mapping[str, Place | None]  # by task; None takes a task off the plan
@@ -24,7 +24,7 @@ def set_plan(
     """Give a draft a picture, or another one; the tasks stay where they are, unless new places are given."""
     changes = {"plan": picture.named, **_with_places(connection, operator_key, campaign, places or {})}
     row = _changed(connection, operator_key, campaign, changes)
-    put_plan(connection, row.key, picture)
+    PLANS.put(connection, row.key, picture)
     return row
 
 

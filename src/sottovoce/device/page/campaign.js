@@ -7,12 +7,13 @@ import { answeredIn, changes, endOf, enrol, flush, join, joinedBy, judged, offer
 import { button, h } from "./dom.js";
 import { Drafts } from "./drafts.js";
 import { form, rangeOf } from "./form.js";
+import { keepForLater } from "./instruments.js";
 import { isKiosk, startOver } from "./kiosk.js";
 import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
 import { people, person, read, usePerson } from "./store.js";
-import { nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
+import { contactLink, nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
 
 const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached", "no_worker"]; // nothing was drawn, so it can be sent later
 const ENDED = ["campaign_not_open", "deadline_passed"];
@@ -44,11 +45,24 @@ async function choosePerson(link) {
 }
 
 function heading(eyebrow, manifest) {
-  const { title, asked_by: who, deadline, purpose } = shown(manifest);
+  const { campaign, title, asked_by: who, deadline, purpose, contact } = shown(manifest);
+  const ends = deadline && new Date(deadline);
   return [
-    h("p.eyebrow", eyebrow), h("h1", title),
-    h("p.quiet", deadline ? say("askedUntil", { who, when: moment(deadline) }) : say("askedBy", { who })), purpose && h("p.purpose", purpose),
+    logoOf(manifest), h("p.eyebrow", eyebrow), h("h1", title),
+    h("p.quiet", { title: Boolean(ends) && ends.toUTCString() }, deadline ? say("askedUntil", { who, when: moment(deadline, true) }) : say("askedBy", { who }),
+      ends > new Date() && !isKiosk && [" · ", h("a", { href: `../api/campaigns/${campaign}/deadline.ics?lang=${spokenTag()}`, download: "" }, say("deadline.calendar"))]),
+    purpose && h("p.purpose", purpose), contact && h("p", say("contact"), " ", contactLink(contact)),
   ];
+}
+
+/** The logo, as soon as it is loaded and checked; without a network there is none. */
+function logoOf({ campaign, logo }) {
+  if (!logo) return null;
+  keepForLater(["pictures.js"]);
+  const image = h("img.logo", { alt: "", hidden: "" });
+  import("./pictures.js").then(({ addressOf }) => addressOf(campaign, "logo", logo))
+    .then((address) => Object.assign(image, { src: address, hidden: false })).catch(() => {});
+  return image;
 }
 
 const results = (campaign) => h("a", { href: `../c/${campaign}?lang=${spokenTag()}` }, say("crowd"));

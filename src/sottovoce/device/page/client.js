@@ -22,8 +22,8 @@ export async function stateOf(campaign) {
 }
 /** The published cuts, the same for everybody; nothing says who asks. */
 export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, SHORT_TIMEOUT));
-/** The picture of the place, the same for everybody; nothing says who asks. */
-export const planBytes = (campaign) => send("GET", `campaigns/${campaign}/plan`, null, null, LONG_TIMEOUT);
+/** A picture of the campaign (plan or logo), the same for everybody; nothing says who asks. */
+export const pictureBytes = (campaign, kind) => send("GET", `campaigns/${campaign}/${kind}`, null, null, LONG_TIMEOUT);
 /** What is public about each task; without results there is nothing. */
 export async function results(campaign) {
   const { results: tasks } = json(await send("GET", `campaigns/${campaign}/results`));

@@ -43,7 +43,9 @@ export function figure(value) {
   return decimal(short && short < 1e-3 ? short.toExponential() : String(short));
 }
 
-export const moment = (text) => new Date(text).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
+/** A moment on this device's clock; with its zone where others have to agree on it, as on a deadline. */
+export const moment = (text, withZone = false) =>
+  new Date(text).toLocaleString(locale, withZone ? { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" } : { dateStyle: "medium", timeStyle: "short" });
 /** A time in words: "1 minute", "10 seconds". */
 export function duration(seconds) {
   const [count, unit] = seconds % 60 ? [seconds, "second"] : [seconds / 60, "minute"];

@@ -1,49 +1,14 @@
-// The plan of the place, to choose a task on. The picture is shown only if it has the hash that the manifest names, and
-// only as an image. Which task somebody looks at or chooses stays here; the picture is loaded whole, as everybody does.
+// The plan of the place, to choose a task on. Which task somebody looks at or chooses stays here.
 
-import { planBytes } from "./client.js";
-import { hashOf } from "./device.js";
 import { button, h } from "./dom.js";
 import { say } from "./language.js";
-import { Problem } from "./manifest.js";
+import { addressOf } from "./pictures.js";
 import { nameOf } from "./views.js";
 
-const [WHOLE, MOST_BYTES, LARGEST] = [10_000, 8 << 20, 4];
-const CACHE = "sottovoce-plans";
+const [WHOLE, LARGEST] = [10_000, 4];
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const addresses = new Map(); // of pictures that were checked or are under way, by hash
 const sizes = new Map(); // how large somebody made a plan, by hash
 let isStyled = false;
-
-async function checked(bytes, { sha256 }) {
-  if (bytes.length > MOST_BYTES || (await hashOf(bytes)) !== sha256) throw new Problem("plan_mismatch");
-  return bytes;
-}
-
-/** The picture, from this browser's own store if it was loaded before. */
-async function picture({ campaign, plan }) {
-  const cache = await globalThis.caches?.open(CACHE).catch(() => null);
-  const key = new URL(`plan-${plan.sha256}`, import.meta.url);
-  const before = await cache?.match(key);
-  if (before) return checked(new Uint8Array(await before.arrayBuffer()), plan).catch(() => cache.delete(key).then(() => picture({ campaign, plan })));
-  const bytes = await checked(await planBytes(campaign), plan);
-  await cache?.put(key, new Response(bytes)).catch(() => {}); // no space: it is loaded again next time
-  return bytes;
-}
-
-/** Where the checked picture is: a form that is drawn again while it loads waits for the same one. */
-function addressOf(manifest) {
-  const { sha256, type } = manifest.plan;
-  if (!addresses.has(sha256)) {
-    const address = picture(manifest).then((bytes) => URL.createObjectURL(new Blob([bytes], { type })));
-    addresses.set(sha256, address);
-    address.catch(() => addresses.delete(sha256)); // the next drawing tries again
-  }
-  return addresses.get(sha256);
-}
-
-/** Show a picture that is known already, such as the one of a draft, which is not public yet. */
-export const usePicture = ({ sha256 }, address) => addresses.set(sha256, Promise.resolve(address));
 
 function style() {
   if (!isStyled) document.head.append(h("link", { rel: "stylesheet", href: new URL("plan.css", import.meta.url) }));
@@ -67,8 +32,8 @@ function next(marks, from, [dx, dy]) {
 /** Fills an element with the plan; resolves to what marks a task as the chosen one. */
 export async function plan(element, manifest, tasks, choose, isDone) {
   style();
-  const address = await addressOf(manifest);
   const { sha256 } = manifest.plan;
+  const address = await addressOf(manifest.campaign, "plan", sha256);
   const told = h("p.quiet", { role: "status" });
   const marks = tasks.map((task) => {
     const d = pathOf(task.place);

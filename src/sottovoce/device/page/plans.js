@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { keepForLater } from "./instruments.js";
 import { say } from "./language.js";
 
-const FILES = ["plan.js", "plan.css"];
+const FILES = ["plan.js", "plan.css", "pictures.js"];
 
 /**
  * The plan with these tasks on it. `choose(task)` is called when somebody chooses one, `isDone(task)` says whether there

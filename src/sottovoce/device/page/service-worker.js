@@ -14,8 +14,8 @@ addEventListener("fetch", (event) => {
   if (method === "GET" && Object.hasOwn(FILES, file)) event.respondWith(kept(file, event.request));
 });
 
-/** Languages, instruments, plans and the question who it is are loaded when somebody uses them. */
-const isLoadedOnUse = (file) => /^(texts\/|instrument-|(plan|person)\.)/.test(file);
+/** Languages, instruments, pictures, plans and the question who it is are loaded when somebody uses them. */
+const isLoadedOnUse = (file) => /^(texts\/|instrument-|(pictures|plan|person)\.)/.test(file);
 const request = (file) => new Request(file, { integrity: `sha256-${FILES[file]}`, cache: "no-cache" });
 
 async function fill() {

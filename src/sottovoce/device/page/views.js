@@ -52,12 +52,20 @@ export const nameOf = ({ title, id }) => title || id;
 export const sentText = ({ value, cuts }, task) =>
   task.kind === "choice" ? choiceText(value, task) : cuts ? levelText(value, cuts, task) : withUnit(decimal(stepsAsText(value, task.grid)), task.unit);
 
+const CONTACTS = [["mailto:", /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/], ["tel:", /^\+?\d[\d ()/-]{4,30}$/], ["", /^https:\/\/[^\s<>]+$/]];
+
+/** Whom to ask, as a link where the whole text is an e-mail or web address, or a telephone number. */
+export function contactLink(contact) {
+  const [scheme] = CONTACTS.find(([, kind]) => kind.test(contact)) ?? [];
+  return scheme === undefined ? contact : h("a", { href: scheme + contact, rel: "noreferrer", target: !scheme && "_blank" }, contact);
+}
+
 /** A manifest with its texts in the language of the page, for showing. What counts is the manifest itself. */
 export function shown(manifest) {
   const said = (text) => textOf(manifest, text, spokenTag());
-  const { title, asked_by, purpose, tasks } = manifest;
+  const { title, asked_by, purpose, contact, tasks } = manifest;
   const spokenTask = (task) => ({ ...task, title: said(task.title), unit: task.unit && said(task.unit), help: task.help && said(task.help), choices: task.choices?.map(said) });
-  return { ...manifest, title: said(title), asked_by: said(asked_by), purpose: said(purpose), tasks: tasks.map(spokenTask) };
+  return { ...manifest, title: said(title), asked_by: said(asked_by), purpose: said(purpose), contact: contact && said(contact), tasks: tasks.map(spokenTask) };
 }
 
 /** One release: when, what, and its state. A campaign costs what it may learn in all, once: with its first release. */

@@ -5,17 +5,22 @@ photograph was taken, no camera, no author, no script, no bytes after the end.
 """
 
 from sottovoce.protocol.pictures.drawing import cleaned_drawing
-from sottovoce.protocol.pictures.limits import MOST_BYTES, Picture, refused
+from sottovoce.protocol.pictures.limits import MOST_BYTES, MOST_LOGO_BYTES, Picture, refused
 from sottovoce.protocol.pictures.raster import cleaned_raster
 
-__all__ = ["MOST_BYTES", "Picture", "cleaned_picture"]
+__all__ = ["MOST_BYTES", "MOST_LOGO_BYTES", "Picture", "cleaned_logo", "cleaned_picture"]
 
 
-def cleaned_picture(content: bytes) -> Picture:
+def cleaned_logo(content: bytes) -> Picture:
+    """A picture that is small enough to be loaded before anything else."""
+    return cleaned_picture(content, MOST_LOGO_BYTES)
+
+
+def cleaned_picture(content: bytes, most: int = MOST_BYTES) -> Picture:
     """A PNG, JPEG or SVG as it may be shown; anything else is a problem."""
-    if len(content) > MOST_BYTES:
-        raise refused(f"{len(content):,} bytes: it must have at most {MOST_BYTES:,}, since every phone loads it")
+    if len(content) > most:
+        raise refused(f"{len(content):,} bytes: it must have at most {most:,}, since every phone loads it")
     picture = cleaned_raster(content) or cleaned_drawing(content)
-    if len(picture.content) > MOST_BYTES:  # references within a drawing are written out
-        raise refused(f"{len(picture.content):,} bytes when written out: it must have at most {MOST_BYTES:,}")
+    if len(picture.content) > most:  # references within a drawing are written out
+        raise refused(f"{len(picture.content):,} bytes when written out: it must have at most {most:,}")
     return picture

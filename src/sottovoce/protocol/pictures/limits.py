@@ -7,6 +7,7 @@ from sottovoce.protocol.canonical import sha256_of
 from sottovoce.protocol.problems import Problem
 
 MOST_BYTES = 4 << 20
+MOST_LOGO_BYTES = 256 << 10
 MOST_PIXELS = 16_000_000  # a phone needs four bytes of memory for each
 LONGEST_SIDE = 10_000
 

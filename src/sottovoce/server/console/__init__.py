@@ -4,11 +4,13 @@ from sottovoce.server.console import (
     analyst,
     campaign,
     check,
+    docs,
     drafts,
     files,
     gold,
     health,
     invitations,
+    logos,
     operators,
     overview,
     plans,
@@ -20,7 +22,7 @@ from sottovoce.server.console import (
 
 # Drafts come before campaigns, of which "new" would be one.
 _PARTS = (
-    files, sign_in, overview, drafts, check, campaign, gold, plans, texts, sharing, invitations, health, operators,
-    public, analyst,
+    files, sign_in, overview, drafts, check, campaign, gold, plans, logos, texts, sharing, invitations, health,
+    operators, docs, public, analyst,
 )  # fmt: skip
 ROUTERS = [part.router for part in _PARTS]

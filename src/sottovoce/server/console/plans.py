@@ -13,17 +13,17 @@ from sottovoce.protocol.geojson import Frame, Place, PlacesFile, as_geojson
 from sottovoce.protocol.pictures import MOST_BYTES, Picture, cleaned_picture
 from sottovoce.protocol.problems import Problem
 from sottovoce.server import plans as actions
-from sottovoce.server.console.drafts import words_of
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import FileForm, Form, Session, SignedIn
 from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.task_form import words_of
 from sottovoce.server.console.uploads import UploadForm
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.plans import picture_response
 from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import campaign_of, draft_of
-from sottovoce.server.storage.plans import plan_of
-from sottovoce.server.storage.rows import CampaignRow, PlanRow
+from sottovoce.server.storage.pictures import PLANS
+from sottovoce.server.storage.rows import CampaignRow, PictureRow
 
 router = APIRouter(prefix="/campaigns/{campaign}/plan", route_class=PageRoute, include_in_schema=False)
 _MOST_LISTED = 2_000  # tasks; more are placed by a file
@@ -39,8 +39,8 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 async def picture(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The picture of one's own campaign, also while it is a draft."""
 
-    def load(connection: Connection) -> PlanRow:
-        return plan_of(connection, campaign_of(connection, session.key, campaign).key)
+    def load(connection: Connection) -> PictureRow:
+        return PLANS.of(connection, campaign_of(connection, session.key, campaign).key)
 
     return picture_response(request, await server.read(load))
 

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import Promise, sentence
+from sottovoce.server.console.about import contact_link
 from sottovoce.server.console.closing import Steps, published_steps
 from sottovoce.server.console.listing import results_page
 from sottovoce.server.console.pages import PageRoute, render
@@ -132,6 +133,8 @@ def _rendered(
         sentence=sentence(manifest, promise, language),
         asked_by=manifest.words(manifest.asked_by, language),
         purpose=manifest.words(manifest.purpose, language),
+        contact=contact_link(manifest.words(manifest.contact_words, language)),
+        deadline=manifest.deadline if campaign.state == "open" else None,
         manifest=parsed(campaign.manifest),
         steps=steps,
         open=campaign.state == "open",

@@ -1,12 +1,15 @@
 """The deadline of a campaign, for calendars."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.calendar import MEDIA_TYPE, calendar_file
 from sottovoce.server.clock import moment
+from sottovoce.server.console.speaking import wanted_language
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.invitations import address_of
 from sottovoce.server.problems import problems
@@ -14,6 +17,7 @@ from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import published_campaign
 
+Language = Annotated[str, Query(max_length=20, description="the language of the words; the browser's by default")]
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["campaigns"])
 
 
@@ -25,12 +29,14 @@ router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["campaigns"])
         **problems("not_found", "bad_request"),
     },
 )
-async def deadline(campaign: CampaignId, request: Request, server: Server) -> Response:
-    """The deadline as an event with a reminder a day before, for everybody."""
+async def deadline(campaign: CampaignId, request: Request, server: Server, lang: Language = "") -> Response:
+    """The deadline as an event with a reminder a day before, for everybody, in the language of whoever asks."""
     row = await server.read(lambda connection: published_campaign(connection, campaign))
     if row.deadline is None or row.opened_at is None:
         raise Problem("not_found", f"campaign {campaign!r}: it has no deadline")
     manifest = Manifest.trusted(parsed(row.manifest))
-    content = calendar_file(manifest, f"{address_of(server, request)}/c/{campaign}", moment(row.opened_at))
+    language = wanted_language({"lang": lang}, request.headers.get("accept-language", ""))
+    address = f"{address_of(server, request)}/c/{campaign}"
+    content = calendar_file(manifest, address, moment(row.opened_at), language)
     name = f'attachment; filename="campaign-{campaign}.ics"'
-    return Response(content, media_type=MEDIA_TYPE, headers={"Content-Disposition": name})
+    return Response(content, media_type=MEDIA_TYPE, headers={"Content-Disposition": name, "Vary": "Accept-Language"})

@@ -20,8 +20,8 @@ from sottovoce.server.rights import Operator
 from sottovoce.server.routes.campaigns import UNREADABLE, Campaign, CampaignId, whole_campaign
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import published_campaign
-from sottovoce.server.storage.plans import plan_of
-from sottovoce.server.storage.rows import PlanRow
+from sottovoce.server.storage.pictures import PLANS
+from sottovoce.server.storage.rows import PictureRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["plans"])
 # Opened by itself, a picture is a document without rights: nothing in it runs, loads, or counts as being from here.
@@ -31,7 +31,7 @@ _ALONE = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _TYPES = ("image/png", "image/jpeg", "image/svg+xml")
-_PICTURES = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES}
+PICTURES = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES}
 
 
 class TaskPlace(RequestBody):
@@ -56,9 +56,9 @@ class NewPlaces(RequestBody):
         return {entry.task: entry.place for entry in self.places}
 
 
-def picture_response(request: Request, plan: PlanRow) -> Response:
+def picture_response(request: Request, picture: PictureRow) -> Response:
     """A stored picture as it is shown, only ever as an image."""
-    answer = tagged(request, plan.content, plan.sha256, plan.type)
+    answer = tagged(request, picture.content, picture.sha256, picture.type)
     answer.headers.update(_ALONE)
     return answer
 
@@ -66,7 +66,7 @@ def picture_response(request: Request, plan: PlanRow) -> Response:
 @router.put(
     "/plan",
     responses=problems("unauthorised", "not_found", "frozen", "bad_picture", "bad_manifest", *UNREADABLE),
-    openapi_extra={"requestBody": {"required": True, "content": _PICTURES}},
+    openapi_extra={"requestBody": {"required": True, "content": PICTURES}},
 )
 async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:
     """Give a draft a picture of the place: PNG, JPEG or SVG, recognised by its content and written anew.
@@ -105,14 +105,14 @@ async def place(
     )
 
 
-_FOUND: dict[int | str, dict[str, Any]] = {200: {"content": _PICTURES}, 304: {"description": "Not changed"}}
+FOUND: dict[int | str, dict[str, Any]] = {200: {"content": PICTURES}, 304: {"description": "Not changed"}}
 
 
-@router.get("/plan", response_class=Response, responses={**_FOUND, **problems("not_found", "bad_request")})
+@router.get("/plan", response_class=Response, responses={**FOUND, **problems("not_found", "bad_request")})
 async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
     """The picture of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
 
-    def load(connection: Connection) -> PlanRow:
-        return plan_of(connection, published_campaign(connection, campaign).key)
+    def load(connection: Connection) -> PictureRow:
+        return PLANS.of(connection, published_campaign(connection, campaign).key)
 
     return picture_response(request, await server.read(load))

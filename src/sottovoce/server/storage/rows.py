@@ -90,7 +90,7 @@ class TaskRow(NamedTuple):
     taken: int
 
 
-class PlanRow(NamedTuple):
+class PictureRow(NamedTuple):
     campaign_key: int
     sha256: str
     type: str

@@ -137,6 +137,16 @@ plans = Table(
     PrimaryKeyConstraint("campaign_key"),
 )
 
+logos = Table(
+    "logos",
+    metadata,
+    Column("campaign_key", Key, ForeignKey("campaigns.key", ondelete="CASCADE"), nullable=False, comment="campaign"),
+    Column("sha256", String(64), nullable=False, comment="SHA-256 of the picture, as in the manifest"),
+    Column("type", String(20), nullable=False, comment="its media type"),
+    Column("content", LargeBinary, nullable=False, comment="the picture, checked and written anew"),
+    PrimaryKeyConstraint("campaign_key"),
+)
+
 # No column links an invitation to its participant: whoever handed out the link must not find the readings.
 invitations = Table(
     "invitations",

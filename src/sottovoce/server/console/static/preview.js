@@ -12,9 +12,13 @@ import { show, shown, showProblem } from "/j/views.js";
 const bytes = new Uint8Array(await (await fetch(document.body.dataset.manifest)).arrayBuffer());
 // Without encryption, browsers compute no hashes.
 const digest = new Uint8Array(crypto.subtle ? await crypto.subtle.digest("SHA-256", bytes) : 32);
-// Nobody but the operator sees the plan of a draft.
-const { plan } = JSON.parse(new TextDecoder().decode(bytes));
-if (plan) (await import("/j/plan.js")).usePicture(plan, document.body.dataset.picture);
+// Nobody but the operator sees the plan and the logo of a draft.
+const { plan, logo } = JSON.parse(new TextDecoder().decode(bytes));
+if (plan || logo) {
+  const { usePicture } = await import("/j/pictures.js");
+  if (plan) usePicture(plan.sha256, document.body.dataset.picture);
+  if (logo) usePicture(logo, document.body.dataset.logo);
+}
 const manifest_sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Before joining, and the questions after it. */

@@ -1,0 +1,103 @@
+"""What a campaign is about: the fields above the tasks in the wizard, among them a deadline in a time zone."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+
+from sottovoce.protocol.problems import Problem
+
+ABOUT = ("title", "asked_by", "contact", "purpose", "deadline")
+SHOWN = (*ABOUT, "zone", "target")
+_REMOVABLE = ("contact", "purpose")  # can be made empty
+# The participant's page has the same ones (views.js).
+_CONTACTS = {
+    "mailto:": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    "tel:": re.compile(r"\+?[0-9][0-9 ()/-]{4,30}"),
+    "": re.compile(r"https://[^\s<>]+"),
+}
+_LOCAL = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)")
+
+
+def first_about(operator: str) -> dict[str, str]:
+    """The fields of a new campaign."""
+    return {**dict.fromkeys(SHOWN, ""), "asked_by": operator, "zone": "UTC"}
+
+
+def about_of(manifest: Mapping[str, Any], target: str | None) -> dict[str, str]:
+    """The fields of a draft; the browser shows the deadline in its own zone."""
+    about = {name: manifest.get(name) or "" for name in ABOUT}
+    about["deadline"] = about["deadline"].removesuffix(":00Z").removesuffix("Z")
+    return {**about, "zone": "UTC", "target": target or ""}
+
+
+def typed_about(form: Mapping[str, str], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What was typed. In a draft from before, what was made empty is removed."""
+    fields: dict[str, Any] = {name: form[name] for name in ABOUT if form.get(name)}
+    if "deadline" in fields:
+        fields["deadline"] = in_utc(fields["deadline"], form.get("zone", ""))
+    if before is not None:
+        fields |= {name: "" for name in _REMOVABLE if before.get(name) and form.get(name) == ""}
+        fields.setdefault("deadline", None)
+    return fields
+
+
+def contact_link(contact: str) -> Markup | str:
+    """Whom to ask, as a link where the whole text is an e-mail or web address, or a telephone number.
+
+    >>> str(contact_link("ask@example.org")), contact_link("Room 12, mornings")
+    ('<a href="mailto:ask@example.org" rel="noreferrer">ask@example.org</a>', 'Room 12, mornings')
+    """
+    address = next((scheme + contact for scheme, kind in _CONTACTS.items() if kind.fullmatch(contact)), None)
+    return Markup('<a href="{}" rel="noreferrer">{}</a>').format(address, contact) if address else contact
+
+
+def in_utc(typed: str, zone: str) -> str:
+    """A local time as in a manifest; one that says its own offset stays as it is.
+
+    >>> in_utc("2030-07-01T18:00", "Europe/Berlin"), in_utc("2030-07-01T18:00", "")
+    ('2030-07-01T16:00:00Z', '2030-07-01T18:00Z')
+    """
+    parts = _LOCAL.fullmatch(typed)
+    if parts is None or zone in ("", "UTC"):
+        return f"{typed}Z" if parts else typed
+    try:
+        local = datetime.fromisoformat(f"{parts[1]}T{parts[2]}")
+    except ValueError:
+        return f"{typed}Z"  # refused with the manifest's own words
+    if not 1000 < local.year < 9999:  # so that it has a moment in UTC, whatever the zone
+        raise Problem("bad_request", f"deadline {typed}: its year must be from 1001 to 9998")
+    return f"{_moment(local, _zone(zone), zone):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # unknown, or no name of a zone at all
+        raise Problem(
+            "bad_request",
+            f"time zone {name[:40]!r}: this server does not know it; write one such as Europe/Berlin, or UTC",
+        ) from None
+
+
+def _moment(local: datetime, zone: tzinfo, name: str) -> datetime:
+    """The one moment that a clock on the wall of this zone means; on two nights of the year there is none, or two."""
+    first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    if first == second:
+        return first
+    words = f"deadline {local:%Y-%m-%d %H:%M} in {name}"
+    hour = timedelta(hours=1)
+    if first.astimezone(zone).replace(tzinfo=None) != local:
+        raise Problem(
+            "bad_request",
+            f"{words}: this time does not exist, because clocks are put forward over it that night; choose an hour "
+            f"earlier or later, such as {local + hour:%H:%M}",
+        )
+    raise Problem(
+        "bad_request",
+        f"{words}: this time comes twice, because clocks are put back that night; choose an hour earlier or later, or "
+        f"write {first:%Y-%m-%d %H:%M} or {second:%Y-%m-%d %H:%M} in UTC",
+    )

@@ -1,0 +1,50 @@
+"""The logo of a campaign, which everybody may see once the campaign is open."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+
+from sottovoce.protocol.pictures import cleaned_logo
+from sottovoce.server import logos as actions
+from sottovoce.server.problems import problems
+from sottovoce.server.rights import Operator
+from sottovoce.server.routes.campaigns import UNREADABLE, Campaign, CampaignId, whole_campaign
+from sottovoce.server.routes.plans import FOUND, PICTURES, picture_response
+from sottovoce.server.state import Server
+from sottovoce.server.storage.campaigns import published_campaign
+from sottovoce.server.storage.pictures import LOGOS
+from sottovoce.server.storage.rows import PictureRow
+
+router = APIRouter(prefix="/api/campaigns/{campaign}/logo", tags=["plans"])
+
+
+@router.put(
+    "",
+    responses=problems("unauthorised", "not_found", "frozen", "bad_picture", "bad_manifest", *UNREADABLE),
+    openapi_extra={"requestBody": {"required": True, "content": PICTURES}},
+)
+async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:
+    """Give a draft a logo: PNG, JPEG or SVG, recognised by its content and written anew, like a plan but smaller."""
+    picture = await run_in_threadpool(cleaned_logo, await request.body())
+    return await server.write(
+        lambda connection: whole_campaign(connection, actions.set_logo(connection, operator.key, campaign, picture))
+    )
+
+
+@router.delete("", responses=problems("unauthorised", "not_found", "frozen", "bad_request"))
+async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
+    """Take the logo from a draft."""
+    return await server.write(
+        lambda connection: whole_campaign(connection, actions.clear_logo(connection, operator.key, campaign))
+    )
+
+
+@router.get("", response_class=Response, responses={**FOUND, **problems("not_found", "bad_request")})
+async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
+    """The logo of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
+
+    def load(connection: Connection) -> PictureRow:
+        return LOGOS.of(connection, published_campaign(connection, campaign).key)
+
+    return picture_response(request, await server.read(load))
