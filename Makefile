@@ -47,7 +47,8 @@ figures: $(VENV)/.ready
 pictures: $(VENV)/.ready system
 	$(BIN)/python tests/browser/pictures.py
 
-# The newest versions that a fresh environment installs; `make test` shows whether they work together.
+# The newest versions that a fresh environment installs; `make test` shows whether they work together. Best made with the
+# oldest Python that there is, such as 3.11.2 of Debian 12: later ones find versions that it cannot install.
 pins: PINS := $(VENV)-pins
 pins:
 	rm -rf $(PINS)

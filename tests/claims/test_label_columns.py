@@ -109,3 +109,8 @@ def test_commands_take_several_columns_also_of_truths_and_for_packs(table, tmp_p
     assert ran.returncode == 0, ran.stderr
     ran = run("discover", tmp_path / "pack", "--method", "mean", "--out", tmp_path / "packed.csv")
     assert rows_of(tmp_path / "packed.csv") == rows_of(tmp_path / "out.csv")
+
+
+def test_a_frame_with_other_names_says_where_to_give_them():
+    with pytest.raises(MissingColumn, match=r"no column 'user' among 'who', .*Claims.from_frame\(frame, user=\.\.\."):
+        sv.Mean().fit(pd.DataFrame({"who": ["a"], "object": ["b"], "value": [1.0]}))

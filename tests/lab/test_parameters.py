@@ -28,7 +28,7 @@ def test_several_crowds_are_the_axis_of_the_figure_that_varies_them():
     assert {task["participants"] for task in tasks("effect-of-crowd", participants=(10, 1000))} == {10, 1000}
     assert {task["error_rate"] for task in tasks("effect-of-crowd", error_rates=(4.0,))} == {4}
     assert tasks("effect-of-quality", error_rates=(4.0,)) == tasks("effect-of-quality")
-    with pytest.raises(BadParameter, match="lambda1 1, 4: several values are the axis of effect-of-quality"):
+    with pytest.raises(BadParameter, match="lambda1 1, 4: several values are for effect-of-quality only"):
         tasks("trade-off", error_rates=(1.0, 4.0))
 
 

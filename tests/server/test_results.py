@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections import Counter
 
 import numpy as np
 import pyarrow.parquet
@@ -11,6 +12,7 @@ import sottovoce as sv
 from patience import until
 from sottovoce.discovery import CRH, NoiseAware
 from sottovoce.lab.crowd import departure_from_scratch
+from sottovoce.protocol import Manifest
 
 
 @pytest.fixture
@@ -233,3 +235,22 @@ def test_readings_of_closed_campaigns_are_erased_in_time(start_local):
     assert server.rows("reports") == 7
     answer = server.client.patch(f"/api/campaigns/{campaign}", json={"method": "mean"}, headers=server.operator)
     assert answer.json()["code"] == "erased"
+
+
+def test_the_work_grows_with_the_tasks_and_not_with_their_square(server, monkeypatch):
+    """With ten thousand tasks, asking every task about every other one takes minutes."""
+    asked = Counter()
+    honest = Manifest.is_compared
+
+    def counted(manifest, task):
+        asked["tasks"] += 1
+        return honest(manifest, task)
+
+    tasks = 60
+    campaign = server.opened(halls=tasks, readings=3)
+    server.crowd(campaign, 6)
+    server.recompute()
+    monkeypatch.setattr(Manifest, "is_compared", counted)
+    server.crowd(campaign, 6)
+    server.recompute()
+    assert 0 < asked["tasks"] <= 20 * tasks

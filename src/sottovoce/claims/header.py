@@ -13,15 +13,18 @@ OPTIONAL_COLUMNS = (NOISE_COLUMN, CHOICES_COLUMN)
 _LONGEST_SHOWN = 300  # characters of a column's name or of a row, in an error message
 
 
-def require(required: Iterable[str], present: Sequence[str], name: str) -> None:
+_IN_A_FILE = "add a header line, or name the columns with user=, object=, value= (--user, --object, --value)"
+IN_A_FRAME = "name the columns: Claims.from_frame(frame, user=..., object=..., value=...), and fit that"
+
+
+def require(required: Iterable[str], present: Sequence[str], name: str, fix: str = _IN_A_FILE) -> None:
     """Refuse a table that lacks a column, or has it twice; ``name`` says which table."""
     required = list(required)
     check_unique([column for column in present if column in required], name)
     for column in required:
         if column not in present:
             raise MissingColumn(
-                f"{name}: there is no column {column!r} among {', '.join(map(shown, present)) or 'none'}; "
-                f"add a header line, or name the columns with user=, object=, value= (--user, --object, --value)"
+                f"{name}: there is no column {column!r} among {', '.join(map(shown, present)) or 'none'}; {fix}"
             )
 
 

@@ -21,7 +21,7 @@ from sottovoce.claims.bounded import read_parquet
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
 from sottovoce.claims.csv_tables import read_csv
-from sottovoce.claims.header import OPTIONAL_COLUMNS, require
+from sottovoce.claims.header import IN_A_FRAME, OPTIONAL_COLUMNS, require
 from sottovoce.claims.jsonl_tables import read_jsonl
 from sottovoce.claims.kinds import Kind, check_kind, kind_of, missing_answers, one_by_one
 from sottovoce.claims.label_columns import columns_needed
@@ -111,7 +111,7 @@ def read_frame(frame: Any, labels: Sequence[str], value: str, skip_bad: bool, ki
         ) from error
     present = native.collect_schema().names()
     required = columns_needed(labels, value, present)
-    require(required, present, "the frame")
+    require(required, present, "the frame", IN_A_FRAME)
     native = native.select([name for name in present if name in (*required, *OPTIONAL_COLUMNS)])
     table = native.collect("pyarrow").to_native() if isinstance(native, nw.LazyFrame) else native.to_arrow()
     return check_columns(pick(table, labels, value, "the frame"), [*labels, value], "the frame", skip_bad, kind)

@@ -48,8 +48,9 @@ def explain(result: Result | ChoiceResult, claims: Claims, label: str) -> Explan
     """Explain the truth of one object; ``result`` must come from these claims."""
     names = [str(one) for one in claims.object_labels.tolist()]
     if label not in names:
-        close = [name for name in names if label.casefold() in name.casefold()][:5] or names[:5]
-        raise BadParameter(f"object {label!r}: it has no claims; there are {', '.join(map(repr, close))}, …")
+        close = [name for name in names if label.casefold() in name.casefold()] or names
+        more = ", …" * (len(close) > 5)
+        raise BadParameter(f"object {label!r}: it has no claims; there are {', '.join(map(repr, close[:5]))}{more}")
     place = names.index(label)
     size = claims.size
     mine = slice(int(claims.offsets[place]) * size, int(claims.offsets[place + 1]) * size)

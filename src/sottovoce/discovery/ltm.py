@@ -67,7 +67,7 @@ class LTM(TruthDiscovery):
             counts = getattr(self, name)
             if not (isinstance(counts, tuple | list) and len(counts) == 2 and min(counts) > 0):
                 raise BadParameter(
-                    f"{name}={counts!r}: it must be two positive counts, for and against; such as (10, 10)"
+                    f"{name}={counts!r}: it must be two positive counts, for and against; write (10, 10), for example"
                 )
 
 

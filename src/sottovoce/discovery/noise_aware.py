@@ -117,8 +117,8 @@ class NoiseAware(TruthDiscovery):
         """Low and high end of an interval for each truth.
 
         The variance is the inverse of the information in the marginal likelihood. Under noise the interval is normal;
-        without, weights are what residuals of few claims tell, and it is Student's t with the degrees of freedom that
-        follow from their uncertainty.
+        without, weights are learnt from the residuals of few claims, and it is Student's t with the degrees of freedom
+        that follow from their uncertainty.
         """
         check_level(level)
         tail = (1 + level) / 2
@@ -207,7 +207,7 @@ class _AwareIteration(Iteration):
         )
 
     def _residuals(self, swept: Sweep) -> tuple[Floats, Floats]:
-        """Each user's sum of squares, and of how many errors it tells.
+        """Each user's sum of squares, and how many errors it stands for.
 
         Truths lie nearer to their claims than the claims' errors are large. Either the truths' variances are added back
         to the squares, or a claim counts as one error less its own share in the truth. The second is right even where a
@@ -310,6 +310,7 @@ class _AwareIteration(Iteration):
         totals = np.maximum(totals + changes[objects], _LEAST_TOTAL * totals)
         pulls = claims[objects] * change * residuals / totals / np.sqrt(variance[objects])
         found, wider = OwnInfluence.learn(pulls[~known[objects]]).corrected(truths, variance, claims)
+        found = np.clip(found, *engine.ranges())  # no weights lead beyond the claims
         return np.where(known, truths, found), np.where(known, variance, wider)
 
     def _weighted_medians(self) -> Floats:

@@ -4,6 +4,7 @@ import json
 import math
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ from sottovoce.server.storage.rows import CampaignRow
 
 Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
-_USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors at any rate
+_USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors anyway
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
 # What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
@@ -103,7 +104,7 @@ def trouble_words(trouble: str) -> str:
 
 @dataclass(frozen=True)
 class Computation:
-    """Everything that results depend on."""
+    """Everything that results depend on. What follows from it is computed once: thousands of tasks ask for it."""
 
     manifest: Manifest
     guarantee: dict[str, Any]
@@ -133,7 +134,7 @@ class Computation:
     def readings(self) -> Readings:
         return self.step.readings
 
-    @property
+    @cached_property
     def method_name(self) -> str:
         return self.method_for(self.manifest.tasks[0].kind if len(self.manifest.laws) == 1 else "number")
 
@@ -144,7 +145,7 @@ class Computation:
             return wanted
         return next(name for name, method in METHODS.items() if kind in method.kinds)
 
-    @property
+    @cached_property
     def aim(self) -> Target | None:
         """What is taken as the truth of a number; None where there are none, or the method has no choice."""
         method = self.method_for("number")
@@ -152,7 +153,7 @@ class Computation:
             return None
         return self.target or _USUAL_AIM
 
-    @property
+    @cached_property
     def used(self) -> Known:
         """The known truths of tasks whose method can use them."""
 

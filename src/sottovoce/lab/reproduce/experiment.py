@@ -72,7 +72,7 @@ class Setting:
         asked = getattr(self, name)
         if asked is not None and len(asked) > 1:
             raise BadParameter(
-                f"{_OPTIONS[name]} {', '.join(f'{value:g}' for value in asked)}: several values are the axis of "
+                f"{_OPTIONS[name]} {', '.join(f'{value:g}' for value in asked)}: several values are for "
                 f"{_VARIED[name]} only; give one, or name only a figure that varies it"
             )
         return asked[0] if asked else usual

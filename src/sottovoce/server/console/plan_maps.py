@@ -46,19 +46,22 @@ def plan_maps(results: Mapping[str, Any], manifest: Mapping[str, Any], language:
         return Markup("")
     shown = rows[:_MOST_MARKS]
     groups = list(_groups(shown))
-    maps = [one for group in groups for one in _maps(group, texts, apart=len(groups) > 1)][:_MOST_MAPS]
+    unknown = [row for row in shown if row["truth"] is None]
+    maps = [(one, [*unknown, *group]) for group in groups for one in _maps(group, texts, apart=len(groups) > 1)][
+        :_MOST_MAPS
+    ]
     picture = f"/api/campaigns/{results['campaign']}/plan"
     switches = Markup("").join(
         Markup('<input type="radio" name="map" id="map-{n}"{checked}><label for="map-{n}">{title}</label>').format(
             n=number, checked=Markup(" checked") if not number else "", title=one.title
         )
-        for number, one in enumerate(maps)
+        for number, (one, _) in enumerate(maps)
     )
     left_out = len(rows) - len(shown)
     return Markup('<section class="on-plan"><h2>{}</h2><div class="maps">{}{}</div>{}</section>').format(
         texts.say("results.plan.title"),
         switches,
-        Markup("").join(_figure(one, shown, places, picture, texts) for one in maps),
+        Markup("").join(_figure(one, on_it, places, picture, texts) for one, on_it in maps),
         Markup("<p class=quiet>{}</p>").format(texts.say("results.plan.leftOut", count=left_out)) if left_out else "",
     )
 
@@ -135,7 +138,7 @@ def _scale(
     def words(place: int) -> str:
         low, high = (_said(edge, edges, texts) for edge in edges[place : place + 2])
         if edges_of is percent_edges:
-            low, high = percent(edges[place]), percent(edges[place + 1])
+            low, high = (texts.say("percent", percent=f"{100 * edge:.0f}") for edge in edges[place : place + 2])
         return f"{before}{texts.say('results.plan.range', low=low, high=high)}" + (f" {unit}" if unit else "")
 
     placed = {
