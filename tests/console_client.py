@@ -1,5 +1,6 @@
 """The console without a browser."""
 
+import html
 import re
 
 from server_under_test import OPERATOR_TOKEN
@@ -31,9 +32,22 @@ class Console:
         token = {"form_token": self.form_token()} if self.cookies else {}
         return self.request("POST", path, data=token | fields)
 
+    def save_tasks(self, path, **fields):
+        """The wizard's first step; a table is saved after it was shown."""
+        answer = self.post(path, **fields)
+        if answer.status_code == 200 and "not saved yet" in answer.text:
+            answer = self.post(path, **fields | self.shown_table(answer.text))
+        return answer
+
+    @staticmethod
+    def shown_table(page):
+        """The fields of a form that shows a table as it was understood."""
+        table = re.search(r'<textarea id="table"[^>]*>(.*?)</textarea>', page, re.DOTALL)[1]
+        return {"table": html.unescape(table), "previewed": re.search(r'name="previewed" value="(\w+)"', page)[1]}
+
     def create(self, **changes):
         """A draft by the wizard's first step; its id."""
         row = {"title-0": "Hallway", "unit-0": "m", "low-0": "0", "high-0": "100", "grid-0": "0.1"}
-        answer = self.post("/campaigns/new", **{"title": "How long?", "asked_by": "Facility", **row, **changes})
+        answer = self.save_tasks("/campaigns/new", **{"title": "How long?", "asked_by": "Facility", **row, **changes})
         assert answer.status_code == 303, answer.text
         return answer.headers["location"].split("/")[2]

@@ -62,6 +62,9 @@ class NumpyEngine:
         squares = np.nansum((weights[:, None] * (self.matrix - truths)) ** 2, axis=0)
         return total**2 / self.object_sums(weights**2), squares / total**2
 
+    def ranges(self):
+        return np.nanmin(self.matrix, axis=0), np.nanmax(self.matrix, axis=0)
+
     def weighted_squares(self, truths, factor):
         return np.nansum(factor[:, None] * (self.matrix - truths) ** 2, axis=0)
 

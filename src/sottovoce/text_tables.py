@@ -11,7 +11,7 @@ even where they are written as text.
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from sottovoce.errors import MissingColumn, UnreadableFile
 
@@ -70,3 +70,36 @@ def as_written(text: str) -> str:
     ('=1+1', "'quoted'")
     """
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+BLANKS = "\\s\u00a0\u202f"
+# Marks between thousands, by decimal sign.
+THOUSANDS = {",": f"[.'’{BLANKS}]", ".": f"[,'’{BLANKS}]"}
+
+
+def with_point(text: str, decimal: str) -> str:
+    """A number with a decimal point and without marks between thousands; what is no number stays as it is.
+
+    >>> with_point("1.234,5", ","), with_point("−2,7", ","), with_point("1,234.5", "."), with_point("2,7", ".")
+    ('1234.5', '-2.7', '1234.5', '2,7')
+    """
+    number, mark, sign = text.strip().replace("−", "-"), THOUSANDS[decimal], re.escape(decimal)
+    if re.fullmatch(rf"[+-]?([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)?({sign}[0-9]*)?([eE][+-]?[0-9]+)?", number):
+        return re.sub(mark, "", number).replace(decimal, ".")
+    return text
+
+
+def decimal_sign(texts: Iterable[str]) -> str | None:
+    """The decimal sign of a table in which some number shows it; None where none does, or where they differ.
+
+    >>> decimal_sign(["0", "2,7", "1.234"]), decimal_sign(["0.5", "1,234"]), decimal_sign(["1,234"])
+    (',', '.', None)
+    """
+    signs = set()
+    for text in texts:
+        plain = text.strip().lstrip("+-−")
+        if re.fullmatch(r"[0-9]*[.,][0-9]*", plain) and not re.fullmatch(r"[1-9][0-9]{0,2}[.,][0-9]{3}", plain):
+            signs.add("," if "," in plain else ".")
+        elif "," in plain and "." in plain:  # the last one is the decimal sign
+            signs.add(max(",.", key=plain.rfind))
+    return signs.pop() if len(signs) == 1 else None

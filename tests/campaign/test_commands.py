@@ -70,6 +70,30 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert campaigns("results", draft)["reports"] == 5
 
 
+def test_tasks_come_from_a_spreadsheet_and_go_back(campaigns, tmp_path):
+    path, back = tmp_path / "halls.csv", tmp_path / "back.csv"
+    path.write_bytes("Größe;Task;Lowest;Highest;Step;Known\n1;Halle;0;2,5;0,1;1,2\n".encode("windows-1252"))
+    made = campaigns("create", path, "--title", "T", "--noise", "fresh:0.5", "--distance", 1)
+    assert [(task["id"], task["high"]) for task in made["tasks"]] == [("halle", "2.5")]
+    assert made["known"] == {"halle": "1.2"}
+    campaigns("tasks", made["id"], "--out", back)
+    text = back.read_text(encoding="utf-8-sig")
+    assert text == "id,title,low,high,grid,known\nhalle,Halle,0,2.5,0.1,1.2\n"
+    ran = campaigns.run("campaign", "tasks", made["id"], path, "--decimal", ",")
+    assert "It was read as windows-1252" in " ".join(ran.stderr.split())
+    assert "0 to 2.5, step 0.1" in ran.stdout
+    back.write_text(f"{text}new,Neue Halle,0,5,0.1,\n")
+    changed = campaigns("tasks", made["id"], back)
+    assert [task["id"] for task in changed["tasks"]] == ["halle", "new"]
+    assert campaigns("status", made["id"])["readings"] == 2
+    path.write_text("title,low,high,grid\n" + "".join(f"Hall {n},5,1,x\n" for n in range(30)))
+    refused = campaigns.refused("tasks", made["id"], path)
+    assert refused.count("must be a decimal number") == 20
+    assert "line 2, “Hall 0”, grid: 'x'" in refused
+    assert "and 10 more mistakes" in refused
+    assert len(campaigns("tasks", made["id"])["tasks"]) == 2
+
+
 def test_a_campaign_is_duplicated(campaigns, draft):
     made = campaigns("duplicate", draft, "--title", "Again")
     assert made["id"] != draft
@@ -197,15 +221,14 @@ def test_operators_see_their_own_campaigns_only(campaigns, operator, opened):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("title,unit\nHall,m\n", "there is no column 'id'"),
-        ("id,low,high,grid,colour\na,0,1,0.1,red\n", "column 'colour' is unknown"),
+        ("title,unit\nHall,m\n", "there is no column 'low'"),
         ("id,low,high,grid\na,0,1,0.1,red\n", "line 2 has more cells than columns"),
-        ("id,low,high,grid,quota\na,0,1,0.1,few\n", "line 2: quota 'few'"),
+        ("id,low,high,grid,quota\na,0,1,0.1,few\n", "line 2, “a”, quota: 'few'"),
         ("id,low,high,grid\na,0,wide,0.1\n", "wide"),
-        ("id,low,high,grid\na,5,1,0.1\n", "range 5 to 1 of task 'a'"),
+        ("id,low,high,grid\na,5,1,0.1\n", "line 2, “a”, high: '1': it must be above the lowest value, 5"),
         ("id,low,high,grid\n", "tasks"),
     ],
-    ids=["no id", "strange column", "long line", "bad quota", "bad number", "empty range", "no task"],
+    ids=["no range", "long line", "bad quota", "bad number", "empty range", "no task"],
 )
 def test_tasks_that_make_no_sense_are_refused(campaigns, tmp_path, text, message):
     path = tmp_path / "tasks.csv"

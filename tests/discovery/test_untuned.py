@@ -172,6 +172,13 @@ def test_claims_that_weigh_themselves_are_seen_beyond_chance():
         assert OwnInfluence.learn(nothing) == OwnInfluence(0.0, 0.0, 0.0)
 
 
+def test_a_correction_never_leads_beyond_the_claims():
+    matrix = np.array([[0.0, np.nan], [0.0, np.nan], [0.25, 0.0]])
+    fit = sv.NoiseAware(target="mean").fit(sv.Claims.from_matrix(matrix))
+    assert 0 < fit.truths_[0] < 0.25
+    assert fit.truths_[1] == 0
+
+
 def test_a_mean_discounts_nobody_for_being_far_off():
     matrix = np.array([[0.0, 1, 2], [0, 1, 2], [1, 0, 2], [30, 31, 29], [1, 2, 0]])
     fit = sv.NoiseAware(target="mean").fit(sv.Claims.from_matrix(matrix))

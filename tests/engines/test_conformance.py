@@ -62,6 +62,8 @@ def test_every_operation_on_made_up_claims(engine, values, seed, known):
     assert_close(ours.user_sums(by_object), plain.user_sums(by_object), 1.0)
     assert_close(ours.weighted_means(weights), plain.weighted_means(weights), size)
     assert_close(ours.weighted_squares(truths, weights), plain.weighted_squares(truths, weights), size**2)
+    for end, other in zip(ours.ranges(), plain.ranges(), strict=True):
+        assert end.tolist() == other.tolist()
     for end, other in zip(ours.precision(truths, weights), plain.precision(truths, weights), strict=True):
         assert_close(end, other, size**2)
     for most in (3, 10**6):

@@ -89,7 +89,7 @@ def test_a_field_of_a_task_is_in_the_model_and_the_form_and_everything_else_foll
     written = {"id": "hall", "title": "Hall", "unit": "m", "low": "0", "high": "9", "grid": "0.1", "quota": 5}
     assert {*written} == {*fields, "quota"}
     table = write_tasks([written])
-    assert read_tasks("tasks.csv", table) == [written]
+    assert read_tasks("tasks.csv", table).tasks == [written]
     models = (FirstTask, SecondNumberTask, SecondChoiceTask)
     assert {*TaskDraft.model_fields} == {name for model in models for name in model.model_fields} | {"quota"}
     form = (CONSOLE / "templates" / "question.html").read_text()

@@ -1,5 +1,6 @@
 """The console without a browser: who can sign in, who sees what, what a form can do, and that text stays text."""
 
+import html
 import json
 import re
 
@@ -303,7 +304,7 @@ def test_tasks_come_from_a_table(server, console, sign):
     ]  # fmt: skip
     page = console.get(f"/campaigns/{campaign}/tasks").text
     assert 'value="First"' in page
-    answer = console.post(f"/campaigns/{campaign}/tasks", title="New", table="id,low,high,grid\nonly,0,1,0.1")
+    answer = console.save_tasks(f"/campaigns/{campaign}/tasks", title="New", table="id,low,high,grid\nonly,0,1,0.1")
     assert answer.status_code == 303
     changed = server.status(campaign)
     assert ([task["id"] for task in changed["tasks"]], changed["readings"]) == (["only"], 1)
@@ -323,15 +324,15 @@ def test_many_tasks_are_changed_as_a_table(server, console):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"high-0": "-1"}, "range 0 to -1"),
-        ({"high-0": ""}, "highest value is missing"),
+        ({"high-0": "-1"}, "'-1': it must be above the lowest value, 0"),
+        ({"high-0": ""}, "highest value: it is missing"),
         ({"high-0": "many"}, "many"),
-        ({"grid-0": "0"}, "grid 0"),
+        ({"grid-0": "0"}, "step: '0': it must be positive"),
         ({"grid-0": "1e9999999"}, "1e9999999"),
         ({"quota-0": "few"}, "quota"),
         ({"quota-0": "9" * 5000}, "at most 12 digits"),
-        ({"title": ""}, "title"),
-        ({"deadline": "tomorrow"}, "deadline"),
+        ({"title": ""}, "Title: it must be a text of 1 to 200 characters"),
+        ({"deadline": "tomorrow"}, "Closes automatically at: "),
         ({"deadline": "0001-01-01T00:00"}, "years 1000 to 9999"),
         ({"deadline": "0001-01-01T00:00:00+01:00"}, "years 1000 to 9999"),
         ({"table": "id,low,high,grid,quota\na,1,2,0.1," + "9" * 5000}, "at most 12 digits"),
@@ -346,7 +347,7 @@ def test_a_mistake_is_reported_and_nothing_typed_is_lost(server, console, fields
     before = everything(server)
     answer = console.post("/campaigns/new", **{"title": "How long?", "asked_by": "Facility", **row, **fields})
     assert answer.status_code == 422
-    alert = re.search(r'role="alert">(.*?)</p>', answer.text)[1]
+    alert = html.unescape(re.search(r'role="alert".*?</div>', answer.text, re.DOTALL)[0])
     assert message in alert
     assert 'value="furlong"' in answer.text
     assert everything(server) == before

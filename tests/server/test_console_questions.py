@@ -76,12 +76,15 @@ def test_questions_come_in_a_table_too(server, console):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({**QUESTION, "low-0": "0"}, "it has choices and a lowest value"),
-        ({**QUESTION, "choices-0": "yes"}, "at least 2 items"),
+        ({**QUESTION, "low-0": "0"}, "lowest value: '0': a question with choices has none; leave it empty"),
+        ({**QUESTION, "choices-0": "yes"}, "a question has 2 to 100 choices"),
         ({**QUESTION, "choices-0": "yes | Yes"}, "must differ in more than spaces and case"),
-        ({**QUESTION, "choices-0": " | ".join(f"c{n}" for n in range(101))}, "at most 100 items"),
-        ({"table": "id,choices,low\npath,yes|no,0\n"}, "it has choices and low"),
-        ({"table": "id,choices,low\npath,,0\n"}, "a number needs low, high and grid, a question choices"),
+        ({**QUESTION, "choices-0": " | ".join(f"c{n}" for n in range(101))}, "a question has 2 to 100 choices"),
+        ({"table": "id,choices,low\npath,yes|no,0\n"}, "low: '0': a question with choices has none"),
+        (
+            {"table": "id,choices,low\npath,,0\n"},
+            "a number needs a lowest value, a highest value and a step",
+        ),
     ],
 )
 def test_a_mistake_is_shown_at_the_form_and_nothing_is_stored(server, console, fields, words):

@@ -67,7 +67,7 @@ def test_a_table_of_tasks_goes_through_a_spreadsheet():
     text = write_tasks(tasks)
     assert not any(cell[:1] in ("=", "@") for row in csv.reader(io.StringIO(text)) for cell in row)
     assert "-5" in next(iter(csv.DictReader(io.StringIO(text))))["low"]
-    assert read_tasks("the table", text) == tasks
+    assert read_tasks("the table", text).tasks == tasks
 
 
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
@@ -87,8 +87,8 @@ def test_results_and_claims_of_a_campaign_are_harmless(server):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("id,low,high,grid,quota\na,0,1,0.1," + "9" * 5000, "quota '99999"),
-        ("id,low,high,grid,quota\na,0,1,0.1,²", "quota '²'"),
+        ("id,low,high,grid,quota\na,0,1,0.1," + "9" * 5000, "quota: '99999"),
+        ("id,low,high,grid,quota\na,0,1,0.1,²", "quota: '²'"),
         ("id,low,high,grid\n" + "a" * 200_000 + ",0,1,0.1", "field larger"),
         ("a" * 200_000 + "\n1", "field larger"),
     ],

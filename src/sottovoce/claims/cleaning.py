@@ -13,29 +13,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sottovoce.errors import BadParameter, BadRow
+from sottovoce.text_tables import BLANKS, THOUSANDS
 
 if TYPE_CHECKING:
     from sottovoce.claims.rows import Columns
 
-_BLANKS = "\\s\u00a0\u202f"
-_THOUSANDS = {",": f"[.'’{_BLANKS}]", ".": f"[,'’{_BLANKS}]"}  # marks between thousands, by decimal sign
 _EXPONENT = "(?:[eE][+-]?[0-9]+)?"
 _LETTERS = r"\p{L}%°€$£¥"
 # What is measured in front of or behind a number: "m", "km/h", "m²", "€". Neither "<" nor "±" nor a second number.
 _UNIT = rf"[{_LETTERS}]+[0-9²³]?(?:[/·*^. -][{_LETTERS}]+[0-9²³]?)*"
 _WITH_UNIT = (
-    rf"^(?P<before>(?:[€$£¥]|[A-Z]{{3}}[{_BLANKS}])?)[{_BLANKS}]*"
-    rf"(?P<number>[+-]?[0-9.,][0-9.,'’{_BLANKS}]*?{_EXPONENT})[{_BLANKS}]*(?P<unit>(?:{_UNIT})?)$"
+    rf"^(?P<before>(?:[€$£¥]|[A-Z]{{3}}[{BLANKS}])?)[{BLANKS}]*"
+    rf"(?P<number>[+-]?[0-9.,][0-9.,'’{BLANKS}]*?{_EXPONENT})[{BLANKS}]*(?P<unit>(?:{_UNIT})?)$"
 )
 
 
-_COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{_BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
+_COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
 # Times, and dates with or without one: 10:35, 2026-05-01, 2026-05-01T10:35:00Z, 1.5.2026 10:35.
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
 _DATE = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{4}|[0-9]{2}))"
 _TIME = rf"^(?:{_DATE}(?:[T ]{_CLOCK})?|{_CLOCK})$"
 # Numbers to people that are none as they stand, because of a decimal comma or a unit; "5b" may as well be an answer.
-NEARLY_A_NUMBER = rf"{_TIME}|{_COMMA}|^[+-]?[0-9.,]*[0-9][{_BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{_BLANKS}]*{_UNIT}$"
+NEARLY_A_NUMBER = rf"{_TIME}|{_COMMA}|^[+-]?[0-9.,]*[0-9][{BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{BLANKS}]*{_UNIT}$"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Cleaning:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        if self.decimal is not None and self.decimal not in _THOUSANDS:
+        if self.decimal is not None and self.decimal not in THOUSANDS:
             raise BadParameter(f"decimal={self.decimal!r}: the decimal sign is ',' or '.'; give one of them")
         if self.encoding is not None:
             try:
@@ -148,7 +147,7 @@ def _rows(count: int) -> str:
 
 def _with_points(texts: pa.Array | pa.ChunkedArray, decimal: str) -> pa.Array | pa.ChunkedArray:
     """Numbers with a decimal point and without marks between thousands; null where the text is no such number."""
-    mark, sign = _THOUSANDS[decimal], re.escape(decimal)
+    mark, sign = THOUSANDS[decimal], re.escape(decimal)
     whole = f"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)"
     pattern = f"^[+-]?({whole}({sign}[0-9]*)?|{sign}[0-9]+){_EXPONENT}$"
     plain = pc.replace_substring(pc.replace_substring_regex(texts, mark, ""), decimal, ".")

@@ -29,7 +29,8 @@ from sottovoce.cli import (
 from sottovoce.cli.methods import MethodCommand
 from sottovoce.errors import SottovoceError
 
-_SHOWN = 500  # characters of an error, from its beginning and from its end
+_SHOWN = 500  # characters of a line of an error, from its beginning and from its end
+_MOST_LINES = 25
 
 app = typer.Typer(
     name="sottovoce",
@@ -95,6 +96,8 @@ def main() -> None:
 
 
 def _print_error(mistake: str) -> None:
-    if len(mistake) > 2 * _SHOWN:  # the value may be very long; the rule and the fix come last
-        mistake = f"{mistake[:_SHOWN]} … {mistake[-_SHOWN:]}"
+    lines = mistake.splitlines()[:_MOST_LINES]
+    # The value may be very long; the rule and the fix come last.
+    lines = [line if len(line) <= 2 * _SHOWN else f"{line[:_SHOWN]} … {line[-_SHOWN:]}" for line in lines]
+    mistake = "\n".join(lines)
     Console(stderr=True).print(f"[bold red]Error:[/] {escape(mistake)}", highlight=False)

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli import invitations, logo, operators, plans, texts, webhook
+from sottovoce.cli import tasks as tasks_command
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
 from sottovoce.digits import decimals_for
@@ -27,7 +28,8 @@ def create(
     tasks: Annotated[
         Path | None,
         typer.Argument(
-            help="Tasks as CSV (id, title, unit, low, high, grid, quota), or a whole campaign as JSON.",
+            help="Tasks as XLSX or CSV (title, unit, low, high, grid, choices, quota, known), or a whole campaign as "
+            "JSON.",
             show_default=False,
         ),
     ] = None,
@@ -68,6 +70,8 @@ def create(
     picture: plans.PictureOption = None,
     places: plans.PlacesOption = None,
     frame: plans.FrameOption = None,
+    decimal: tasks_command.DecimalOption = None,
+    encoding: tasks_command.EncodingOption = None,
     json: bool = False,
 ) -> None:
     """Make a draft of a campaign. Nobody is asked anything until it is opened."""
@@ -82,7 +86,7 @@ def create(
         "unit": unit, "noise": noise_of(noise) if noise else None, "readings": readings,
         "deadline": deadline, "method": method, "target": target,
     }  # fmt: skip
-    draft = read_draft(tasks) if tasks else {}
+    draft, notes = read_draft(tasks, decimal, encoding) if tasks else ({}, [])
     draft |= {name: entry for name, entry in options.items() if entry is not None}
     # Questions need no distance: an answer is protected whatever it is.
     numbers = any(isinstance(task, dict) and not task.get("choices") for task in draft.get("tasks", [{}]))
@@ -90,6 +94,7 @@ def create(
         if name not in draft and not previous:
             way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
             raise BadParameter(f"{name}: a campaign needs it, and it is missing; {way}")
+    tasks_command.print_notes(notes)
     made = (
         create_with_plan(client, draft, previous, picture, places, frame)
         if picture or places
@@ -241,6 +246,7 @@ def known(
     console.print(table if truths else "No truths are known.")
 
 
+app.command("tasks")(tasks_command.tasks)
 app.command()(plans.plan)
 app.command()(logo.logo)
 app.command()(texts.texts)

@@ -310,6 +310,7 @@ class _AwareIteration(Iteration):
         totals = np.maximum(totals + changes[objects], _LEAST_TOTAL * totals)
         pulls = claims[objects] * change * residuals / totals / np.sqrt(variance[objects])
         found, wider = OwnInfluence.learn(pulls[~known[objects]]).corrected(truths, variance, claims)
+        found = np.clip(found, *engine.ranges())  # no weights lead beyond the claims
         return np.where(known, truths, found), np.where(known, variance, wider)
 
     def _weighted_medians(self) -> Floats:

@@ -133,6 +133,9 @@ class Engine(Protocol):
     def deviations(self) -> Floats:
         """Median distance of each object's claims from their median."""
 
+    def ranges(self) -> tuple[Floats, Floats]:
+        """The smallest and the largest claim about each object."""
+
     def comparable(self) -> NDArray[np.int64]:
         """For each user, how many of their claims are about objects that somebody else claims too."""
 

@@ -147,6 +147,10 @@ class BlockwiseEngine(ABC):
     def _deviations(self) -> Floats:
         return self._pass(operations.deviations, (self.medians(),))[0][0]
 
+    def ranges(self) -> tuple[Floats, Floats]:
+        low, high = self._pass(operations.ranges)[0]
+        return low, high
+
     def comparable(self) -> NDArray[np.int64]:
         if (self.claims_per_object > 1).all():
             return self.claims_per_user

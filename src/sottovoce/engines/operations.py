@@ -62,6 +62,14 @@ def deviations(block: Block, inputs: Inputs) -> Arrays:
     return (out,)
 
 
+def ranges(block: Block, inputs: Inputs) -> Arrays:
+    """The smallest and the largest claim about each object."""
+    offsets, _, values = block.by_object
+    first = offsets[:-1] - offsets[0]
+    claimed = values[offsets[0] : offsets[-1]]
+    return np.minimum.reduceat(claimed, first), np.maximum.reduceat(claimed, first)
+
+
 def score(block: Block, inputs: Inputs) -> Arrays:
     (center, unit, scaled), (absolute,) = inputs.by_object, inputs.constants
     _score(block, center, unit, scaled, absolute, inputs.sum)

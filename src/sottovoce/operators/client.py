@@ -38,6 +38,10 @@ class OperatorClient(HttpClient):
         """A new draft; or the next version of a campaign, with the given changes."""
         return self._ask("POST", f"/api/campaigns/{previous}/versions" if previous else "/api/campaigns", draft)
 
+    def change(self, campaign: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Change a draft."""
+        return self._ask("PATCH", f"/api/campaigns/{campaign}", changes)
+
     def duplicate(self, campaign: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """A new draft like a campaign, with the given changes; no invitations and no readings are copied."""
         return self._ask("POST", f"/api/campaigns/{campaign}/duplicate", changes)

@@ -6,25 +6,78 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.errors import UnreadableFile
-from sottovoce.protocol.task_table import read_tasks, read_truths
+from sottovoce.protocol.fields import in_language
+from sottovoce.protocol.known_truths import read_truths
+from sottovoce.protocol.task_table import TaskTable, read_tasks, with_the_rest, write_tasks
 from sottovoce.protocol.translations import CampaignText, read_texts, write_texts
+from sottovoce.spreadsheets import MOST_BYTES
 
 
-def read_draft(path: Path) -> dict[str, Any]:
-    """A campaign from a file: tasks as CSV with the columns of `task_table`, or all of it as JSON.
+def read_draft(path: Path, decimal: str | None = None, encoding: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    """A campaign from a file: its tasks as XLSX or CSV with the columns of `task_table`, or all of it as JSON.
 
-    Numbers stay text, so that 0.1 is exactly a tenth.
+    With it comes what was read in another way than its author may think.
     """
+    if path.suffix.lower() != ".json":
+        table = read_task_file(path, decimal, encoding)
+        return {"tasks": table.tasks} | ({"known": table.known} if table.known else {}), list(table.notes)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix.lower() == ".json":
-            draft = json.loads(text, parse_float=str)
-            if not isinstance(draft, dict):
-                raise UnreadableFile(f"{path}: a campaign as JSON is one object; see the API's POST /api/campaigns")
-            return draft
-        return {"tasks": read_tasks(str(path), text)}
+        draft = json.loads(path.read_text(encoding="utf-8-sig"), parse_float=str)
     except (ValueError, RecursionError) as mistake:
-        raise UnreadableFile(f"{path}: {mistake}; give tasks as CSV or a whole campaign as JSON, in UTF-8") from None
+        raise UnreadableFile(f"{path}: {mistake}; give tasks as XLSX or CSV, or a whole campaign as JSON") from None
+    if not isinstance(draft, dict):
+        raise UnreadableFile(f"{path}: a campaign as JSON is one object; see the API's POST /api/campaigns")
+    return draft, []
+
+
+def read_task_file(
+    path: Path, decimal: str | None = None, encoding: str | None = None, ids: Mapping[str, str] | None = None
+) -> TaskTable:
+    """Tasks from XLSX or CSV."""
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    return read_tasks(str(path), content, decimal=decimal, encoding=encoding, ids=ids)
+
+
+def changed_tasks(entry: Mapping[str, Any], table: TaskTable) -> dict[str, Any]:
+    """What to change in a draft so that it has the tasks of a table: what the table does not show stays."""
+    # A field without content may be one that the campaign's format does not have.
+    kept = {
+        task["id"]: {name: part for name, part in task.items() if part not in (None, "")} for task in entry["tasks"]
+    }
+    tasks = [with_the_rest(task, kept.get(task["id"], {})) for task in table.tasks]
+    fields: dict[str, Any] = {"tasks": tasks}
+    if table.known is not None:
+        fields["known"] = table.known
+    if entry["readings"] == len(entry["tasks"]):  # all of them, as before
+        fields["readings"] = len(tasks)
+    distances = [entry["distance"], *(task["distance"] for task in entry["tasks"])]
+    if any(distances) and entry["levels"] is None:
+        fields["distance"] = next(filter(None, distances))  # of numbers that are new
+    return fields
+
+
+def write_task_file(entry: Mapping[str, Any], path: Path) -> None:
+    """The tasks of a campaign as a table that can be edited and read again."""
+    from sottovoce.claims.writing import whole_file
+
+    language = entry["language"] or ""
+    with whole_file(path) as temporary:
+        tasks = [spoken_task(task, language) for task in entry["tasks"]]
+        temporary.write_text(write_tasks(tasks, entry["known"] or None), encoding="utf-8-sig")
+
+
+def spoken_task(task: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """A task in the campaign's own language."""
+
+    def said(part: Any) -> Any:
+        return in_language(part, language, language) if isinstance(part, dict) else part
+
+    return {
+        name: [said(choice) for choice in part] if name == "choices" else said(part)
+        for name, part in task.items()
+        if part is not None
+    }
 
 
 def read_known(path: Path) -> dict[str, str]:

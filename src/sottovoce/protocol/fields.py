@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import parse_law
@@ -109,6 +110,11 @@ def in_language(text: Text, language: str, default: str) -> str:
 def comparable(text: str) -> str:
     """What is left of a text when spaces, case and compatible forms of characters do not count."""
     return unicodedata.normalize("NFKC", text).upper().lower().replace(" ", "")
+
+
+def field_error(field: str, message: str, rule: str) -> PydanticCustomError:
+    """A mistake that shows when several fields are compared, with the field to correct and the rule for it alone."""
+    return PydanticCustomError("field", "{message}", {"message": message, "field": field, "rule": rule})
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from sottovoce.protocol.fields import (
     TitleText,
     UnitText,
     comparable,
+    field_error,
     in_language,
     law_text,
 )
@@ -100,8 +101,11 @@ class SecondChoiceTask(SecondTask, ChoiceTask):
             alike = first_repeated(map(comparable, words))
             if alike is not None:
                 one, *_, other = [word for word in words if comparable(word) == alike]
-                raise ValueError(
-                    f"choices {one!r} and {other!r} of task {self.id!r} must differ in more than spaces and case"
+                rule = "must differ in more than spaces and case"
+                raise field_error(
+                    "choices",
+                    f"choices {one!r} and {other!r} of task {self.id!r} {rule}",
+                    f"{one!r} and {other!r} {rule}",
                 )
 
 

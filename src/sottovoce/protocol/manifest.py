@@ -17,7 +17,16 @@ from pydantic import Field, StringConstraints, model_validator
 
 from sottovoce.privacy.laws import Kind, Law, parse_law
 from sottovoce.protocol.canonical import canonical_bytes, first_repeated, parse_json, sha256_of
-from sottovoce.protocol.fields import Decimal, Document, Identifier, Moment, Text, in_language, reported_as
+from sottovoce.protocol.fields import (
+    Decimal,
+    Document,
+    Identifier,
+    Moment,
+    Text,
+    field_error,
+    in_language,
+    reported_as,
+)
 from sottovoce.protocol.parts import Part
 from sottovoce.protocol.problems import Problem
 
@@ -50,15 +59,25 @@ class NumberTask(Task):
     def _check_range(self) -> Self:
         low, high, grid = Fraction(self.low), Fraction(self.high), Fraction(self.grid)
         if grid <= 0:
-            raise ValueError(f"grid {self.grid} of task {self.id!r} must be positive")
+            raise field_error("grid", f"grid {self.grid} of task {self.id!r} must be positive", "it must be positive")
         if low >= high:
-            raise ValueError(
-                f"range {self.low} to {self.high} of task {self.id!r} must have its low end below its high"
+            raise field_error(
+                "high",
+                f"range {self.low} to {self.high} of task {self.id!r} must have its low end below its high",
+                f"it must be above the lowest value, {self.low}",
             )
         if grid > high - low:
-            raise ValueError(f"grid {self.grid} of task {self.id!r} must not be wider than the range")
+            raise field_error(
+                "grid",
+                f"grid {self.grid} of task {self.id!r} must not be wider than the range",
+                f"it must not be wider than the range, {self.low} to {self.high}",
+            )
         if max(abs(low), abs(high)) / grid > _MOST_STEPS:
-            raise ValueError(f"grid {self.grid} of task {self.id!r} is too fine for its range: over 2^53 steps")
+            raise field_error(
+                "grid",
+                f"grid {self.grid} of task {self.id!r} is too fine for its range: over 2^53 steps",
+                "it is too fine for the range: over 2^53 steps",
+            )
         return self
 
 

@@ -6,10 +6,9 @@ can tell these tasks from the others; results use them from closing on.
 
 import json
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
-from sottovoce.protocol.canonical import canonical_decimal
+from sottovoce.protocol.known_truths import known_choice, known_number
 from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask
 from sottovoce.protocol.problems import Problem
 
@@ -23,26 +22,19 @@ def checked(known: Mapping[str, Any], manifest: Manifest) -> Known:
 
 def _checked(name: str, truth: Any, manifest: Manifest) -> str:
     task = manifest.task_of.get(name)
-    what = f"known truth {str(truth)[:40]!r} of task {name[:100]!r}"
+    called = repr(name[:100]) if task is None else f"“{manifest.words(task.title) or name}”"
+    what = f"known truth {str(truth)[:40]!r} of task {called}"
     if task is None:
         raise Problem("bad_request", f"{what}: there is no such task; correct its name, or leave it out")
-    if isinstance(task, ChoiceTask):
-        choices = [manifest.words(choice) for choice in task.choices]
-        if truth not in choices:
-            raise Problem("bad_request", f"{what}: it must be one of its choices; write {', '.join(choices)[:200]}")
-        return str(truth)
-    assert isinstance(task, NumberTask)
-    if manifest.is_compared(task):
-        raise Problem("bad_request", f"{what}: results of comparisons cannot use it; leave it out")
     try:
-        number = canonical_decimal(truth)
+        if isinstance(task, ChoiceTask):
+            return known_choice(truth, [manifest.words(choice) for choice in task.choices])
+        assert isinstance(task, NumberTask)
+        if manifest.is_compared(task):
+            raise Problem("bad_request", "results of comparisons cannot use it; leave it out")
+        return known_number(truth, task.low, task.high)
     except Problem as mistake:
-        raise Problem("bad_number", f"{what}: {mistake.detail.partition(': ')[2]}") from None
-    if not Decimal(task.low) <= Decimal(number) <= Decimal(task.high):
-        raise Problem(
-            "bad_request", f"{what}: it must lie within the range of the task, from {task.low} to {task.high}"
-        )
-    return number
+        raise Problem(mistake.code, f"{what}: {mistake.detail}") from None
 
 
 def as_stored(known: Known) -> str | None:

@@ -1,7 +1,6 @@
 """The three steps to a campaign: question and tasks, privacy, check and open. A draft is kept after each of them."""
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -13,45 +12,63 @@ from sottovoce.errors import SottovoceError
 from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.task_table import COLUMNS, read_choices, read_quota, read_tasks, write_tasks
+from sottovoce.protocol.task_table import (
+    COLUMNS,
+    TABLE_COLUMNS,
+    TaskTable,
+    with_other_languages,
+    with_the_rest,
+    write_tasks,
+)
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
-from sottovoce.server.console.about import ABOUT, SHOWN, about_of, first_about, typed_about
+from sottovoce.server.console.about import SHOWN, about_of, first_about, typed_about
 from sottovoce.server.console.instruments import instruments_for, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
-from sottovoce.server.console.session import Form, Session
+from sottovoce.server.console.session import FileForm, Form, Session
 from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.task_form import (
+    ENCODINGS,
+    MOST_SHOWN,
+    MOST_TYPED,
+    AskedTasks,
+    FieldMistake,
+    about_mistakes,
+    texts_of,
+    typed_rows,
+    words_of,
+)
+from sottovoce.server.console.uploads import UploadForm
 from sottovoce.server.console.whole_range import WholeRange, comparisons_for, other_strengths
+from sottovoce.server.gold import from_stored
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import draft_of, quotas_of
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
-MOST_TYPED = 20  # tasks in fields of their own; more come as a table
 _EMPTY_ROWS = 3
 Action = Callable[[Connection], CampaignRow]
 
 
 @router.get("/new")
 async def new(request: Request, session: Session) -> Response:
-    return _question(request, None, first_about(session.operator.name), [], "")
+    return _question(request, None, first_about(session.operator.name), AskedTasks([]))
 
 
 @router.post("/new")
-async def create(request: Request, session: Session, form: Form, server: Server) -> Response:
-    now = server.clock()
+async def create(request: Request, session: Session, sent: FileForm, server: Server) -> Response:
+    now, form = server.clock(), texts_of(sent)
 
-    def prepare(tasks: list[dict[str, Any]]) -> Action:
+    def prepare(table: TaskTable) -> Action:
+        fields = {**typed_about(form), **_target(form), "tasks": table.tasks, **first_noise(table.tasks)}
         with reported_as("bad_request"):
-            draft = CampaignDraft.model_validate(
-                {**typed_about(form), **_target(form), "tasks": tasks, **first_noise(tasks)}
-            )
+            draft = CampaignDraft.model_validate(fields | ({"known": table.known} if table.known else {}))
         return lambda connection: actions.create(connection, session.operator, draft, now)
 
-    return await _keep(request, server, None, form, prepare)
+    return await _keep(request, server, None, sent, prepare)
 
 
 @router.get("/{campaign}/tasks")
@@ -65,22 +82,26 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
     tasks = [{**dict.fromkeys(COLUMNS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
     about = about_of(manifest, row.target)
     many = len(tasks) > MOST_TYPED
-    if not many:
-        tasks = [task | {"choices": " | ".join(task["choices"])} for task in tasks]
-    return _question(request, row, about, [] if many else tasks, write_tasks(tasks) if many else "")
+    if many:
+        return _question(request, row, about, AskedTasks([], write_tasks(tasks, from_stored(row.known) or None)))
+    tasks = [task | {"choices": " | ".join(task["choices"])} for task in tasks]
+    return _question(request, row, about, AskedTasks(tasks))
 
 
 @router.post("/{campaign}/tasks")
-async def change(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
+async def change(campaign: CampaignId, request: Request, session: Session, sent: FileForm, server: Server) -> Response:
+    form = texts_of(sent)
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     before = parsed(row.manifest)
 
-    def prepare(tasks: list[dict[str, Any]]) -> Action:
-        raw = Manifest.parse(row.manifest).content()
+    def prepare(table: TaskTable) -> Action:
+        raw, tasks = Manifest.parse(row.manifest).content(), table.tasks
         kept = {task["id"]: task for task in raw["tasks"]}
-        asked = [_with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
-        about = _with_the_rest(typed_about(form, raw), raw, only=ABOUT)
+        asked = [with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
+        about = with_other_languages(typed_about(form, raw), raw)
         fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
+        if table.known is not None:
+            fields["known"] = table.known
         distances = [task["distance"] for task in raw["tasks"] if "distance" in task]
         if distances and "levels" not in raw:
             fields["distance"] = distances[0]  # of numbers that are new
@@ -90,7 +111,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, form:
             changes = CampaignChange.model_validate(fields, strict=False)  # places are tuples
         return lambda connection: actions.change(connection, session.key, campaign, changes)
 
-    return await _keep(request, server, row, form, prepare)
+    return await _keep(request, server, row, sent, prepare)
 
 
 @router.get("/{campaign}/privacy")
@@ -176,67 +197,64 @@ async def _keep(
     request: Request,
     server: ServerState,
     row: CampaignRow | None,
-    form: Mapping[str, str],
-    prepare: Callable[[list[dict[str, Any]]], Action],
+    sent: UploadForm,
+    prepare: Callable[[TaskTable], Action],
 ) -> Response:
-    """Save the form, or show it again with its mistake or with more rows."""
-    typed = _typed_rows(form)
-    if "more" not in form:
+    """Save the form, or show it again: with a table as it was understood, with all mistakes, or with more rows."""
+    form = texts_of(sent)
+    about = {name: form.get(name, "") for name in SHOWN}
+    if "more" in form:
+        return _question(request, row, about, AskedTasks(typed_rows(form), form.get("table", "")), more=True)
+    ids = {} if row is None else {task["title"]: task["id"] for task in reversed(parsed(row.manifest)["tasks"])}
+    asked = await run_in_threadpool(AskedTasks.of, form, sent.files.get("file"), ids)
+    mistakes = asked.mistakes
+    if "read" not in form:
+        mistakes = [*_about_mistakes(form), *mistakes]
+    if not mistakes and asked.read is not None:
         try:
-            tasks = read_tasks("the table", form["table"]) if form.get("table") else _typed_tasks(typed)
-            if not tasks:
-                raise Problem("bad_request", "tasks: there are none; add at least one thing to measure")
-            kept = await server.write(prepare(tasks))
+            kept = await server.write(prepare(asked.read))
             return RedirectResponse(f"/campaigns/{kept.id}/privacy", 303)
         except SottovoceError as error:
-            mistake = words_of(error)
-    else:
-        mistake = None
-    about = {name: form.get(name, "") for name in SHOWN}
-    return _question(request, row, about, typed, form.get("table", ""), mistake, more="more" in form)
+            mistakes = [FieldMistake(None, words_of(error))]
+    return _question(request, row, about, asked, mistakes)
+
+
+def _about_mistakes(form: Mapping[str, str]) -> list[FieldMistake]:
+    try:
+        return list(about_mistakes(typed_about(form)))
+    except Problem as wrong:  # with the deadline, or with its time zone
+        target = "zone" if wrong.detail.startswith("time zone") else "deadline"
+        rest = typed_about({name: text for name, text in form.items() if name != "deadline"})
+        return [*about_mistakes(rest), FieldMistake(target, words_of(wrong))]
 
 
 def _question(
     request: Request,
     row: CampaignRow | None,
     about: Mapping[str, str],
-    tasks: list[dict[str, Any]],
-    table: str,
-    mistake: str | None = None,
+    asked: AskedTasks,
+    mistakes: Sequence[FieldMistake] = (),
     more: bool = False,
 ) -> Response:
-    empty = [dict.fromkeys(COLUMNS, "")] * (_EMPTY_ROWS if more or not tasks else 1)
-    rows = [*tasks, *empty][:MOST_TYPED]
-    status = 200 if mistake is None else 422
+    empty = [dict.fromkeys(COLUMNS, "")] * (_EMPTY_ROWS if more or not asked.typed else 1)
+    rows = [*asked.typed, *empty][:MOST_TYPED]
     return render(
         request,
         "question.html",
-        status=status,
+        status=422 if mistakes else 200,
         row=row,
         about=about,
+        loaded=request.method == "GET",  # otherwise everything is as it was typed
         tasks=rows,
-        columns=COLUMNS,
+        columns=TABLE_COLUMNS,
         instruments=instruments_for(rows),
         sensors_reachable=sensors_reachable(request),
-        table=table,
-        mistake=mistake,
+        asked=asked,
+        encodings=ENCODINGS,
+        shown=MOST_SHOWN,
+        mistakes=mistakes,
+        wrong={one.target: one.rule or one.words for one in mistakes if one.target},
     )
-
-
-def _with_the_rest(typed: dict[str, Any], kept: dict[str, Any], only: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What was typed, with what the form does not show: other languages of an unchanged text, and other fields."""
-    same_kind = bool(typed.get("choices")) == bool(kept.get("choices"))
-    rest = {} if only or not same_kind else {name: entry for name, entry in kept.items() if name not in COLUMNS}
-    shown = dict(typed)
-    for name in typed.keys() & kept.keys():
-        if isinstance(kept[name], dict) and typed[name] in kept[name].values():
-            shown[name] = kept[name]
-    if same_kind and typed.get("choices") and len(typed["choices"]) == len(kept["choices"]):
-        shown["choices"] = [
-            before if isinstance(before, dict) and now in before.values() else now
-            for now, before in zip(typed["choices"], kept["choices"], strict=True)
-        ]
-    return rest | shown
 
 
 def _missing_noise(kept: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -255,47 +273,3 @@ def _missing_noise(kept: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[st
 def _target(form: Mapping[str, str]) -> dict[str, str]:
     """What the truth of a number is, where the operator was asked."""
     return {"target": form["target"]} if form.get("target") else {}
-
-
-def _typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows that are not empty."""
-    rows = [{name: form.get(f"{name}-{place}", "") for name in COLUMNS} for place in range(MOST_TYPED)]
-    return [row for row in rows if any(entry for name, entry in row.items() if name not in ("id", "instrument"))]
-
-
-def _typed_tasks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tasks from typed rows: those without a name of their own get one from their title."""
-    used = {row["id"] for row in rows if row["id"]}
-    tasks = []
-    for place, row in enumerate(rows, start=1):
-        task = {
-            name: entry.replace(",", ".") if name in ("low", "high", "grid") else entry for name, entry in row.items()
-        }
-        for name in ("low", "high", "grid"):
-            if task["choices"] and task[name]:
-                raise Problem(
-                    "bad_request", f"task {place}: it has choices and a {_CALLED[name]}; leave one of them empty"
-                )
-            if not task["choices"] and not task[name]:
-                raise Problem("bad_request", f"task {place}: its {_CALLED[name]} is missing, or its choices")
-        if not task["id"]:
-            plain = re.sub(r"[^a-z0-9]+", "-", task["title"].lower()).strip("-")[:60] or f"task-{place}"
-            task["id"] = next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, 99))) if name not in used)
-            used.add(task["id"])
-        task["quota"] = read_quota(task["quota"], f"task {place}") if task["quota"] else None
-        if task["choices"]:
-            question = {name: task[name] for name in ("id", "title", "quota")}
-            tasks.append(question | {"choices": read_choices(task["choices"])})
-        else:
-            left_out = ("choices",) if task["instrument"] else ("choices", "instrument")
-            tasks.append({name: entry for name, entry in task.items() if name not in left_out})
-    return tasks
-
-
-_CALLED = {"low": "lowest value", "high": "highest value", "grid": "step"}
-
-
-def words_of(mistake: SottovoceError) -> str:
-    """A mistake as a sentence of the page."""
-    message = mistake.detail if isinstance(mistake, Problem) else str(mistake)
-    return f"{re.sub(r'^tasks[.][0-9]+: ', '', message)}."

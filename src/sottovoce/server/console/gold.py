@@ -7,14 +7,14 @@ from fastapi.responses import RedirectResponse, Response
 
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.known_truths import read_truths, write_truths
 from sottovoce.protocol.manifest import Manifest
-from sottovoce.protocol.task_table import read_truths, write_truths
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
-from sottovoce.server.console.drafts import MOST_TYPED, words_of
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.task_form import MOST_TYPED, words_of
 from sottovoce.server.gold import Known, from_stored
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server

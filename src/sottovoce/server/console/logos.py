@@ -9,10 +9,10 @@ from sottovoce.errors import SottovoceError
 from sottovoce.protocol.pictures import MOST_LOGO_BYTES, cleaned_logo
 from sottovoce.protocol.problems import Problem
 from sottovoce.server import logos as actions
-from sottovoce.server.console.drafts import words_of
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import FileForm, Form, Session
 from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.task_form import words_of
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.plans import picture_response
 from sottovoce.server.state import Server

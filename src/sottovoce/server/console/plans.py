@@ -13,10 +13,10 @@ from sottovoce.protocol.geojson import Frame, Place, PlacesFile, as_geojson
 from sottovoce.protocol.pictures import MOST_BYTES, Picture, cleaned_picture
 from sottovoce.protocol.problems import Problem
 from sottovoce.server import plans as actions
-from sottovoce.server.console.drafts import words_of
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import FileForm, Form, Session, SignedIn
 from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.task_form import words_of
 from sottovoce.server.console.uploads import UploadForm
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.plans import picture_response

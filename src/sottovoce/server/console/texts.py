@@ -22,10 +22,10 @@ from sottovoce.protocol.translations import (
     write_texts,
 )
 from sottovoce.server import translations as actions
-from sottovoce.server.console.drafts import words_of
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import FileForm, Form, Session, SignedIn
 from sottovoce.server.console.stored import parsed
+from sottovoce.server.console.task_form import words_of
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import campaign_of

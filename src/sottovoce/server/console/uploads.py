@@ -14,7 +14,7 @@ from fastapi import Request
 from sottovoce.protocol.problems import Problem
 
 _KIND = "multipart/form-data"
-_MOST_PARTS = 100
+_MOST_PARTS = 500
 _LONGEST_HEAD = 8 << 10  # bytes before the content of a part
 
 

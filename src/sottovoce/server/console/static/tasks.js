@@ -1,4 +1,4 @@
-/** Adds rows for tasks without a request, and reads a table from a file. Without this script, both work in other ways. */
+/** Adds rows for tasks without a request, and shows the table in a file as soon as it is chosen. Without this script, buttons do both. */
 const typed = document.querySelector(".typed");
 const more = document.querySelector("button[name=more]");
 const MOST = 20;
@@ -7,11 +7,14 @@ function addRow() {
   const last = typed.lastElementChild;
   const row = last.cloneNode(true);
   const place = Number(last.dataset.place) + 1;
+  for (const mistake of row.querySelectorAll(".wrong-field")) mistake.remove();
   row.dataset.place = place;
   for (const part of row.querySelectorAll("[id], [name], [for]")) {
     for (const name of ["id", "name", "for"]) {
       if (part.hasAttribute(name)) part.setAttribute(name, part.getAttribute(name).replace(/-\d+$/, `-${place}`));
     }
+    part.removeAttribute("aria-invalid");
+    part.removeAttribute("aria-describedby");
     if (part.matches("input")) {
       // Most tasks of a campaign are alike: unit, range and step are copied.
       if (!/^(unit|low|high|grid)-/.test(part.name)) part.value = "";
@@ -30,9 +33,8 @@ more.addEventListener("click", (event) => {
 });
 
 const file = document.querySelector("#file");
-file.closest("[data-file]").hidden = false;
-file.addEventListener("change", async () => {
-  if (file.files.length) document.querySelector("#table").value = await file.files[0].text();
+file.addEventListener("change", () => {
+  if (file.files.length) file.form.requestSubmit(document.querySelector("button[name=read]"));
 });
 
 // The warning about sensors concerns those who want to use one.

@@ -1,0 +1,60 @@
+"""The truths of tasks, as an operator who knows them writes them."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sottovoce.errors import UnreadableFile
+from sottovoce.protocol.canonical import canonical_decimal
+from sottovoce.protocol.problems import Problem
+from sottovoce.text_tables import harmless, read_rows
+
+
+def known_choice(truth: Any, choices: Sequence[str]) -> str:
+    """One of the choices of a question, by its words."""
+    if truth not in choices:
+        raise Problem("bad_request", f"it must be one of its choices; write {', '.join(choices)[:200]}")
+    return str(truth)
+
+
+def known_number(truth: Any, low: str, high: str) -> str:
+    """A number within the range of its task."""
+    try:
+        number = canonical_decimal(truth)
+    except Problem as mistake:
+        raise Problem("bad_number", mistake.detail.partition(": ")[2]) from None
+    if not Decimal(low) <= Decimal(number) <= Decimal(high):
+        raise Problem("bad_request", f"it must lie within the range of the task, from {low} to {high}")
+    return number
+
+
+def read_truths(name: str, text: str) -> dict[str, str]:
+    """Known truths by task from a table with the columns task and truth; other columns and empty truths are left out.
+
+    >>> read_truths("known.csv", "task,truth,unit\\nhall-1,20.5,m\\nhall-2,,m\\n")
+    {'hall-1': '20.5'}
+    """
+    truths: dict[str, str] = {}
+    for number, cells in read_rows(name, text, ("task", "truth")):
+        if "task" in cells and cells["task"] in truths:
+            raise UnreadableFile(
+                f"{name}, line {number}: task {cells['task']!r} has a truth already; remove one of them"
+            )
+        if "truth" in cells:
+            if "task" not in cells:
+                raise UnreadableFile(f"{name}, line {number}: truth {cells['truth']!r} has no task; name it")
+            truths[cells["task"]] = cells["truth"]
+    return truths
+
+
+def write_truths(truths: Mapping[str, str]) -> str:
+    """Known truths by task as a table that `read_truths` reads.
+
+    >>> write_truths({"bird": "robin, red"})
+    'task,truth\\nbird,"robin, red"\\n'
+    """
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows(map(harmless, row) for row in [("task", "truth"), *truths.items()])
+    return table.getvalue()

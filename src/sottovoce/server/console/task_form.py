@@ -1,0 +1,190 @@
+"""The tasks of a draft as an operator types, pastes or uploads them: read, previewed, or shown again with all mistakes.
+
+Nothing of a table is stored before it has been shown as it was understood: the form carries the hash of the table that
+was shown, and only that one is saved.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from sottovoce.errors import SottovoceError
+from sottovoce.protocol.canonical import sha256_of
+from sottovoce.protocol.fields import LongText, Moment, NameText, TitleText
+from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.task_table import (
+    CALLED,
+    COLUMNS,
+    TABLE_COLUMNS,
+    BadTasks,
+    Mistake,
+    TaskTable,
+    read_task_rows,
+    read_tasks,
+    write_tasks,
+)
+from sottovoce.server.console.uploads import Upload, UploadForm
+from sottovoce.spreadsheets import CellRow
+
+MOST_TYPED = 20  # tasks in fields of their own; more come as a table
+MOST_SHOWN = 50  # rows of a preview, and mistakes
+ENCODINGS = ("utf-8", "windows-1250", "windows-1251", "windows-1252", "gb18030")
+_ABOUT: dict[str, tuple[str, TypeAdapter[Any]]] = {
+    "title": ("Title", TypeAdapter(NameText)),
+    "asked_by": ("Asked by", TypeAdapter(NameText)),
+    "contact": ("Contact", TypeAdapter(TitleText)),
+    "purpose": ("Purpose", TypeAdapter(LongText)),
+    "deadline": ("Closes automatically at", TypeAdapter(Moment)),
+}
+
+
+@dataclass(frozen=True)
+class FieldMistake:
+    """A mistake with the field that it is in; ``target`` is none where it concerns the whole."""
+
+    target: str | None
+    words: str  # for the summary
+    rule: str = ""  # beside the field
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A table as it was understood, or the rows of it that have mistakes."""
+
+    source: str
+    total: int
+    columns: list[tuple[str, str]]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+    refused: bool = False
+
+
+@dataclass
+class AskedTasks:
+    """What a form says about tasks."""
+
+    typed: list[dict[str, Any]]  # rows of the form that are not empty
+    table: str = ""
+    read: TaskTable | None = None
+    preview: Preview | None = None
+    mistakes: list[FieldMistake] = field(default_factory=list)
+
+    @property
+    def previewed(self) -> str:
+        """What the form has to carry for this table to be saved."""
+        return hash_of(self.table) if self.table and not self.mistakes else ""
+
+    @classmethod
+    def of(cls, form: Mapping[str, str], file: Upload | None, ids: Mapping[str, str]) -> "AskedTasks":
+        """Read the file, the table or else the fields."""
+        asked = cls(typed_rows(form), form.get("table", ""))
+        is_known = bool(asked.table) and form.get("previewed") == hash_of(asked.table) and file is None
+        try:
+            if is_known:
+                asked.read = read_tasks("the table", asked.table, decimal=".", ids=ids)
+            elif file is not None or asked.table:
+                asked._read_table(form, file, ids)
+            else:
+                rows = [CellRow(place, _cells(row)) for place, row in enumerate(asked.typed, 1)]
+                table = read_task_rows("the form", rows, "task", ids=ids)
+                asked.read = TaskTable(table.tasks)
+                if not rows:
+                    raise Problem("bad_request", "tasks: there are none; add at least one thing to measure")
+        except BadTasks as mistakes:
+            asked._refuse(mistakes)
+        except SottovoceError as mistake:
+            asked.mistakes.append(FieldMistake("table" if asked.table or file else "title-0", words_of(mistake)))
+        return asked
+
+    def _read_table(self, form: Mapping[str, str], file: Upload | None, ids: Mapping[str, str]) -> None:
+        source: str = file.name if file is not None else "the table"
+        content = file.getvalue() if file is not None else self.table
+        self.preview = Preview(source, 0, [], refused=True)
+        if file is not None:
+            self.table = ""  # the file comes in its place
+        read = read_tasks(
+            source, content, decimal=form.get("decimal") or None, encoding=form.get("encoding") or None, ids=ids
+        )
+        if not read.tasks:
+            raise Problem("bad_request", f"{source}: it has no tasks; write one per row below the names of the columns")
+        self.table = write_tasks(read.tasks, read.known)
+        columns = [("title", "Task"), ("answer", "Answer"), ("quota", "Quota"), ("known", "Known truth")]
+        rows = [_previewed(task, read.known or {}) for task in read.tasks[:MOST_SHOWN]]
+        used = [(name, title) for name, title in columns if any(row[name] for row in rows)]
+        self.preview = Preview(source, len(read.tasks), used, rows, read.notes)
+
+    def _refuse(self, bad: BadTasks) -> None:
+        from_table = self.preview is not None or bool(self.table)
+        target = "cell-{0.column}-{0.place}" if from_table else "{0.column}-{0.place}"
+        self.mistakes += (
+            FieldMistake(target.format(one), _sentence(str(one)), _sentence(one.rule)) for one in bad.mistakes
+        )
+        if from_table:
+            source = self.preview.source if self.preview else "the table"
+            self.preview = Preview(source, len(bad.rows), *_refused_rows(bad.mistakes, bad.rows), refused=True)
+
+
+def _refused_rows(mistakes: list[Mistake], rows: list[CellRow]) -> tuple[list[tuple[str, str]], list[dict[str, Any]]]:
+    """The first rows with mistakes, and the columns that are needed to show them."""
+    wrong = list(dict.fromkeys(one.place for one in mistakes))[:MOST_SHOWN]
+    used = {"title"} | {column for place in wrong for column in rows[place].cells} | {one.column for one in mistakes}
+    columns = [(name, CALLED[name].capitalize()) for name in TABLE_COLUMNS if name in used]
+    return columns, [{"number": rows[place].number, "place": place, **rows[place].cells} for place in wrong]
+
+
+def _previewed(task: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    if task.get("choices"):
+        answer = " | ".join(task["choices"])
+    else:
+        answer = f"{task['low']} to {task['high']} {task.get('unit', '')}".rstrip() + f", in steps of {task['grid']}"
+    return {
+        "title": task.get("title") or task["id"],
+        "answer": answer,
+        "quota": task.get("quota") or "",
+        "known": known.get(task["id"], ""),
+    }
+
+
+def hash_of(table: str) -> str:
+    return sha256_of(table.strip().encode())
+
+
+def texts_of(form: UploadForm) -> dict[str, str]:
+    """The fields of a form, each once; lines end as Python's do."""
+    return {name: form.text(name).replace("\r\n", "\n") for name in form.fields}
+
+
+def typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The rows that are not empty."""
+    rows = [{name: form.get(f"{name}-{place}", "") for name in COLUMNS} for place in range(MOST_TYPED)]
+    return [row for row in rows if any(entry for name, entry in row.items() if name not in ("id", "instrument"))]
+
+
+def _cells(row: Mapping[str, str]) -> dict[str, str]:
+    return {name: entry for name, entry in row.items() if entry}
+
+
+def about_mistakes(about: Mapping[str, Any]) -> Iterator[FieldMistake]:
+    """What is wrong with the question itself."""
+    for name, (label, rule) in _ABOUT.items():
+        if name not in about and name != "title":
+            continue
+        try:
+            rule.validate_python(about.get(name, ""))
+        except ValidationError as found:
+            message = str(found.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
+            message = f"it {message}" if message.startswith("must") else message
+            yield FieldMistake(name, f"{label}: {message}.", _sentence(message))
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def words_of(mistake: SottovoceError) -> str:
+    """A mistake as a sentence of the page."""
+    message = mistake.detail if isinstance(mistake, Problem) else str(mistake)
+    return f"{re.sub(r'^tasks[.][0-9]+: ', '', message)}."

@@ -1,0 +1,226 @@
+"""Tasks from spreadsheets: as people keep them, with all mistakes at once, and from files that mean harm."""
+
+import io
+import zipfile
+
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sottovoce.errors import SottovoceError, UnreadableFile
+from sottovoce.protocol.task_table import BadTasks, id_from, read_tasks, write_tasks
+
+HALL = {"title": "Main hall", "unit": "m", "low": "0", "high": "2.7", "grid": "0.1", "id": "main-hall"}
+
+
+def book(*rows, before=(), hidden=False):
+    """An XLSX file."""
+    made, content = openpyxl.Workbook(), io.BytesIO()
+    if hidden:
+        made.create_sheet("Notes", 0).append(["nothing", "here"])
+        made.worksheets[0].sheet_state = "hidden"
+        made.active = 1
+    sheet = made.worksheets[-1]
+    for row in (*before, *rows):
+        sheet.append(list(row))
+    made.save(content)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "title,unit,low,high,grid\nMain hall,m,0,2.7,0.1\n",
+        "Task;Unit;Lowest;Highest;Step\r\nMain hall;m;0;2,7;0,1\r\n",
+        "Task\tUnit\tMin\tMax\tStep\nMain hall\tm\t0\t2,7\t0,1",
+        "\ufeffTITLE;UNIT;LOW (m);HIGH (m);GRID\n Main  hall ;m;0;2,7;0,1\n;;;;\n",
+        "\n\ntitle|unit|low|high|grid\nMain hall|m|0|2.7|0.1\n",
+        "title;unit;low;high;grid\nMain hall;m;0;2,7;0,1\n".encode("utf-16"),
+        "title;unit;low;high;grid;Größe\nMain hall;m;0;2,7;0,1;ä\n".encode("windows-1252"),
+        book(["Title", "Unit", "Lowest value", "Highest value", "Step", "By"], ["Main hall", "m", 0, 2.7, 0.1, "x"]),
+        book(["Title", "Unit", "Low", "High", "Grid"], ["Main hall", "m", "0", "2,7", "0,1"], before=[[], [None]]),
+        book(["title", "unit", "low", "high", "grid"], ["Main hall", "m", 0, 2.7, 0.1], hidden=True),
+    ],
+    ids=["comma", "semicolon", "paste", "mark", "bar", "utf-16", "1252", "xlsx", "xlsx text", "xlsx hidden"],
+)  # fmt: skip
+def test_spreadsheets_of_many_kinds_say_the_same(content):
+    table = read_tasks("tasks", content)
+    assert table.tasks == [HALL]
+    assert table.known is None
+
+
+def test_questions_quotas_and_known_truths_come_along():
+    rows = [
+        ["Question", "Answers", "Min", "Max", "Step", "Readings", "Gold"],
+        ["Which bird?", "finch; robin", None, None, None, 40, "robin"],
+        ["Passable?", "yes | no, never\n", None, None, None, None, None],
+        ["How long?", None, -1.5, 1e3, 0.25, "7", -1.25],
+        ["How wide?", None, "1.000,5", "2.000", "0,5", None, "1.001"],
+    ]
+    table = read_tasks("tasks.xlsx", book(*rows))
+    assert table.tasks == [
+        {"title": "Which bird?", "choices": ["finch", "robin"], "quota": 40, "id": "which-bird"},
+        {"title": "Passable?", "choices": ["yes", "no, never"], "id": "passable"},
+        {"title": "How long?", "low": "-1.5", "high": "1000", "grid": "0.25", "quota": 7, "id": "how-long"},
+        {"title": "How wide?", "low": "1000.5", "high": "2000", "grid": "0.5", "id": "how-wide"},
+    ]
+    assert table.known == {"which-bird": "robin", "how-long": "-1.25", "how-wide": "1001"}
+    again = read_tasks("tasks.csv", write_tasks(table.tasks, table.known), decimal=".")
+    assert (sorted(map(str, again.known.items())), again.tasks[0]["choices"]) == (
+        sorted(map(str, table.known.items())), ["finch", "robin"],
+    )  # fmt: skip
+    assert [{**task} for task in again.tasks] == table.tasks
+
+
+@pytest.mark.parametrize(
+    ("high", "decimal", "read"),
+    [
+        ("1.234", None, "1.234"),
+        ("1,234", ",", "1.234"),
+        ("1,234", ".", "1234"),
+        ("1.234,5", None, "1234.5"),
+        ("1 234,5", None, "1234.5"),
+        ("1’234.5", None, "1234.5"),
+        ("0,125", None, "0.125"),
+    ],
+)
+def test_the_decimal_sign_is_recognised_where_it_can_be(high, decimal, read):
+    text = f"title\tlow\thigh\tgrid\nA\t0\t{high}\t1e-3\n"
+    assert read_tasks("t", text, decimal=decimal).tasks[0]["high"] == read
+
+
+def test_a_sign_that_may_mean_two_things_is_asked_for():
+    with pytest.raises(BadTasks, match=r"'1,234': it may be 1234 or 1\.234; say which sign is the decimal sign"):
+        read_tasks("t", "title\tlow\thigh\tgrid\nA\t0\t1,234\t1\n")
+    other = "title\tlow\thigh\tgrid\nA\t0\t1,234\t1\nB\t0\t5\t0.5\n"
+    assert read_tasks("t", other).tasks[0]["high"] == "1234"  # the other task shows it
+
+
+def test_all_mistakes_are_found_at_once_each_with_row_column_value_rule_and_fix():
+    text = (
+        "Task;Lowest;Highest;Step;Choices;Instrument;Quota;Known\n"
+        "Fine;0;9;1;;;;\n"
+        "Hall;5;1;0,1;;;few;\n"
+        ";0;;-1;;;;\n"
+        "Bird;;;;finch;;;\n"
+        "Two;0;9;1;a|b;;;\n"
+        "Steps;0;9;1;;flute;;\n"
+        "Known;0;9;1;;;;10\n"
+    )
+    with pytest.raises(BadTasks) as refusal:
+        read_tasks("tasks.csv", text)
+    found = [(one.place, one.column) for one in refusal.value.mistakes]
+    assert found == [
+        (1, "high"), (1, "quota"), (2, "title"), (2, "high"), (3, "choices"),
+        (4, "low"), (4, "high"), (4, "grid"), (5, "instrument"), (6, "known"),
+    ]  # fmt: skip
+    lines = str(refusal.value).splitlines()
+    assert lines[0] == "tasks.csv, line 3, “Hall”, Highest: '1': it must be above the lowest value, 5; correct it"
+    assert lines[1].startswith("tasks.csv, line 3, “Hall”, Quota: 'few': it must be a whole number")
+    assert lines[-1].startswith("tasks.csv, line 8, “Known”, Known: '10': it must lie within the range of the task")
+
+
+def test_rows_are_counted_as_editors_and_spreadsheets_do():
+    text = 'title,choices\n"A\nB",yes|no\n\nC,only\n'
+    with pytest.raises(BadTasks, match="line 5, “C”"):
+        read_tasks("t.csv", text)
+    with pytest.raises(BadTasks, match="row 4, “C”"):
+        read_tasks("t.xlsx", book(["title", "choices"], ["A", "yes|no"], [], ["C", "only"]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text("aä长 -1/", min_size=1, max_size=5).filter(str.strip), min_size=1, max_size=8))
+def test_ids_are_unique_and_do_not_depend_on_the_other_tasks(titles):
+    def ids(some):
+        rows = "".join(f'"{title}",yes|no\n' for title in some)
+        return [task["id"] for task in read_tasks("t", f"title,choices\n{rows}").tasks]
+
+    made = ids(titles)
+    assert len(set(made)) == len(titles)
+    assert ids(titles) == made
+    plain = [" ".join(title.split()) for title in titles]
+    first = plain.index(plain[-1])
+    if made[first] == id_from(plain[first]):
+        assert ids([titles[first]]) == [made[first]]
+
+
+def test_a_title_keeps_the_id_that_it_had():
+    text = "title,choices\nPath,yes|no\nNew,yes|no\n"
+    assert [task["id"] for task in read_tasks("t", text, ids={"Path": "p-17"}).tasks] == ["p-17", "new"]
+
+
+def test_columns_that_are_not_read_and_names_alike_are_noted():
+    table = read_tasks("t.csv", "title,choices,colour\nPath,yes|no,red\nPath,a|b,\n".encode("cp1252"))
+    assert table.notes == (
+        "Column 'colour' is not read.", "Several tasks are called “Path”: people cannot tell them apart.",
+    )  # fmt: skip
+    assert [task["id"] for task in table.tasks] == ["path", "path-2"]
+    with pytest.raises(SottovoceError, match="columns 'title' and 'Task' mean the same"):
+        read_tasks("t", "title,Task,choices\na,b,yes|no\n")
+
+
+def archive(parts):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, part in parts.items():
+            made.writestr(name, part)
+    return content.getvalue()
+
+
+def repacked(change):
+    """An XLSX file with some of its parts changed."""
+    with zipfile.ZipFile(io.BytesIO(book(["title", "choices"], ["A", "yes|no"]))) as one:
+        parts = {name: one.read(name) for name in one.namelist()}
+    return archive(parts | change(parts))
+
+
+SHEET, LOOKS = "xl/worksheets/sheet1.xml", "xl/styles.xml"
+ENTITY = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
+HARMFUL = {
+    "bomb": repacked(lambda parts: {"xl/media/zeros.bin": b"\0" * (17 << 20)}),
+    "many parts": archive({"xl/workbook.xml": ""} | {f"{n}": "" for n in range(1001)}),
+    "entities": repacked(lambda parts: {SHEET: ENTITY + parts[SHEET].partition(b"?>")[2]}),
+    "wide entities": repacked(lambda parts: {SHEET: (ENTITY + b"<x/>").decode().encode("utf-16")}),
+    "many cells": repacked(
+        lambda parts: {SHEET: parts[SHEET].replace(b"</sheetData>", b"<row>" + b"<c/>" * 10**6 + b"</row></sheetData>")}
+    ),
+    "many looks": repacked(
+        lambda parts: {LOOKS: parts[LOOKS].replace(b"</cellXfs>", b"<xf/>" * 60_000 + b"</cellXfs>")}
+    ),
+    "no workbook": archive({"content.xml": "<office/>"}),
+    "cut": book(["title", "choices"], ["A", "yes|no"])[:2000],
+    "not XML": repacked(lambda parts: {SHEET: b"nothing"}),
+    "old": b"\xd0\xcf\x11\xe0" + b"\0" * 600,
+    "zeros": b"\0" * 100,
+    "large": b"a" * ((8 << 20) + 1),
+}
+
+
+@pytest.mark.parametrize("content", HARMFUL.values(), ids=HARMFUL)
+def test_a_harmful_or_damaged_file_is_refused_in_few_words(content):
+    with pytest.raises(UnreadableFile) as refusal:
+        read_tasks("tasks.xlsx", content)
+    assert str(refusal.value).startswith("tasks.xlsx: ")
+    assert len(str(refusal.value)) < 200
+
+
+def test_a_sheet_that_claims_to_be_huge_is_read_by_its_cells():
+    def far(parts):
+        sheet = parts[SHEET].replace(b'ref="A1:B2"', b'ref="A1:XFD1048576"')
+        row = b'<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>far</t></is></c></row>'
+        assert b"XFD1048576" in sheet
+        return {SHEET: sheet.replace(b"</sheetData>", row + b"</sheetData>")}
+
+    assert [task["title"] for task in read_tasks("tasks.xlsx", repacked(far)).tasks] == ["A"]
+
+
+def test_the_encoding_can_be_named():
+    content = "title,choices\nПарк,да|нет\n".encode("windows-1251")
+    assert read_tasks("t", content, encoding="windows-1251").tasks[0]["title"] == "Парк"
+    with pytest.raises(SottovoceError, match="encoding 'klingon'"):
+        read_tasks("t", content, encoding="klingon")
+    with pytest.raises(UnreadableFile, match="it is not text in utf-8"):
+        read_tasks("t", content, encoding="utf-8")
+    with pytest.raises(SottovoceError, match="decimal sign"):
+        read_tasks("t", content, decimal="·")
