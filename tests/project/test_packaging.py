@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sottovoce.server.console.docs import PAGES
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -38,6 +40,8 @@ def test_wheel_holds_the_package_and_nothing_else(built):
         names = archive.namelist()
     assert {"sottovoce/py.typed", "sottovoce/privacy/vectors.json"} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    guides = {f"sottovoce/server/console/guides/{page}.md" for page in PAGES}
+    assert guides <= set(names)
     assert all(name.startswith(("sottovoce/", "sottovoce-")) for name in names)
     assert not any("__pycache__" in name for name in names)
 
