@@ -251,6 +251,35 @@ def test_a_mistake_keeps_the_form_and_its_file(viewer):
     expect(page.locator(".legend")).to_contain_text("gtm")
 
 
+DOORS = "\n".join(
+    ["user,object,value"]
+    + [f"user {n},door {place},{'open' if place % 2 or n > 4 else 'closed'}" for n in range(7) for place in range(4)]
+    + [f"user {n},{NASTY},{NASTY if n else 'open'}" for n in range(5)]
+)
+
+
+def test_choices_are_drawn_as_bars_and_sorted_by_their_answer(viewer):
+    one = viewer()
+    page = one.open("/analyst")
+    one.choose(DOORS, "doors.csv")
+    page.get_by_label("Dawid–Skene").check()
+    one.find()
+    expect(page.get_by_role("heading", name="What the claims say")).to_be_visible()
+    expect(page.locator("#answer ul.answers")).to_have_count(5)
+    expect(page.locator("table[data-sortable] thead")).to_contain_text("Runner-up")
+    page.locator("table[data-sortable] th button", has_text="noise-aware").click()
+    expect(page.locator("table[data-sortable] th").nth(1)).to_have_attribute("aria-sort", "ascending")
+    truths = page.locator("table[data-sortable] td.truth").all_inner_texts()
+    assert truths == sorted(truths)
+    assert {"open", "closed", NASTY} == {*truths}
+    for width in (320, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save as CSV").click()
+    assert "runner_up" in Path(waiting.value.path()).read_text()
+
+
 def test_what_is_shown_can_be_saved_and_copied(viewer):
     one = viewer(permissions=["clipboard-read", "clipboard-write"])
     page = one.answer()

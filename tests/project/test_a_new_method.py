@@ -115,8 +115,9 @@ def test_the_console_offers_it(steady, server):
 def test_the_analysts_corner_offers_all_methods_at_once_and_draws_each_in_its_own_way(steady, server):
     token = sign_in(server)
     page = server.client.get("/analyst").text
-    choices = re.findall(r'name="method" value="([a-z-]+)"', page)
-    assert choices == [name for name, method in methods_for("number").items() if not method.plain]
+    offered = re.findall(r'name="method" value="([a-z-]+)"', page)
+    assert offered == [name for name, method in METHODS.items() if not method.plain]
+    choices = [name for name in offered if name in methods_for("number")]
     assert "steady" in choices
     assert IN_WORDS in page
     answer = server.client.post(

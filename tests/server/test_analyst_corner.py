@@ -437,3 +437,81 @@ def test_coverage_stands_beside_the_errors(corner):
     assert "Truths in their intervals" in text
     line = re.search(r'<th scope="row">noise-aware</th>(.*?)</tr>', text, re.DOTALL)[1]
     assert re.findall(r"<td>(\d+)%</td>", line) in (["0"], ["50"], ["100"])
+
+
+# Three careful people, and two who always say yes: weights matter where the careful ones are outvoted or tied.
+DOORS = "who,where,metres\n" + "".join(
+    f"{who},door {door},{answer}\n"
+    for door in range(8)
+    for who, answer in [
+        *((who, "yes" if door % 2 else "no") for who in ("ann", "bob", "cleo")[: 2 if door == 6 else 3]),
+        *((who, "yes") for who in ("dan", "eve")),
+    ]
+)
+OPEN_DOORS = "where,metres\n" + "".join(f"door {door},{'yes' if door % 2 else 'no'}\n" for door in range(8))
+
+
+def test_choices_have_bars_chances_runner_up_and_majority(corner):
+    answer = corner.ask(DOORS, methods=["noise-aware", "dawid-skene"], truth=OPEN_DOORS, explained="door 0")
+    assert answer.status_code == 200, answer.text
+    assert "39 claims by 5 users about 8 objects" in answer.text
+    headings = re.findall(r'<th scope="col">(.*?)</th>', answer.text)
+    assert {"Chance", "Runner-up", "Majority", "Claims", "Right truths"} <= {*headings}
+    assert "95 % low" not in answer.text
+    assert answer.text.count('<ul class="answers">') == 8
+    table = {entry["object"]: entry for entry in saved(answer)}
+    assert [table[f"door {door}"]["truth"] for door in range(6)] == ["no", "yes"] * 3
+    assert table["door 0"] | {"majority": "no", "runner_up": "yes", "claims": "5"} == table["door 0"]
+    assert 0.5 < float(table["door 0"]["chance"]) < 1
+    assert table["door 0"]["dawid-skene"] == "no"
+    rows = re.findall(r'<tr><th scope="row">(noise-aware|dawid-skene|majority|mean)', answer.text)
+    assert rows == ["noise-aware", "dawid-skene", "majority"]
+    assert "Why door 0 has this truth" in answer.text
+    assert "another answer" in answer.text
+    assert "--kind" not in answer.text
+
+
+@pytest.mark.slow
+def test_the_answer_about_choices_is_the_commands(corner, tmp_path):
+    """Answers that are written as numbers are choices only where the form says so, and the command then says so too."""
+    codes = DOORS.replace("yes", "1").replace("no", "0")
+    answer = corner.ask(
+        codes,
+        "doors.csv",
+        methods=["noise-aware"],
+        kind="choice",
+        truth=OPEN_DOORS.replace("yes", "1").replace("no", "0"),
+    )
+    assert answer.status_code == 200, answer.text
+    (tmp_path / "doors.csv").write_text(codes)
+    (tmp_path / "measured.csv").write_text(OPEN_DOORS.replace("yes", "1").replace("no", "0"))
+    command = re.search(r"<pre[^>]*>(.*?)</pre>", answer.text, re.DOTALL)[1]
+    words = shlex.split(unescape(re.sub(r"<[^>]+>", "", command)))
+    assert words[words.index("--kind") + 1] == "choice"
+    ran = run(*words[1:], "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert saved(answer) == rows_of(tmp_path / "truths.csv")
+    accuracy = json.loads(ran.stdout)["scores"]["accuracy"]
+    shown = re.search(r'<tr><th scope="row">noise-aware.*?</tr>', answer.text, re.DOTALL)[0]
+    assert f"<td>{accuracy:.1%}</td>" in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"claims": DOORS, "methods": ["gtm"]}, "numbers"),
+        ({"methods": ["dawid-skene"]}, "choices"),
+        ({"claims": DOORS, "kind": "number"}, "number"),
+        ({"claims": DOORS.replace("dan,door 3,yes", "dan,door 3,7")}, "row"),
+        ({"claims": DOORS + "ann,door 0,yes\n"}, "ann"),
+        ({"claims": DOORS + "ann,door 0,yes\n", "duplicates": "mean"}, "mean"),
+        ({"claims": DOORS, "noise": "fresh:1"}, "fresh"),
+        ({"claims": DOORS, "kind": "colour"}, "colour"),
+    ],
+    ids=lambda entry: str(entry)[-40:],
+)
+def test_what_does_not_fit_choices_is_refused_in_words(corner, asked, words):
+    answer = corner.ask(**asked)
+    assert answer.status_code == 422, answer.text
+    message = re.search(r'<section class="problem".*?</section>', answer.text, re.DOTALL)[0]
+    assert words in message

@@ -145,7 +145,7 @@ def _writer(suffix: str, first: pa.Table, path: Path) -> Iterator[Callable[[pa.T
             yield write
         return
     if suffix == ".csv":
-        first = _without_lists(first)
+        first = without_lists(first)
         writer = pa.csv.CSVWriter(path, first.schema, write_options=pa.csv.WriteOptions(quoting_style="needed"))
     elif suffix == ".parquet":
         writer = pa.parquet.ParquetWriter(path, first.schema)
@@ -153,10 +153,10 @@ def _writer(suffix: str, first: pa.Table, path: Path) -> Iterator[Callable[[pa.T
         writer = pa.ipc.new_file(path, first.schema)
     with writer:
         writer.write_table(first)
-        yield (lambda table: writer.write_table(_without_lists(table))) if suffix == ".csv" else writer.write_table
+        yield (lambda table: writer.write_table(without_lists(table))) if suffix == ".csv" else writer.write_table
 
 
-def _without_lists(table: pa.Table) -> pa.Table:
+def without_lists(table: pa.Table) -> pa.Table:
     """Lists and records as text, as in JSON: CSV has none."""
     for place, field in enumerate(table.schema):
         if pa.types.is_nested(field.type):

@@ -66,6 +66,15 @@ class Outcome(Estimates):
         """Mean less median, and the spread of the claims, of each object; choices have none."""
         return None
 
+    @property
+    def plain(self) -> dict[str, NDArray[Any]]:
+        """What stands beside every result, by its name: for each object what all users together say."""
+        raise NotImplementedError
+
+    def apart(self, truths: NDArray[Any]) -> Floats:
+        """For each object, how far other truths are from these; for answers, 1 where they differ."""
+        raise NotImplementedError
+
     def scores(self, path: str | Path, *, object: str = "object", value: str = "value") -> dict[str, Any]:
         """How far the truths are from those in a file, over the objects that have a truth and a claim."""
         return self._scores(*self.known(path, object=object, value=value))
@@ -180,6 +189,13 @@ class Result(Outcome):
     def skew(self) -> tuple[Floats, Floats] | None:
         return self.means - self.medians, self.spreads
 
+    @property
+    def plain(self) -> dict[str, NDArray[Any]]:
+        return {"mean": self.means, "median": self.medians}
+
+    def apart(self, truths: NDArray[Any]) -> Floats:
+        return np.asarray(np.abs(truths - self.fit.truths_))
+
     @cached_property
     def reason(self) -> str | None:
         """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
@@ -255,6 +271,14 @@ class ChoiceResult(Outcome):
     def majority(self) -> NDArray[Any]:
         return labels_at(self.options, winners(self.votes, self.options.offsets)[1])
 
+    @property
+    def plain(self) -> dict[str, NDArray[Any]]:
+        return {"majority": self.majority}
+
+    def apart(self, truths: NDArray[Any]) -> Floats:
+        pairs = zip(self.fit.truths_.tolist(), truths.tolist(), strict=True)
+        return np.array([float(str(one) != str(other)) for one, other in pairs])
+
     @cached_property
     def vote_shares(self) -> Floats:
         """For each truth, the share of users who chose it."""
@@ -265,7 +289,7 @@ class ChoiceResult(Outcome):
     @cached_property
     def reason(self) -> str | None:
         """Why the truths differ from the majority, where they do."""
-        differ = np.array([str(one) != str(other) for one, other in zip(self.fit.truths_, self.majority, strict=True)])
+        differ = self.apart(self.majority) > 0
         if not differ.any():
             return None
         where = int(np.argmax(np.where(differ, self.chance, -1.0)))

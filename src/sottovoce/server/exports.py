@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sottovoce.claims.cells import harmless_table
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
+from sottovoce.claims.writing import without_lists
 from sottovoce.comparisons.policy import places
 from sottovoce.comparisons.table import CUTS_COLUMN, LEVEL_COLUMN, cuts_text
 from sottovoce.privacy.laws import Kind
@@ -90,7 +91,7 @@ def _numbers_of_choices(manifest: Manifest) -> NDArray[np.int64]:
 def encode_table(table: pa.Table, format: Format) -> bytes:
     sink = io.BytesIO()
     if format == "csv":
-        pa.csv.write_csv(harmless_table(table), sink, pa.csv.WriteOptions(quoting_style="needed"))
+        pa.csv.write_csv(harmless_table(without_lists(table)), sink, pa.csv.WriteOptions(quoting_style="needed"))
     elif format == "parquet":
         pa.parquet.write_table(table, sink)
     else:

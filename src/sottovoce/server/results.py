@@ -302,15 +302,14 @@ def in_words(figures: dict[str, Any], choices: list[str]) -> dict[str, Any]:
     return said
 
 
-def figures_of(result: Outcome) -> list[dict[str, Any]]:
+def figures_of(result: Outcome, place: Place = Place.API) -> list[dict[str, Any]]:
     """One row per object, as published but not rounded: a figure that is not finite is null.
 
     A figure that is not measured keeps the decimals that its column says.
     """
-    columns = columns_in(Place.API, result.schema)
+    columns = columns_in(place, result.schema)
     return [
-        {column.name: _published(row[column.name], column.decimals) for column in columns}
-        for row in result.rows(Place.API)
+        {column.name: _published(row[column.name], column.decimals) for column in columns} for row in result.rows(place)
     ]
 
 

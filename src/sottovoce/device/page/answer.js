@@ -11,16 +11,17 @@ const [ROWS, COLUMNS, STEP] = [5, 20, 16];
 /** A question as a group of choices. The browser's own radio buttons bring keyboard and screen reader with them. */
 export function choiceField(task, id, drafts) {
   const error = h("p.error", { id: `${id}-error` });
+  const chosen = () => task.choices.map((_, place) => place).find((place) => place === drafts.get(task.id)); // what is kept may be no choice
   const inputs = task.choices.map((_, place) =>
     h("input", {
-      type: "radio", name: id, value: place, id: place ? `${id}-${place}` : id, checked: drafts.get(task.id) === place && "",
+      type: "radio", name: id, value: place, id: place ? `${id}-${place}` : id, checked: chosen() === place && "",
       onchange() {
         drafts.set(task.id, place);
         clear.hidden = false;
       },
     }));
   const clear = h("button.plain", {
-    type: "button", hidden: !drafts.has(task.id) && "",
+    type: "button", hidden: chosen() === undefined && "",
     onclick() {
       drafts.delete(task.id);
       for (const input of inputs) input.checked = false;
@@ -31,7 +32,7 @@ export function choiceField(task, id, drafts) {
   const options = inputs.map((input, place) => h("label.choice", input, h("span", task.choices[place])));
   const element = h("fieldset.field", { "aria-describedby": `${id}-hint ${id}-error` }, h("legend", task.title || task.id),
     h("p.quiet", { id: `${id}-hint` }, task.help), h("div.choices", options), clear, error);
-  return { task, input: inputs[0], error, element, read: () => ({ reading: drafts.get(task.id) }) };
+  return { task, input: inputs[0], error, element, read: () => ({ reading: chosen() }) };
 }
 
 /** What a participant chose, or what is sent of it. */

@@ -9,14 +9,16 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
 import pyarrow as pa
 
 from sottovoce.claims import Claims
 from sottovoce.claims.budget import Budget, TooMuch
-from sottovoce.discovery import Result, TruthDiscovery, make_method, methods_for, takes
+from sottovoce.claims.kinds import Kind
+from sottovoce.claims.labels import label_column
+from sottovoce.discovery import METHODS, ChoiceResult, Result, TruthDiscovery, make_method, takes
 from sottovoce.discovery.explanation import Explanation, explain
-from sottovoce.discovery.schema import Place
+from sottovoce.discovery.result import discovered
+from sottovoce.discovery.schema import Place, columns_in
 from sottovoce.errors import BadParameter, ConvergenceWarning
 from sottovoce.server.console.uploads import Upload
 from sottovoce.server.exports import encode_table
@@ -32,7 +34,7 @@ _ROWS_SAVED = 20_000
 
 def choices() -> tuple[str, ...]:
     """Methods to choose from; the plain ones are always there."""
-    return tuple(name for name, method in methods_for("number").items() if not method.plain)
+    return tuple(name for name, method in METHODS.items() if not method.plain)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Question:
     strip_units: bool = False
     encoding: str = ""
     explained: str = ""  # label of an object
+    kind: Literal["", Kind] = ""  # of values; "": as they look
     truth: Upload | None = None
 
     def __post_init__(self) -> None:
@@ -62,6 +65,8 @@ class Question:
             raise BadParameter(f"method {unknown[0][:60]!r}: it must be one of {', '.join(known)}; tick one of them")
         if self.duplicates not in get_args(Duplicates):
             raise BadParameter(f"duplicates={self.duplicates[:60]!r}: it must be 'error', 'mean' or 'last'; choose one")
+        if self.kind not in ("", *get_args(Kind)):
+            raise BadParameter(f"kind={self.kind[:60]!r}: it must be 'number' or 'choice'; choose one, or none")
 
     def commands(self) -> list[list[str]]:
         """The same as commands, one per method, quoted for a shell."""
@@ -73,7 +78,7 @@ class Question:
             options += ["--duplicates", self.duplicates]
         if self.skip_bad:
             options.append("--skip-bad")
-        for name in ("decimal", "encoding"):
+        for name in ("kind", "decimal", "encoding"):
             if getattr(self, name):
                 options += [f"--{name}", getattr(self, name)]
         if self.strip_units:
@@ -121,7 +126,7 @@ class Question:
             warnings.simplefilter("ignore", ConvergenceWarning)  # shown beside the method instead
             for name in self.methods:
                 in_time(0, 0.0)
-                compared.append(Result.of(make_method(name, noise=law), claims, LEVEL, progress=in_time))
+                compared.append(discovered(make_method(name, noise=law), claims, LEVEL, progress=in_time))
         scores = [self._scores(result) for result in compared] if self.truth is not None else None
         explanation = explain(compared[0], claims, self.explained) if self.explained else None
         return Answer.of(self, claims, law, compared, scores, explanation)
@@ -134,13 +139,14 @@ class Question:
             value=self.value,
             duplicates=self.duplicates,
             skip_bad=self.skip_bad,
+            kind=self.kind or None,
             decimal=self.decimal or None,
             strip_units=self.strip_units,
             encoding=self.encoding or None,
             budget=Budget(MOST_CLAIMS, _MOST_UNPACKED),
         )
 
-    def _scores(self, result: Result) -> dict[str, Any]:
+    def _scores(self, result: Result | ChoiceResult) -> dict[str, Any]:
         assert self.truth is not None
         self.truth.seek(0)
         # A stream is read as well as a path.
@@ -155,7 +161,7 @@ class Line:
     iterations: int | None
     settled: bool
     effective_users: float | None
-    apart: float  # from the first method, on average
+    apart: float  # from the first method, on average; of choices, the share that differs
     furthest: float
     furthest_at: str
     scores: dict[str, float] | None
@@ -166,6 +172,7 @@ class Answer:
     """What the page shows."""
 
     question: Question
+    kind: Kind
     claims: int
     users: int
     objects: int
@@ -190,11 +197,11 @@ class Answer:
         question: Question,
         claims: Claims,
         law: str | None,
-        compared: list[Result],
+        compared: list[Result | ChoiceResult],
         scores: list[dict[str, Any]] | None,
         explanation: Explanation | None = None,
     ) -> "Answer":
-        first, tables = compared[0], [figures_of(one) for one in compared]
+        first, tables = compared[0], [_rows(one) for one in compared]
         labels = map(str, first.fit.objects_[:_ROWS_SHOWN].tolist())
         rows = [
             {"task": label, "title": "", "unit": "", **figures, "others": [table[place] for table in tables[1:]]}
@@ -205,21 +212,35 @@ class Answer:
             _line(one.fit.name, one.fit, one.fit.truths_, first, score, one.effective_users)
             for one, score in zip(compared, known, strict=True)
         ]
-        for name, truths in (("mean", first.means), ("median", first.medians)):
+        for name, truths in first.plain.items():
             lines.append(_line(name, None, truths, first, known[0] and known[0][name], None))
         table = _table(compared)
         return cls(
-            question, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason, lines,
-            rows, weights_of(first), doubts_about(first, claims.n_objects, 1),
+            question, claims.kind, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason,
+            lines, rows, weights_of(first), doubts_about(first, claims.n_objects, 1),
             known[0]["objects"] if known[0] else None,
             encode_table(table, "csv").decode() if len(table) <= _ROWS_SAVED else None, explanation,
         )  # fmt: skip
 
 
+def _rows(result: Result | ChoiceResult) -> list[dict[str, Any]]:
+    """What the command shows of each object; answers as text, whatever they are in the file."""
+    labels = [column.name for column in columns_in(Place.COMMAND, result.schema) if column.is_label]
+    return [
+        row | {name: str(row[name]) for name in labels if row[name] is not None}
+        for row in figures_of(result, Place.COMMAND)
+    ]
+
+
 def _line(
-    name: str, fit: TruthDiscovery | None, truths: Any, first: Result, scores: Any, effective_users: float | None
+    name: str,
+    fit: TruthDiscovery | None,
+    truths: Any,
+    first: Result | ChoiceResult,
+    scores: Any,
+    effective_users: float | None,
 ) -> Line:
-    apart = np.abs(truths - first.fit.truths_)
+    apart = first.apart(truths)
     furthest = int(apart.argmax())
     return Line(
         name, fit.n_iter_ if fit else None, fit.converged_ if fit else True, effective_users,
@@ -227,10 +248,10 @@ def _line(
     )  # fmt: skip
 
 
-def _table(compared: list[Result]) -> pa.Table:
+def _table(compared: list[Result | ChoiceResult]) -> pa.Table:
     """What the command writes with ``--out``, and the truths of the other methods beside it."""
     first = compared[0]
     table = first.table(Place.COMMAND)
     for other in compared[1:]:
-        table = table.append_column(other.fit.name, [other.fit.truths_])
+        table = table.append_column(other.fit.name, label_column(other.fit.truths_))
     return table

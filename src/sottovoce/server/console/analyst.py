@@ -27,7 +27,7 @@ _LONGEST_MESSAGE = 700  # characters of an error message: it may quote a row as 
 _PLOTTED = 30
 _EMPTY = {
     "user": "user", "object": "object", "value": "value", "noise": "", "duplicates": "error", "skip_bad": False,
-    "methods": (DEFAULT,), "decimal": "", "strip_units": False, "encoding": "", "explained": "",
+    "methods": (DEFAULT,), "decimal": "", "strip_units": False, "encoding": "", "explained": "", "kind": "",
 }  # fmt: skip
 
 
@@ -63,7 +63,7 @@ async def answer(request: Request, session: Session, server: Server) -> Response
 
 
 def _filled(form: UploadForm) -> dict[str, Any]:
-    words = ("user", "object", "value", "noise", "duplicates", "decimal", "encoding", "explained")
+    words = ("user", "object", "value", "noise", "duplicates", "decimal", "encoding", "explained", "kind")
     ticks = {name: bool(form.text(name)) for name in ("skip_bad", "strip_units")}
     texts = {name: form.text(name) or _EMPTY[name] for name in words}
     return {**texts, **ticks, "methods": tuple(form.fields.get("method", ()))}

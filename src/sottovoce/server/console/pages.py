@@ -14,8 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy.exc import SQLAlchemyError
 
 from sottovoce import __version__
+from sottovoce.claims.kinds import Kind
 from sottovoce.discovery import DEFAULT, describe_method
-from sottovoce.discovery.schema import Column, Place, columns_in
+from sottovoce.discovery.schema import SCHEMAS, Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import common_unit
 from sottovoce.server.console import charts
@@ -41,10 +42,17 @@ def figure(number: float | None, digits: int = 4) -> str:
     return written(f"{number:,.0f}" if "e+" in text and abs(number) < 1e12 else text)
 
 
-def result_columns(place: Place) -> tuple[list[Column], list[Column]]:
-    """The columns of a table of results after the truth and its interval: measured figures, then counts."""
-    columns = [column for column in columns_in(place) if column.name not in ("truth", "low", "high")]
-    return [column for column in columns if column.measured], [column for column in columns if not column.measured]
+def result_columns(place: Place, kind: Kind = "number") -> tuple[list[Column], list[Column]]:
+    """The columns of a table of results after the truth and its interval: what is measured or an answer, then counts.
+
+    What holds several figures is drawn instead.
+    """
+    named = ("truth", "low", "high", "chance")
+    columns = [
+        column for column in columns_in(place, SCHEMAS[kind]) if column.name not in named and not column.is_nested
+    ]
+    beside = [column for column in columns if column.measured or column.is_label]
+    return beside, [column for column in columns if column not in beside]
 
 
 def result_cell(column: Column, row: charts.Row) -> str:
