@@ -199,7 +199,7 @@ async def opening(server: ServerState, operator_key: int, campaign: str) -> Call
         row = stored.campaign_of(connection, operator_key, campaign)
         for pictures, wanted in _pictures_of(manifest):
             if pictures.hash_of(connection, row.key) != wanted:
-                raise Problem("bad_manifest", f"{pictures.name}: it must be uploaded before the campaign opens")
+                raise Problem("bad_manifest", f"{pictures.name}: it must be uploaded, as a picture, before opening")
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
         _first_results(connection, row, manifest, guarantee, server, now)
         publish_offers(connection, row.key, first_cuts, now)

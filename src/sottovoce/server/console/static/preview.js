@@ -9,11 +9,12 @@ import { mostReadings, parseManifest } from "/j/manifest.js";
 import { judge, USUAL_LIMITS } from "/j/promise.js";
 import { show, shown, showProblem } from "/j/views.js";
 
-const bytes = new Uint8Array(await (await fetch(document.body.dataset.manifest)).arrayBuffer());
+const answer = await fetch(document.body.dataset.manifest);
+const bytes = new Uint8Array(await answer.arrayBuffer());
 // Without encryption, browsers compute no hashes.
 const digest = new Uint8Array(crypto.subtle ? await crypto.subtle.digest("SHA-256", bytes) : 32);
 // Nobody but the operator sees the plan and the logo of a draft.
-const { plan, logo } = JSON.parse(new TextDecoder().decode(bytes));
+const { plan, logo } = answer.ok ? JSON.parse(new TextDecoder().decode(bytes)) : {}; // it may have been opened meanwhile
 if (plan || logo) {
   const { usePicture } = await import("/j/pictures.js");
   if (plan) usePicture(plan.sha256, document.body.dataset.picture);
