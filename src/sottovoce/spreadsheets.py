@@ -136,16 +136,16 @@ def _decoded(name: str, content: bytes, encoding: str | None, notes: list[str]) 
     marked = next((named for mark, named in marks.items() if content.startswith(mark)), None)
     try:
         return content.decode(encoding or marked or "utf-8")
-    except LookupError:
-        raise BadParameter(
-            f"encoding {encoding!r}: it is not an encoding of text; utf-8, utf-16 and windows-1252 are usual"
-        ) from None
     except UnicodeError:
         if encoding or marked or b"\0" in content:
             raise UnreadableFile(
                 f"{name}: it is not text in {encoding or marked or 'UTF-8'}; save it as CSV in UTF-8, or name its "
                 "encoding"
             ) from None
+    except (LookupError, ValueError):  # a name that nobody knows, or that cannot be one
+        raise BadParameter(
+            f"encoding {encoding!r}: it is not an encoding of text; utf-8, utf-16 and windows-1252 are usual"
+        ) from None
     notes.append("The text is not in UTF-8. It was read as windows-1252: look at its accents and umlauts.")
     return content.decode("windows-1252", errors="replace")
 

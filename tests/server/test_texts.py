@@ -162,10 +162,10 @@ def test_instruments_are_chosen_in_the_wizard_and_sensors_need_https(server):
     assert "no sensor without HTTPS" not in console.get(f"/campaigns/{campaign}").text
     assert console.post(f"/campaigns/{campaign}/tasks", **about, **row, **{"instrument-0": "radar"}).status_code == 422
     table = "id,low,high,grid,instrument\nhallway,0,9,1,sound-level\nroom,0,9,1,typed\n"
-    console.post(f"/campaigns/{campaign}/tasks", **about, table=table)
+    console.save_tasks(f"/campaigns/{campaign}/tasks", **about, table=table)
     assert [task["instrument"] for task in server.status(campaign)["tasks"]] == ["sound-level", "typed"]
     table = "id,low,high,grid,instrument\nhallway,0,9,1,sound-level:45\nroom,0,9,1,sound-level:300\n"
-    console.post(f"/campaigns/{campaign}/tasks", **about, table=table)
+    console.save_tasks(f"/campaigns/{campaign}/tasks", **about, table=table)
     shown = re.findall(r'<option value="([^"]*)" selected>', console.get(f"/campaigns/{campaign}/tasks").text)
     assert shown[:2] == ["sound-level:45", "sound-level:300"]  # a time that is not on the list stays
     plain = console.create(**{"instrument-0": ""})

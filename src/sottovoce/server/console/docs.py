@@ -6,7 +6,7 @@ tools of the site.
 
 import posixpath
 import re
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import pairwise
@@ -46,7 +46,7 @@ async def page(folder: str, name: str, request: Request) -> Response:
     return render(request, "docs.html", path=path, pages=PAGES, content=rendered(path))
 
 
-@cache
+@lru_cache(len(PAGES))
 def rendered(path: str) -> Markup:
     """A page as HTML."""
     reader = MarkdownIt("commonmark").enable("table")
