@@ -7,6 +7,7 @@ AXE = (Path(__file__).with_name("vendor") / "axe.min.js").read_text()
 
 def assert_accessible(page, stage):
     """Nothing serious is found; the page's context must allow the tool to be put into it (``bypass_csp``)."""
+    page.locator("h1").first.wait_for()  # scripts draw it after the page has loaded
     page.evaluate(AXE)
     for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
         page.emulate_media(color_scheme=scheme)
@@ -14,6 +15,6 @@ def assert_accessible(page, stage):
         wrong = [
             f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found["violations"] if one["impact"] != "minor"
         ]
-        assert not wrong, (stage, scheme)
+        assert not wrong, (stage, scheme, wrong)
         assert len(found["passes"]) > (10 if scheme == "light" else 0), (stage, scheme)
     page.emulate_media(color_scheme="light")

@@ -112,6 +112,7 @@ def test_two_tabs_make_one_release(participant, invited, claims):
     # Both at once: the pages do not wait for each other.
     for page in (first, second):
         page.locator("#send").click()
+        expect(page.locator("#yes")).to_be_visible()
     for page in (first, second):
         page.evaluate("setTimeout(() => document.querySelector('#yes').click(), 50)")
     for page in (first, second):
