@@ -125,6 +125,41 @@ def test_two_tabs_make_one_release(participant, invited, claims):
     assert pairs == 1  # one of them got the answer that it came too late
 
 
+def test_what_somebody_types_and_presses_survives_the_page_being_drawn_again(participant, invited):
+    """The server confirms the joining, another tab writes the record: the form that somebody is using stays."""
+    _, url = invited(halls=2)
+    phone = participant()
+    page = phone.open(url)
+    held = []
+    phone.context.route("**/api/enrolments", lambda route: held.append(route))
+    phone.context.route("**/api/enrolments", lambda route: route.abort(), times=1)
+    page.get_by_role("button", name="Join this campaign").click()
+    waits = page.get_by_text("The server has not confirmed it yet")
+    expect(waits).to_be_visible()
+    page.locator("#reading-0").fill("12345")
+    page.locator("#reading-0").evaluate("(input) => input.setSelectionRange(1, 3)")
+    page.locator(".promise summary").click()
+    figures = page.locator(".promise details dl")
+    expect(figures).to_be_visible()
+    page.locator("#reading-0").focus()
+    held.pop().continue_()
+    expect(waits).to_be_hidden()
+    expect(figures).to_be_visible()
+    page.keyboard.insert_text("7")
+    expect(page.locator("#reading-0")).to_have_value("1745")
+    page.locator("#reading-0").fill("12")
+
+    button = page.locator("#send")
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.evaluate("async () => (await import('./device.js')).changes.dispatchEvent(new Event('change'))")
+    page.wait_for_timeout(500)
+    page.mouse.up()
+    expect(page.locator("#yes")).to_be_visible()
+
+
 def test_readings_are_not_released_on_terms_that_another_tab_has_replaced(participant, invited):
     """Limits and budget are checked for what the record holds, so nothing else may be what the noise was drawn for."""
     _, url = invited(halls=1)

@@ -13,7 +13,7 @@ import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
 import { people, person, read, usePerson } from "./store.js";
-import { contactLink, nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
+import { contactLink, keeper, nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
 
 const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached", "no_worker"]; // nothing was drawn, so it can be sent later
 const ENDED = ["campaign_not_open", "deadline_passed"];
@@ -106,6 +106,8 @@ function termsOf({ public_results: isPublic = true, retention: days }) {
 async function showJoined({ campaign }, { isNew = false } = {}) {
   const panels = new Map(); // instruments in use, by task
   const kept = h("section.card", { id: "own" });
+  const same = keeper(); // the page is drawn again while somebody types
+  let joined;
   let drafts;
   let pairs; // what was measured and what was sent, until the page is left
   let hindrance; // why the last tap sent nothing
@@ -113,8 +115,8 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
 
   async function draw() {
     const record = await read();
-    const joined = record.memberships[campaign];
-    const { manifest, participant_token: token, withdrawn_at: withdrawn, withdrawal_told: told } = joined;
+    joined = record.memberships[campaign];
+    const { manifest, manifest_sha256: hash, participant_token: token, withdrawn_at: withdrawn, withdrawal_told: told } = joined;
     const released = record.releases.filter((one) => one.campaign === campaign);
     const answered = answeredIn(record, campaign);
     const left = readingsComeAtOnce(manifest) && answered.length ? 0 : mostReadings(manifest) - answered.length;
@@ -126,7 +128,8 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     const open = shown({ ...manifest, tasks: isOver ? [] : asked.filter((task) => !isAnswered(task)) });
     const full = manifest.tasks.length - notFull.length;
     drafts ??= new Drafts(joined, !isKiosk, person());
-    drafts.keepOnly(open.tasks.map(({ id }) => id));
+    const ids = open.tasks.map(({ id }) => id);
+    drafts.keepOnly(ids);
     const sent = pairs && released.find(({ readings }) => readings.some(({ task }) => task === pairs[0].task)).state;
     const focused = document.activeElement.id;
     show(open.title, isKiosk && kioskBanner(), end && h("p.banner", { role: "alert" }, problemText(end)),
@@ -136,25 +139,25 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
       hindrance && h("p.banner", problemText(hindrance)), !isOver && full > 0 && h("p.quiet", say("form.full", { count: full })),
       pairs && !withdrawn && pairsCard(joined, pairs, sent),
       isKiosk && sent === "delivered" && h("p.actions", button(say("kiosk.next"), startOver)),
-      open.tasks.length > 0 && form(joined, open.tasks, left, { drafts, panels, draw }, (...confirmed) => send(joined, ...confirmed)),
+      ids.length > 0 && same("form", [hash, ids, left], () => form(joined, open.tasks, left, { drafts, panels }, send)),
       joined.own && kept,
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest, one === released[0]))),
         h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), results(campaign)),
       ],
-      privacyCard(joined, joined, record.limits),
-      !withdrawn && withdrawal(campaign));
+      same("promise", [hash, record.limits], () => privacyCard(joined, joined, record.limits)),
+      !withdrawn && same("withdrawal", [], () => withdrawal(campaign)));
     document.getElementById(focused)?.focus();
-    if (joined.own) await showKept(joined);
+    if (joined.own) await showKept();
   }
 
   /** Readings that the participant kept, beside the results: fetched anew with every view. */
-  async function showKept(joined) {
+  async function showKept() {
     const { ownAnswers } = await import("./own-answers.js").catch(() => ({}));
     if (ownAnswers) kept.replaceChildren(...(await ownAnswers(joined, draw)));
   }
 
-  async function send(joined, readings, options) {
+  async function send(readings, options) {
     [hindrance, isNew] = [null, false];
     try {
       const noisy = await release(joined, readings, options);
@@ -179,7 +182,6 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     return draw();
   });
   if (isNew) welcome();
-  const joined = (await read()).memberships[campaign];
   const { participant_token: token, withdrawn_at: withdrawn } = joined;
   const refused = !token && !withdrawn && (await enrol(campaign).then(draw, (problem) => !problem.later && problem));
   if (refused) return showProblem(refused);

@@ -16,7 +16,7 @@ const MOST_AT_ONCE = 5; // with more tasks than this, questions come one after t
  * A form for these tasks, of which `left` may be answered. `send(readings, options)` is called with a Map of readings by
  * task, once they are in order and confirmed.
  */
-export function form({ manifest }, tasks, left, { drafts, panels, draw }, send) {
+export function form({ manifest }, tasks, left, { drafts, panels }, send) {
   const summary = h("p.error", { role: "alert" });
   const areQuestions = tasks.every(({ kind }) => kind === "choice");
   const noiseless = !tasks.some((task) => protectedDistance(manifest, task));
@@ -54,8 +54,8 @@ export function form({ manifest }, tasks, left, { drafts, panels, draw }, send) 
     const element = h("div.field", h("label", { for: id }, nameOf(task)), task.help && h("p.quiet", task.help), h("div.reading", input, h("span", task.unit)),
       h("p.quiet", { id: `${id}-hint` }, say("form.hint", { ...rangeOf(task), grid: decimal(task.grid) })), error,
       opener(task, panels, (text) => {
-        drafts.set(task.id, editable(text));
-        draw();
+        input.value = editable(text);
+        input.dispatchEvent(new Event("input", { bubbles: true })); // as if it had been typed
       }));
     return { task, input, error, element, read: () => readInput(input.value, task) };
   }
@@ -100,6 +100,7 @@ export function form({ manifest }, tasks, left, { drafts, panels, draw }, send) 
     if (!isSure) return;
     sender.disabled = true;
     await send(readings, { isKept: Boolean(keeping) && keeping.checked });
+    sender.disabled = false; // what could not be sent is still here
   }
 
   return h("form.card", { onsubmit: (event) => event.preventDefault(), onfocusin: showOnPlan, autocomplete: "off" }, h("h2", areQuestions ? say("form.answers") : say("form.title")),

@@ -31,7 +31,8 @@ export function opener(task, panels, take) {
   const { id } = task;
   const [instrument] = task.instrument?.split(":") ?? [];
   if (!Object.hasOwn(FILES, instrument ?? "")) return null;
-  if (panels.has(id)) return renamed(panels.get(id));
+  const inUse = panels.get(id);
+  if (inUse) return renamed(Object.assign(inUse, { take }).place);
   keepForLater(FILES[instrument]);
   const place = h("div.instrument");
   const open = button(say(`instrument.open.${instrument}`), async () => {
@@ -39,9 +40,10 @@ export function opener(task, panels, take) {
     const { panel } = await import(`./instrument-${instrument}.js`).catch(() => ({}));
     open.disabled = false;
     if (!panel) return place.append(h("p.error", { role: "alert" }, say("instrument.notLoaded")));
-    panels.set(id, place);
+    const started = { place, take }; // another form may take over
+    panels.set(id, started);
     place.lang = spokenTag();
-    return place.replaceChildren(panel(task, take));
+    return place.replaceChildren(panel(task, (text) => started.take(text)));
   }, ".plain");
   place.append(open);
   return place;

@@ -14,10 +14,27 @@ export function show(title, ...content) {
   const whole = `${title} · Sottovoce`;
   const isNew = !main.firstElementChild.matches("noscript, .loading") && document.title !== whole;
   document.title = whole;
-  main.replaceChildren(...content.flat().filter(Boolean));
+  fill(main, content.flat().filter(Boolean));
   if (!isNew) return;
   main.focus();
   scrollTo(0, 0);
+}
+
+/** Give an element these children. Those that it has already do not move: they keep focus, selection and a tap that has begun. */
+function fill(element, children) {
+  for (const old of [...element.childNodes]) if (!children.includes(old)) old.remove();
+  for (const [place, child] of children.entries())
+    if (element.childNodes[place] !== child) element.insertBefore(child, element.childNodes[place] ?? null);
+}
+
+/** Elements that stay as they are for as long as what they are made of does: `same(name, of, make)`. */
+export function keeper() {
+  const made = new Map();
+  return (name, of, make) => {
+    const key = JSON.stringify([of, spokenTag()]);
+    if (made.get(name)?.key !== key) made.set(name, { key, element: make() });
+    return made.get(name).element;
+  };
 }
 
 let again;

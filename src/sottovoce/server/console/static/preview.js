@@ -29,7 +29,7 @@ function draw() {
     const promise = judge(manifest, USUAL_LIMITS);
     if (location.hash !== "#questions") return showOffer({ manifest, manifest_sha256 }, promise, USUAL_LIMITS);
     const { title, tasks } = shown(manifest);
-    const typed = { drafts: new Map(), panels: new Map(), draw() {} };
+    const typed = { drafts: new Map(), panels: new Map() };
     return show(title, h("h1", title), form({ manifest }, tasks, mostReadings(manifest), typed, () => {}));
   } catch (problem) {
     return showProblem(problem); // what somebody with the usual limits would read
