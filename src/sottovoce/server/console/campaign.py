@@ -1,5 +1,6 @@
 """A campaign's own pages: how it is going, what came out, and what can be done with it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
@@ -49,17 +50,11 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
         return await draft_page(request, row, quotas, server)
 
     def show(connection: Connection) -> Response:
-        results = parsed(newest_results(connection, row.key).content)
-        listing = results_page(results["results"], request.query_params, f"/campaigns/{campaign}")
         return render(
             request,
             "campaign.html",
-            row=row,
-            manifest=parsed(row.manifest),
+            **_findings(connection, row, request.query_params),
             **_progress(connection, row, server),
-            results=results,
-            listing=listing,
-            steps=published_steps(connection, row, results["version"], listing.rows),
             methods=sorted(methods_for("number")),
             quotas=quotas,
         )
@@ -96,21 +91,25 @@ async def findings(
         row = stored.campaign_of(connection, session.key, campaign)
         if newest_version(connection, row.key) == version:
             return Response(status_code=204)
-        results = parsed(newest_results(connection, row.key).content)
         query = {name: text for name, text in request.query_params.items() if name != "version"}
-        listing = results_page(results["results"], query, f"/campaigns/{campaign}")
-        return render(
-            request,
-            "_findings.html",
-            row=row,
-            manifest=parsed(row.manifest),
-            results=results,
-            listing=listing,
-            steps=published_steps(connection, row, results["version"], listing.rows),
-            quotas=stored.quotas_of(connection, row.key),
-        )
+        quotas = stored.quotas_of(connection, row.key)
+        return render(request, "_findings.html", **_findings(connection, row, query), quotas=quotas)
 
     return await server.read(show)
+
+
+def _findings(connection: Connection, row: CampaignRow, query: Mapping[str, str]) -> dict[str, Any]:
+    """The campaign with the page of its newest results that was asked for."""
+    results = parsed(newest_results(connection, row.key).content)
+    listing = results_page(results["results"], query, f"/campaigns/{row.id}")
+    steps = published_steps(connection, row, results["version"], listing.rows)
+    return {
+        "row": row,
+        "manifest": parsed(row.manifest),
+        "results": results,
+        "listing": listing,
+        "steps": steps,
+    }
 
 
 @router.get("/history")
