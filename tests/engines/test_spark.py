@@ -337,7 +337,7 @@ def test_a_worker_that_is_killed_during_an_iteration(tmp_path):
     settings_folder = tmp_path / "conf"
     settings_folder.mkdir()
     (settings_folder / "spark-defaults.conf").write_text(
-        f"spark.eventLog.enabled true\nspark.eventLog.dir file://{events}\nspark.eventLog.compress false\n"
+        f"spark.eventLog.enabled true\nspark.eventLog.dir {events.as_uri()}\nspark.eventLog.compress false\n"
         "spark.eventLog.rolling.enabled false\n"
     )
     environment = os.environ | ENVIRONMENT | {"SPARK_CONF_DIR": str(settings_folder)}
