@@ -145,7 +145,7 @@ def _read_typed(source: TableFile, labels: Sequence[str], value: str, budget: Bu
     """The required columns only: a file may have any number of others."""
     if budget is not None:
         if source.format == "parquet":
-            return read_parquet(source.content or b"", source.name, [*labels, value], OPTIONAL_COLUMNS, budget)
+            return read_parquet(source.content or b"", source.name, labels, value, OPTIONAL_COLUMNS, budget)
         raise UnreadableFile(
             f"{source.name}: an Arrow file may unpack to any size and is not accepted here; "
             "write it as Parquet, or run the command instead"
