@@ -118,7 +118,7 @@ def _record(line: str, labels: Sequence[str], value: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise ValueError("a line must be an object")
     joined = [label for label in labels if label not in record]
-    needed = {*labels, *columns_needed(joined, value, record.keys()), *OPTIONAL_COLUMNS}
+    needed = {*labels, *columns_needed(joined, value, list(record)), *OPTIONAL_COLUMNS}
     taken = {name: _encodable(entry) for name, entry in record.items() if name in needed}
     if isinstance(taken.get(value), list):  # a reported set
         taken[value] = json.dumps(taken[value])
