@@ -137,7 +137,7 @@ def test_old_cuts_stay_valid_and_unknown_ones_are_refused(server):
 
 
 def test_one_invitation_answers_each_task_once_however_often_it_is_sent(server):
-    """A flood moves nothing: one answer per task is stored, in single reports, within one, in a batch or in parallel."""
+    """A flood moves nothing: one answer per task is stored, in single reports, in parallel and in a batch."""
     campaign = comparing(server)
     offered = cuts_of(server, campaign)["tasks"]["hall"]
     invitation = server.invite(campaign)[0]["token"]
