@@ -35,7 +35,7 @@ class Command(TyperCommand):
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands of `CommandLine`."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -46,7 +46,7 @@ class CommandLine(typer.Typer):
     """A Typer application of such commands, which shows its help where no command is given."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(cls=Group, no_args_is_help=True, **options)
+        super().__init__(cls=CommandGroup, no_args_is_help=True, **options)
 
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = Command, **options: Any

@@ -31,7 +31,7 @@ def print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str
     )
     for line in (result.reason, result.aim):
         if line:
-            console.print(escape(line), highlight=False, soft_wrap=True)
+            console.print(escape(line), highlight=False)
     console.print()
     columns = [column for column in for_people(columns_in(Place.COMMAND, result.schema)) if not column.is_nested]
     entries = {column.name: column.values(result) for column in columns}
