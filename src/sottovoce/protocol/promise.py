@@ -16,7 +16,7 @@ from fractions import Fraction
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.sentence import guessed, privacy_sentence
-from sottovoce.protocol.manifest import Manifest, NumberTask, Task
+from sottovoce.protocol.manifest import MOST_GRIDS, Manifest, NumberTask, Task
 from sottovoce.protocol.parts import Part
 from sottovoce.texts import Texts, texts_in
 
@@ -94,6 +94,8 @@ def _of_participant(manifest: Manifest, delta: float) -> float:
         each = (part.guarantee(min(tasks, most), "participant") for part, tasks in parts.items())
         return [guarantee.epsilon(delta / len(parts)) for guarantee in each]
 
+    if len(groups) > MOST_GRIDS:  # a share of δ for each would be tiny, and the sums would take minutes
+        return _added([*epsilons(others), _worst_sum(pure, most)])
     whole = _added(epsilons(groups))
     return min(whole, _added([*epsilons(others), _worst_sum(pure, most)])) if pure and others else whole
 
