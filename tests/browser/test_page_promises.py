@@ -148,7 +148,9 @@ def test_many_answers_need_less_with_an_exception(ask, law, cells, moved, delta)
     ],
 )
 def test_many_readings_with_fresh_noise_need_less_with_an_exception(ask, rate, steps, moved, delta):
-    described = manifest(noise=f"fresh:{rate}", grid="1", distance=steps, tasks=moved, readings=moved, unit="participant")
+    described = manifest(
+        noise=f"fresh:{rate}", grid="1", distance=steps, tasks=moved, readings=moved, unit="participant"
+    )
     (found,) = ask("promise", [{"manifest": sent(described), "delta": delta, "enough": 0}])
     assert exact_delta(f"fresh:{rate}", steps, moved, "1", float(found)) <= delta
     assert exact_delta(f"fresh:{rate}", steps, moved, "1", float(found) / 1.01) > delta
@@ -161,10 +163,13 @@ def test_large_campaigns_of_pure_and_mixed_laws_are_judged_as_by_the_installed_c
     mixed |= {"tasks": [*mixed["tasks"], *({**number, "id": f"n{n}"} for n in range(5000))], "readings": 10_000}
     few = answers("", 3, 2) | {"readings": 8}
     few["tasks"] += [{**number, "id": f"n{n}", "grid": f"0.{n + 1}"} for n in range(5)]
+    two = answers("", 10, 2) | {"noise": {"number": "gaussian:5", "choice": "response:0.7"}, "readings": 20}
+    two["tasks"] += [{**number, "id": f"n{n}"} for n in range(10)]
     cases = [
         (answers("response:0.3:2", 60, 5, 6), 1e-5),
         (mixed | {"noise": {"number": "gaussian:300", "choice": "response:0.01"}}, 1e-5),
         (few | {"noise": {"number": "fresh:0.5", "choice": "response:0.5"}}, 0.01),
+        *((two | {"answer": answer}, 1e-5) for answer in (1, 2, 5, 9, 20)),
     ]
     asked = [(Manifest.of(parts), delta) for parts, delta in cases]
     found = ask("promise", [{"manifest": sent(one), "delta": delta, "enough": 1.0} for one, delta in asked])

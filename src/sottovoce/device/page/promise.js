@@ -22,6 +22,7 @@ export const PRESETS = {
 const HAIR = 1e-9; // figures are doubles: a sum may miss a round limit by this much
 const [SMALLEST, LARGEST] = [1e-6, 1e7]; // a smaller ε is rounded up, a larger one promises nothing
 const MOST_UNITS = 4; // in one sentence
+const MOST_WAYS = 12; // to choose the tasks that are answered
 const MOST_GROUPS = 100; // that share a δ: the pure ε of more are simply added up
 const SMALLEST_DELTA = 1e-290; // far above what a double loses
 
@@ -41,18 +42,41 @@ export function promiseOf(manifest, delta, enough = Infinity) {
 }
 
 /**
- * The parts' ε, each for as many of its tasks as can be answered; those that need a δ share it. Pure laws need none, or
- * have a smaller ε with their share of it: whichever is less.
+ * The largest ε over all ways to choose the tasks that are answered. Where there are many ways, it is bounded as if as
+ * many as possible were answered of each part.
  */
-function ofParticipant(parts, moved, delta, of) {
-  const [pure, others] = [parts.filter(({ law }) => law.isPure), parts.filter(({ law }) => !law.isPure)];
+function ofParticipant(parts, most, delta, of) {
+  const groups = groupsOf(parts);
+  const ways = groups.length <= MOST_WAYS ? waysToAnswer(most, ...groups.map(({ tasks }) => tasks)) : [];
+  const answered = (way) => way.map((count, place) => ({ ...groups[place], tasks: count })).filter(({ tasks }) => tasks);
+  if (ways.length && ways.length <= MOST_WAYS) return Math.max(...ways.map((way) => composedOf(answered(way), delta, of)));
+  const pure = parts.filter(({ law }) => law.isPure);
+  return composedOf(answered(groups.map(({ tasks }) => Math.min(tasks, most))), delta, of, pure.length ? worst(pure, most) : 0);
+}
+
+/** Ways to choose tasks, `most` of them or else all, from groups of these sizes: how many of each. A few too many at most. */
+function waysToAnswer(most, first, ...others) {
+  if (!others.length) return [[Math.min(first, most)]];
+  const [ways, left] = [[], others.reduce((sum, tasks) => sum + tasks)];
+  for (let count = Math.max(0, Math.min(most - left, first)); count <= Math.min(first, most) && ways.length <= MOST_WAYS; count += 1) {
+    ways.push(...waysToAnswer(most - count, ...others).map((way) => [count, ...way]));
+  }
+  return ways;
+}
+
+/**
+ * The sum of the parts' ε, of which those that need a δ share it. Pure laws need none, and have `pure` together, or have
+ * a smaller ε with their share of it: whichever is less.
+ */
+function composedOf(parts, delta, of, pure) {
+  const others = parts.filter(({ law }) => !law.isPure);
   const sharing = (all) => {
     const share = delta / all.filter(needsDelta).length;
-    return sumOf(all.map((part) => of(part, Math.min(part.tasks, moved), share)));
+    return all.map((part) => of(part, part.tasks, share));
   };
-  const groups = [...others, ...groupsOf(pure)];
-  const whole = groups.length > MOST_GROUPS ? Infinity : sharing(groups);
-  return pure.length ? Math.min(whole, sumOf([sharing(others), worst(pure, moved)])) : whole;
+  const whole = parts.length > MOST_GROUPS ? Infinity : sumOf(sharing(parts));
+  const without = pure === undefined ? parts.filter(({ law }) => law.isPure).map((part) => of(part, part.tasks)) : [pure];
+  return others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
 }
 
 const needsDelta = ({ law, cells }) => law.isPure || !cells;
