@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sottovoce.claims.blocks import Pack
+    from sottovoce.claims.kinds import Kind
     from sottovoce.claims.sorting import ClaimSource
 
 app = typer.Typer(
@@ -90,7 +91,7 @@ def pack(
 
         sources: Iterable[ClaimSource]
         if campaign is not None:
-            sources = _campaign(databases[0], campaign)
+            sources = _campaign(databases[0], campaign, kind.value if kind else None)
         else:
             sources = files(
                 inputs, skip_bad=cleaning.skip_bad, progress=report, kind=kind.value if kind else None,
@@ -124,12 +125,12 @@ def info(
     _print_pack(checked, json)
 
 
-def _campaign(database: str, campaign: str) -> "list[ClaimSource]":
+def _campaign(database: str, campaign: str, kind: "Kind | None") -> "list[ClaimSource]":
     from sottovoce.claims.sorting import ClaimSource
     from sottovoce.server.storage.claims import stream_claims
     from sottovoce.server.storage.engine import open_existing
 
-    return [ClaimSource(f"campaign {campaign}", stream_claims(open_existing(database), campaign))]
+    return [ClaimSource(f"campaign {campaign}", stream_claims(open_existing(database), campaign, kind))]
 
 
 def _print_pack(pack: "Pack", json: bool, left_out: "pa.Table | None" = None) -> None:
