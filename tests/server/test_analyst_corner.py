@@ -212,7 +212,7 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         ({"user": "user"}, "halls.csv: there is no column 'user' among 'who', 'where', 'metres'; add a header line"),
         (
             {"claims": HALLWAY_CLAIMS + "dan,stairs,n/a\n"},
-            "halls.csv, line 17, row 16: metres 'n/a': a metres must be a finite number",
+            "halls.csv, line 17, row 16: metres 'n/a': a value must be a finite number",
         ),
         ({"claims": HALLWAY_CLAIMS + "eve,library,31\n"}, "who 'eve' claims where 'library' a second time"),
         ({"claims": ""}, "halls.csv: the file is empty"),
