@@ -27,7 +27,7 @@ from sottovoce.planning.paper.sensitivity import (
 from sottovoce.planning.paper.tradeoff import (
     Frontier,
     Levels,
-    TradeOff,
+    TradeOffTheorem,
     useful_levels,
 )
 from sottovoce.planning.paper.utility import (
@@ -55,7 +55,7 @@ __all__ = [
     "Row",
     "TheoremReport",
     "TheoremVerdict",
-    "TradeOff",
+    "TradeOffTheorem",
     "WeightedMean",
     "claimed_probability",
     "compare",

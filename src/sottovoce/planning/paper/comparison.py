@@ -21,7 +21,7 @@ from sottovoce.planning.paper.sensitivity import (
 from sottovoce.planning.paper.tradeoff import (
     Frontier,
     Levels,
-    TradeOff,
+    TradeOffTheorem,
     useful_levels,
 )
 from sottovoce.planning.paper.utility import (
@@ -140,7 +140,7 @@ def compare(
         noise_rate <= corrected_rate(epsilon, delta, corrected_distance(error_rate, b, eta)),
         corrected_beta(alpha, participants, error_rate, level) <= beta,
     )
-    trade = TradeOff(beta, participants, error_rate, epsilon, delta, b, eta)
+    trade = TradeOffTheorem(beta, participants, error_rate, epsilon, delta, b, eta)
     return TheoremReport(
         level, noise_rate, rows, printed, corrected,
         trade.printed_levels(alpha), trade.corrected_levels(alpha),

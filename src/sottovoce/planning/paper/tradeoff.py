@@ -82,7 +82,7 @@ def useful_levels(alpha: float, beta: float, participants: int, error_rate: floa
 
 
 @dataclass(frozen=True)
-class TradeOff:
+class TradeOffTheorem:
     """Theorem 4.9 for one campaign: which noise levels (c) keep what it promises.
 
     With a chance of at most ``beta`` the noise moves an aggregate of ``participants`` users, who err with rate
@@ -114,7 +114,7 @@ class TradeOff:
         The last condition is Theorem 4.3's. Since the printed α_{λ1,c} is infinite at c = 1 and grows like √c, it cuts
         the interval short, and out of one that reaches across c = 1 it takes a piece.
 
-        >>> levels = TradeOff(0.05, 150, 2, epsilon=1, delta=0.1).printed_levels(20)
+        >>> levels = TradeOffTheorem(0.05, 150, 2, epsilon=1, delta=0.1).printed_levels(20)
         >>> round(levels.low), round(levels.high)
         (128, 196)
         """
@@ -149,7 +149,7 @@ class TradeOff:
     def corrected_frontier(self) -> Frontier:
         """Where the corrected bounds meet: `corrected_lowest`, and the α at which `corrected_beta` is β there.
 
-        >>> TradeOff(0.05, 150, 2, epsilon=1, delta=0.1).corrected_frontier().alpha < 20
+        >>> TradeOffTheorem(0.05, 150, 2, epsilon=1, delta=0.1).corrected_frontier().alpha < 20
         True
         """
         level = self.corrected_lowest

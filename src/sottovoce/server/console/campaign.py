@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery import methods_for
 from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.table_formats import Format
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
 from sottovoce.server.console.check import draft_page
@@ -146,11 +147,7 @@ async def earlier(
 
 @router.get("/files/results.{format}")
 async def results_file(
-    campaign: CampaignId,
-    format: Literal["csv", "parquet", "jsonl"],
-    request: Request,
-    session: Session,
-    server: Server,
+    campaign: CampaignId, format: Format, request: Request, session: Session, server: Server
 ) -> Response:
     def load(connection: Connection) -> ResultsRow:
         return newest_results(connection, stored.campaign_of(connection, session.key, campaign).key)
@@ -159,9 +156,7 @@ async def results_file(
 
 
 @router.get("/files/claims.{format}")
-async def claims_file(
-    campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], session: Session, server: Server
-) -> Response:
+async def claims_file(campaign: CampaignId, format: Format, session: Session, server: Server) -> Response:
     least = server.settings.least_claims
     content = await server.read(lambda connection: claims_content(connection, session.key, campaign, least, format))
     return claims_file_of(content, campaign, format)
