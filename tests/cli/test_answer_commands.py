@@ -68,7 +68,7 @@ def test_guarantees_that_make_no_sense_are_refused(options, words):
     assert words in str(ran.exception)
 
 
-@pytest.mark.parametrize("option", [("--delta", "1e-5"), ("--distance", "1"), ("--pilot", "x.csv"), ("--grid", "1")])
+@pytest.mark.parametrize("option", [("--error-rate", "1"), ("--distance", "1"), ("--grid", "1")])
 def test_a_plan_for_choices_refuses_what_is_about_numbers(option):
     ran = CliRunner().invoke(app, ["plan", "--choices", "4", "--simulations", "0", *option])
     assert isinstance(ran.exception, BadParameter)
