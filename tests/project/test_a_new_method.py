@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sottovoce as sv
+from patience import PATIENCE
 from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock, TestClient
 from sottovoce.cli.app import app
 from sottovoce.discovery import DEFAULT, METHODS, describe_method, make_method, methods_for, register
@@ -16,6 +17,7 @@ from sottovoce.lab.bench import iterative
 from sottovoce.lab.reproduce.experiment import fitted
 from sottovoce.lab.reproduce.style import label_of, look_of
 from sottovoce.server.app import create_app
+from sottovoce.server.console import analysis
 from sottovoce.server.settings import Settings
 from steady_method import Steady
 
@@ -112,7 +114,8 @@ def test_the_console_offers_it(steady, server):
     assert '<option value="steady">' in server.client.get(f"/campaigns/{campaign}").text
 
 
-def test_the_analysts_corner_offers_all_methods_at_once_and_draws_each_in_its_own_way(steady, server):
+def test_the_analysts_corner_offers_all_methods_at_once_and_draws_each_in_its_own_way(steady, server, monkeypatch):
+    monkeypatch.setattr(analysis, "MOST_SECONDS", PATIENCE)  # the first fits on a machine compile the kernels
     token = sign_in(server)
     page = server.client.get("/analyst").text
     offered = re.findall(r'name="method" value="([a-z-]+)"', page)

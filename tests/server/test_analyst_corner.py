@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 
 from command import rows_of, run
 from hallways import HALLWAY_CLAIMS
+from patience import PATIENCE
 from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.app import create_app
@@ -60,7 +61,12 @@ def database(tmp_path_factory):
 def corner(database):
     settings = Settings(database=f"sqlite:///{database}", operator_token=OPERATOR_TOKEN, operator_body_limit=300_000)
     clock = SetClock()
-    with TestClient(create_app(settings, clock=clock, background=False), raise_server_exceptions=False) as client:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        TestClient(create_app(settings, clock=clock, background=False), raise_server_exceptions=False) as client,
+    ):
+        # The first fits on a machine compile the kernels, which takes a loaded one longer than the server's limit.
+        patch.setattr(analysis, "MOST_SECONDS", PATIENCE)
         yield Corner(LocalServer(client, clock))
 
 

@@ -34,6 +34,7 @@ def ask(name, content):
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
+analysis.MOST_SECONDS = 1000.0  # it is memory that is measured
 ask("first.csv", b"who,where,metres\\na,b,1\\nb,b,2\\n")  # whatever is loaded or compiled at the first time
 used = most()
 resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a bomb that goes off fails here, and not the machine

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from sottovoce.errors import BadParameter, MissingColumn, UnreadableFile
 from sottovoce.protocol.format_1 import FirstTask
 from sottovoce.protocol.format_2 import SecondChoiceTask, SecondNumberTask
+from sottovoce.protocol.instruments import TYPED
 from sottovoce.protocol.known_truths import known_choice, known_number
 from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS
 from sottovoce.protocol.problems import Problem
@@ -26,7 +27,6 @@ from sottovoce.text_tables import THOUSANDS, decimal_sign, harmless, with_point
 
 COLUMNS = (*FirstTask.model_fields, "choices", "instrument", "quota")
 TABLE_COLUMNS = (*COLUMNS, "known")
-TYPED = "typed"  # no instrument, so that the oldest format can say it
 # What a column is called on pages and in messages, and other headings that people give it.
 CALLED = {name: name for name in TABLE_COLUMNS} | {
     "low": "lowest value", "high": "highest value", "grid": "step", "known": "known truth",
@@ -180,7 +180,7 @@ class _RowReader:
             task["quota"] = self._quota(task["quota"])
         if "instrument" in task:
             task["instrument"] = task["instrument"].lower()
-            if task["instrument"] == TYPED:
+            if task["instrument"] == TYPED:  # left out, so that the oldest format can say it
                 del task["instrument"]
         if task.get("choices"):
             task.pop("unit", None)  # rows of a form repeat it

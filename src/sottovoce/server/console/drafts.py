@@ -24,7 +24,7 @@ from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
 from sottovoce.server.console.about import SHOWN, about_of, first_about, typed_about
-from sottovoce.server.console.instruments import instruments_for, sensors_reachable
+from sottovoce.server.console.instruments import instruments_for, instruments_with_sensors, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import FileForm, Form, Session
@@ -248,6 +248,7 @@ def _question(
         tasks=rows,
         columns=TABLE_COLUMNS,
         instruments=instruments_for(rows),
+        sensors=instruments_with_sensors(),
         sensors_reachable=sensors_reachable(request),
         asked=asked,
         encodings=ENCODINGS,

@@ -40,7 +40,8 @@ file.addEventListener("change", () => {
 // The warning about sensors concerns those who want to use one.
 const warning = document.querySelector("#no-sensors");
 function warn() {
-  if (warning) warning.hidden = ![...typed.querySelectorAll("select")].some(({ value }) => ["steps", "sound-level"].includes(value));
+  const sensors = warning?.dataset.instruments.split(" ");
+  if (warning) warning.hidden = ![...typed.querySelectorAll("select")].some(({ value }) => sensors.includes(value.split(":")[0]));
 }
 typed.addEventListener("change", warn);
 warn();
