@@ -69,7 +69,7 @@ def perturb(
     from sottovoce.claims import Claims
     from sottovoce.claims.writing import write_table
     from sottovoce.cli.answers import perturb_choices
-    from sottovoce.privacy.laws import parse_noise_law
+    from sottovoce.privacy.laws import parse_law, parse_noise_law
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
@@ -90,6 +90,10 @@ def perturb(
             )
         perturb_choices(read("choice"), noise, choices, out, json)
         return
+    if "choice" in parse_law(noise).kinds:
+        raise BadParameter(
+            f"noise law {noise!r}: it is for answers; name all options that could be chosen, such as --choices yes,no"
+        )
     law = parse_noise_law(noise)
     low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)

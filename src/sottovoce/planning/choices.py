@@ -46,7 +46,7 @@ class ChoicePlan(PromisePlan):
     choices: int
     without_sets: Simulated | None  # the error if an answer reports one choice
     answer_error: Simulated | None = None
-    quality: "Quality"
+    quality: "AnswerQuality"
 
     def summary(self) -> dict[str, Any]:
         said = {**super().summary(), "size": self.law.cells_reported}
@@ -58,14 +58,14 @@ class ChoicePlan(PromisePlan):
 
 
 @dataclass(frozen=True)
-class Quality:
+class AnswerQuality:
     """How often participants are right before any noise: the mean, and the beta law if it is not the usual one."""
 
     mean: float
     law: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, choices: int, pilot: Claims | None) -> "Quality":
+    def of(cls, choices: int, pilot: Claims | None) -> "AnswerQuality":
         """The quality of the crowd in a pilot, or the usual one.
 
         Where the pilot has another number of choices, users are as far from guessing to certainty as in the pilot.
@@ -118,7 +118,7 @@ def plan_choices(
             f"error {error!r}: it is a share of wrong questions above 0 and below 1, found by simulation; write 0.05, "
             "and leave simulations on"
         )
-    quality = Quality.of(choices, pilot)
+    quality = AnswerQuality.of(choices, pilot)
     answers = readings if unit == "participant" else 1
     law = _best_law(epsilon, delta, choices, answers, quality)
 
@@ -159,14 +159,14 @@ def choice_trade_off(
     *,
     delta: float = 0.0,
     unit: Unit = "reading",
-    quality: Quality | None = None,
+    quality: AnswerQuality | None = None,
     simulations: int = WORLDS,
     seed: int = 0,
     factors: Sequence[float] = _OTHER_EPSILONS,
 ) -> list[dict[str, Any]]:
     """The error to expect at smaller and larger ε: rows of epsilon, noise and simulated_error."""
     _check(epsilon, delta, choices, readings, participants, simulations, seed)
-    quality = Quality.of(choices, None) if quality is None else quality
+    quality = AnswerQuality.of(choices, None) if quality is None else quality
     rows = []
     for factor in factors:
         law = _best_law(epsilon * factor, delta, choices, readings if unit == "participant" else 1, quality)
@@ -187,7 +187,7 @@ def worth(law: AnswerLaw, choices: int, right: float | None = None) -> float:
     >>> round(worth(Response(1.0), choices=2, right=0.75), 4)
     0.0564
     """
-    right = Quality.of(choices, None).mean if right is None else right
+    right = AnswerQuality.of(choices, None).mean if right is None else right
     channel, size = law.channel(choices), law.cells_reported
     # The chances that a report names one choice and not another given one: who reports holds the one, the other, or a
     # third choice.
@@ -204,7 +204,7 @@ def worth(law: AnswerLaw, choices: int, right: float | None = None) -> float:
     return signal / (truth + other - signal)
 
 
-def _best_law(epsilon: float, delta: float, choices: int, answers: int, quality: Quality) -> Response:
+def _best_law(epsilon: float, delta: float, choices: int, answers: int, quality: AnswerQuality) -> Response:
     """Sets of the best size, whose promise for this many answers is (ε, δ)."""
 
     def best(each: float) -> Response:
@@ -238,7 +238,7 @@ def _law_of_size(size: int, epsilon: float, delta: float, choices: int, answers:
 @lru_cache(_KEPT)
 def _simulate(
     law: AnswerLaw, choices: int, readings: int, participants: int, answer: int | None, simulations: int, seed: int,
-    quality: Quality,
+    quality: AnswerQuality,
 ) -> Simulated:  # fmt: skip
     """The share of questions that the crowd gets wrong; one that nobody answered is guessed."""
     questions = max(1, min(readings, _ANSWERS_PER_WORLD // participants))
