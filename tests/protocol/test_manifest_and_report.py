@@ -69,6 +69,8 @@ WRONG = {
     "deadline with an endless zone": {"deadline": "2030-12-31T23:59:00+99:99"},
     "control character": {"title": "a\x00b"},
     "two lines": {"title": "a\nb"},
+    "a title without ink": {"title": "\u3164\u2800"},
+    "a unit without ink": {"tasks": [{**TASK, "unit": "\ufe0f"}]},
     "long title": {"title": "x" * 201},
     "campaign a path": {"campaign": "../x"},
     "several grids under one variance": {"noise": "shared:0.5", "tasks": [TASK, {**TASK, "id": "b", "grid": 2}]},
@@ -79,6 +81,15 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_a_manifest_that_is_not_in_order_is_refused(name):
     assert code_of(manifest, **WRONG[name]) == "bad_manifest"
+
+
+def test_a_manifest_that_devices_would_not_take_is_not_made():
+    """Some 900 bytes per task, in characters of four bytes: over 8 MiB with 10,000 of them, below it with 9,000."""
+    tasks = [{**TASK, "id": f"{number}", "title": "\U0001f333" * 200} for number in range(10_000)]
+    with pytest.raises(Problem, match=r"manifest of 8\.\d MiB: devices take at most 8 MiB; shorten its texts"):
+        manifest(tasks=tasks)
+    most = manifest(tasks=tasks[:9_000])
+    assert type(most).parse(most.bytes()) == most
 
 
 def test_each_reading_by_itself_may_have_its_own_grid():

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from sottovoce.cli import invitations, logo, operators, plans, texts, webhook
 from sottovoce.cli import tasks as tasks_command
+from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
 from sottovoce.digits import decimals_for
@@ -17,7 +18,7 @@ from sottovoce.errors import BadParameter
 if TYPE_CHECKING:
     from sottovoce.operators.client import OperatorClient
 
-app = typer.Typer(help="Run campaigns on a server: create, open, invite, watch, export, close.", no_args_is_help=True)
+app = CommandLine(help="Run campaigns on a server: create, open, invite, watch, export, close.")
 app.add_typer(operators.app, name="operators")
 
 

@@ -13,7 +13,7 @@ from sottovoce.lab.reproduce import FIGURES
 
 def reproduce(
     figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE...", help=f"Any of {', '.join(FIGURES)}; all by default.")
+        list[str] | None, typer.Argument(metavar="FIGURE", help=f"Any of {', '.join(FIGURES)}; all by default.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for figures (PNG, SVG), tables (CSV) and the page.")] = Path(
         "reproduction"

@@ -213,13 +213,13 @@ class Result(Outcome):
         users = float(np.abs(self.by_user - self.means)[outside].sum())
         readings = float(np.abs(truths - self.by_user)[outside].sum())
         why = (
-            f"users who agree with the crowd count more (a fifth of them holds {best:.0%} of the weight)"
+            f"Users who agree with the crowd count more: a fifth of them hold {best:.0%} of the weight"
             if users >= readings
-            else "readings far from the others count little"
+            else "Readings far from the others count little"
         )
         return (
-            f"{int(outside.sum()):,} of {len(truths):,} means lie outside the interval, that of "
-            f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
+            f"{int(outside.sum()):,} of {len(truths):,} means {'lie' if outside.sum() > 1 else 'lies'} outside the "
+            f"interval; the mean of {objects[where]!s} is furthest from the truth (by {differences[where]:.3g}). {why}."
         )
 
     @cached_property

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from sottovoce.privacy.laws import Kind, Law, parse_law
-from sottovoce.protocol.canonical import canonical_bytes, first_repeated, parse_json, sha256_of
+from sottovoce.protocol.canonical import MOST_BYTES, canonical_bytes, first_repeated, parse_json, sha256_of
 from sottovoce.protocol.fields import (
     Decimal,
     Document,
@@ -225,7 +225,7 @@ class Manifest(Document):
     @classmethod
     def parse(cls, data: builtins.bytes) -> "Manifest":
         """Read canonical bytes; refuse any other spelling, since its hash would be another."""
-        manifest = cls.of(parse_json(data))
+        manifest = cls._checked(parse_json(data))
         if manifest.bytes() != data:
             raise Problem("bad_manifest", "manifest: it must be in canonical JSON, with every field")
         return manifest
@@ -236,6 +236,18 @@ class Manifest(Document):
 
         Without a format it is the first.
         """
+        manifest = cls._checked(content)
+        size = len(manifest.bytes())
+        if size > MOST_BYTES:
+            raise Problem(
+                "bad_manifest",
+                f"manifest of {size / 2**20:.1f} MiB: devices take at most {MOST_BYTES >> 20} MiB; shorten its texts, "
+                "or divide the tasks among several campaigns",
+            )
+        return manifest
+
+    @classmethod
+    def _checked(cls, content: Any) -> "Manifest":
         with reported_as("bad_manifest"):
             return _model(content).model_validate(content)
 
