@@ -224,7 +224,8 @@ def _law_of_size(size: int, epsilon: float, delta: float, choices: int, answers:
     """Sets of this size with the largest ε, a short number, so that the certified δ of all answers is at most this."""
 
     def keeps(each: float) -> bool:
-        return Response(each, size).guarantee(choices, answers, "participant").delta(epsilon) <= delta
+        promise = Response(each, size).guarantee(choices, answers, "participant")
+        return promise.delta(epsilon) <= delta
 
     low, high = rounded_down(epsilon / answers), epsilon
     while delta and answers > 1 and high > low * (1 + _PRECISION):
