@@ -164,8 +164,9 @@ def _check(
         try:
             exact_number(reading)
         except BadParameter:
+            sign = " with a decimal point, not a comma" if "," in reading else ""
             raise Problem(
-                "bad_reading", f"reading {reading[:40]!r} for task {task!r}: a reading must be a finite number"
+                "bad_reading", f"reading {reading[:40]!r} for task {task!r}: a reading must be a finite number{sign}"
             ) from None
     if released and manifest.readings_come_at_once:
         raise Problem(
