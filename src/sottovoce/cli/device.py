@@ -181,7 +181,7 @@ def submit(
         # Another process may have sent ours in the meantime.
         (state,) = [entry.state for entry in mine.releases(chosen) if entry.report_id == made.report_id]
         tasks = list(mine.tasks_of(made.report_id))
-        clipped = clipped_readings(mine.membership(chosen).manifest, {task: taken[task] for task in tasks})
+        clipped = clipped_readings(chosen_campaign(mine, chosen).manifest, {task: taken[task] for task in tasks})
     refused = next((entry.problem for entry in sent if entry.report_id == made.report_id), None)
     if state == "refused" and refused:
         raise refused
