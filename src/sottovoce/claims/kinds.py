@@ -57,6 +57,12 @@ def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
     return "number" if wordless or wordless is None or mostly else "choice"
 
 
+def merge_advice(kind: Kind | None) -> str:
+    """The rule that a second claim of a user about an object breaks, and what to do: choices have no mean."""
+    ways = "duplicates='last'" if kind == "choice" else "duplicates='mean' or 'last'"
+    return f"one claim per user and object; say how to merge them with {ways} (--duplicates)"
+
+
 def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 

@@ -34,7 +34,7 @@ class LabelPart:
 
 
 def parts_of(label: str, present: Iterable[str]) -> list[LabelPart]:
-    """The columns that make a label, given the names of those that there are.
+    """The columns that make a label, given the names of those in the table.
 
     >>> parts_of("sensor+time@15 minutes", ["sensor", "time", "value"])
     [LabelPart(column='sensor', period=None), LabelPart(column='time', period='15 minutes')]

@@ -51,7 +51,7 @@ class CommandLine(typer.Typer):
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = Command, **options: Any
     ) -> Callable[[Function], Function]:
-        """Add a command, described by its docstring, whose lines are filled anew to the width of the terminal."""
+        """Add a command, described by its docstring, whose paragraphs are wrapped at the width of the terminal."""
 
         def add(function: Function) -> Function:
             paragraphs = (inspect.getdoc(function) or "").split("\n\n")

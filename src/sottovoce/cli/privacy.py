@@ -74,7 +74,7 @@ def perturb(
     from sottovoce.claims import Claims
     from sottovoce.claims.writing import write_table
     from sottovoce.cli.answers import perturb_choices
-    from sottovoce.privacy.laws import parse_noise_law
+    from sottovoce.privacy.laws import parse_law, parse_noise_law
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
@@ -95,6 +95,10 @@ def perturb(
             )
         perturb_choices(read("choice"), noise, choices, out, json)
         return
+    if "choice" in parse_law(noise).kinds:
+        raise BadParameter(
+            f"noise law {noise!r}: it is for answers; name all options that could be chosen, such as --choices yes,no"
+        )
     law = parse_noise_law(noise)
     low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
@@ -199,7 +203,9 @@ def guarantee(
 
 def plan(
     epsilon: Annotated[float, typer.Option(help="The promise: ε.")] = 1.0,
-    delta: Annotated[float | None, typer.Option(help="The promise: δ.", show_default=f"{_DELTA}")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The promise: δ.", show_default=f"{_DELTA}; with --choices, 0")
+    ] = None,
     distance: DistanceOption = None,
     range: Annotated[
         str | None,
@@ -235,7 +241,8 @@ def plan(
         float | None, typer.Option(help="Quality of raw readings: rate λ1 of their error variances.")
     ] = None,
     pilot: Annotated[
-        Path | None, typer.Option(help="Claims from which to estimate the quality of raw readings instead.")
+        Path | None,
+        typer.Option(help="Claims from which to estimate the quality of raw readings, or of answers, instead."),
     ] = None,
     simulations: Annotated[
         int | None,
@@ -252,7 +259,7 @@ def plan(
     """Find the noise law that keeps a promise at the least cost in accuracy.
 
     With --choices it is a promise for any two answers: the plan says how often the crowd is wrong at several ε, whether
-    answers should report sets of choices, and of what size.
+    answers should report sets of choices, and of what size. With --unit participant it may have a --delta.
     """
     from sottovoce.claims import Claims
     from sottovoce.cli.choice_plans import show_choice_plan
@@ -262,15 +269,14 @@ def plan(
     from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
     if choices is not None:
-        for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("pilot", pilot),
-                            ("distance", distance), ("delta", delta)):  # fmt: skip
+        for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("distance", distance)):
             if given is not None:
                 raise BadParameter(
                     f"{name} {given} with choices {choices}: a plan for choices keeps its promise for any two answers, "
-                    "without exception, and needs none of this; leave one of them out"
+                    "and needs none of this; leave one of them out"
                 )
         show_choice_plan(
-            epsilon, choices, readings, participants, unit.value, error,
+            epsilon, delta or 0.0, choices, readings, participants, unit.value, pilot, error,
             WORLDS if simulations is None else simulations, seed, plot, json,
         )  # fmt: skip
         return

@@ -39,8 +39,10 @@ class Outcome(Estimates):
     @property
     def effective_users(self) -> float:
         """(Σw)²/Σw² over all users: as if this many had equal weights."""
-        weights = self.fit.weights_ / (self.fit.weights_.max() or 1.0)
-        return float(weights.sum() ** 2 / ((weights**2).sum() or 1.0))
+        if not self.fit.weights_.any():  # nobody is believed more than anybody else
+            return float(len(self.fit.weights_))
+        weights = self.fit.weights_ / self.fit.weights_.max()
+        return float(weights.sum() ** 2 / (weights**2).sum())
 
     @property
     def reason(self) -> str | None:
@@ -290,6 +292,7 @@ class ChoiceResult(Outcome):
     def reason(self) -> str | None:
         """Why the truths differ from the majority, where they do."""
         differ = self.apart(self.majority) > 0
+        differ[self.fit.known_places] = False
         if not differ.any():
             return None
         where = int(np.argmax(np.where(differ, self.chance, -1.0)))
