@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet
 
 from sottovoce.claims.budget import Budget, TooMuch
@@ -25,7 +24,6 @@ _ENCODING_FIELD = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_V2: (8, 4)}
 # Plain, dictionaries and run lengths of numbers; not the DELTA encodings, of which a page can decode to any size.
 _ENCODINGS = {0, 2, 3, 8, 9}
 _WIDEST_VALUE = 256  # bits, except for text
-_LONGEST_TEXT = 10_000  # bytes of a name, which appears on a page more than once
 
 
 def read_parquet(
@@ -62,7 +60,8 @@ def read_parquet(
         table = file.read(columns=taken, use_threads=False)
         budget.check_rows(name, table.num_rows)
         table.validate(full=True)  # such as text that is not UTF-8
-        _check_texts(name, table)
+        for column in table.column_names:
+            budget.check_texts(name, column, table[column])
         return table
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, SottovoceError):
@@ -89,17 +88,6 @@ def _check_kind(name: str, column: pa.Field) -> None:
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return
     raise UnreadableFile(f"{name}: column {column.name!r} holds {kind}: it must hold text or numbers; convert it")
-
-
-def _check_texts(name: str, table: pa.Table) -> None:
-    for column in table.column_names:
-        for chunk in table[column].chunks if pa.types.is_dictionary(table[column].type) else ():
-            longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
-            if longest > _LONGEST_TEXT:
-                raise TooMuch(
-                    f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are "
-                    "accepted here; run the command instead"
-                )
 
 
 def _unpacked(content: bytes, chunk: Any, name: str) -> int:
