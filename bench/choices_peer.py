@@ -14,6 +14,8 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 
+MOST_CELLS = 10**7  # truthdiscovery needs a table of all users and objects in memory
+
 data = pd.read_parquet(sys.argv[1]).rename(columns={"user": "worker", "object": "task", "value": "label"})
 runs: dict[str, Callable[[], object]] = {}
 with suppress(ImportError):
@@ -25,10 +27,12 @@ with suppress(ImportError):
     from truthdiscovery import MatrixDataset
     from truthdiscovery import TruthFinder as TheirTruthFinder
 
-    table = np.full((data["worker"].nunique(), data["task"].nunique()), np.nan)
-    table[data["worker"], data["task"]] = data["label"]
-    matrix = np.ma.masked_invalid(table)
-    runs["truthdiscovery TruthFinder"] = lambda: TheirTruthFinder().run(MatrixDataset(matrix))
+    shape = data["worker"].nunique(), data["task"].nunique()
+    if shape[0] * shape[1] <= MOST_CELLS:
+        table = np.full(shape, np.nan)
+        table[data["worker"], data["task"]] = data["label"]
+        matrix = np.ma.masked_invalid(table)
+        runs["truthdiscovery TruthFinder"] = lambda: TheirTruthFinder().run(MatrixDataset(matrix))
 found = {}
 for name, work in runs.items():
     start = time.perf_counter()

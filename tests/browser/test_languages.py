@@ -228,6 +228,7 @@ def test_without_any_language_the_page_says_so_in_all(participant, server):
     page = phone.open(f"{server.url}/j/")
     expect(page.get_by_text("This page could not be loaded completely.")).to_be_visible()
     expect(page.get_by_text("Non è stato possibile caricare tutta la pagina.")).to_be_visible()
+    expect(page.locator(".loading")).to_be_hidden()
     phone.faults.clear()  # an error in the console belongs to it
 
 

@@ -172,6 +172,31 @@ def test_all_formats_give_the_same(corner):
     assert tables[0] == tables[1] == tables[2]
 
 
+def test_objects_named_by_several_columns_in_any_format(corner):
+    text = "".join(f"{line},{'floor' if place == 0 else 1 + place % 2}\n" for place, line in
+                   enumerate(HALLWAY_CLAIMS.splitlines()))  # fmt: skip
+    lines = "\n".join(json.dumps(row) for row in typed(text))
+    pages = [
+        corner.ask(content, name, object="where+floor", duplicates="mean")
+        for name, content in (("a.csv", text), ("a.parquet", parquet(text)), ("a.jsonl", lines))
+    ]
+    assert [page.status_code for page in pages] == [200, 200, 200]
+    tables = [saved(page) for page in pages]
+    assert tables[0] == tables[1] == tables[2]
+    assert {row["object"].rpartition(" · ")[2] for row in tables[0]} == {"1", "2"}
+
+
+def test_joined_labels_are_refused_before_they_fill_the_memory(corner):
+    """A name of ten thousand letters, stored once and repeated by every row: joined, it would take a gigabyte."""
+    rows, sink = 100_000, io.BytesIO()
+    names = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * 10_000]))
+    table = pa.table({"who": pa.array(["a"] * rows), "where": names, "metres": pa.array([1.0] * rows)})
+    pa.parquet.write_table(table, sink, compression="zstd", store_schema=False)
+    page = corner.ask(sink.getvalue(), "a.parquet", object="where+who", duplicates="mean")
+    assert page.status_code == 422
+    assert "1,000,100,000 bytes in labels of several columns: at most 67,108,864 are accepted here" in page.text
+
+
 def test_noise_can_be_said_or_be_in_the_file(corner):
     said = corner.ask(noise="shared:0.5")
     header, *rows = HALLWAY_CLAIMS.splitlines()
@@ -187,7 +212,7 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         ({"user": "user"}, "halls.csv: there is no column 'user' among 'who', 'where', 'metres'; add a header line"),
         (
             {"claims": HALLWAY_CLAIMS + "dan,stairs,n/a\n"},
-            "halls.csv, line 17, row 16: metres 'n/a': a metres must be a finite number",
+            "halls.csv, line 17, row 16: metres 'n/a': a value must be a finite number",
         ),
         ({"claims": HALLWAY_CLAIMS + "eve,library,31\n"}, "who 'eve' claims where 'library' a second time"),
         ({"claims": ""}, "halls.csv: the file is empty"),

@@ -96,7 +96,7 @@ def _options(text: str) -> list[str]:
     from sottovoce.claims.answers import check_options, spelt_alike
 
     options = text.split(",")
-    if Path(text).is_file():
+    if _is_file(text):
         try:
             options = Path(text).read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError as mistake:
@@ -112,6 +112,13 @@ def _options(text: str) -> list[str]:
         )
     check_options(options)
     return options
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a character that no name has
+        return False
 
 
 def _as(kinds: set[type], option: str) -> Any:

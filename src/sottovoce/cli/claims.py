@@ -20,6 +20,7 @@ from sottovoce.cli.claim_files import (
     left_out_summary,
     print_left_out,
 )
+from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, counted, print_json, progress_bar
 from sottovoce.cli.public_formats import convert, formats
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     from sottovoce.claims.kinds import Kind
     from sottovoce.claims.sorting import ClaimSource
 
-app = typer.Typer(
-    help="Pack claims that do not fit into memory, inspect packs, and convert claims from public formats.",
-    no_args_is_help=True,
+app = CommandLine(
+    help="Pack claims that do not fit into memory, inspect packs, and convert claims from public formats."
 )
 app.command()(convert)
 app.command()(formats)
@@ -46,7 +46,7 @@ def pack(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Claims: CSV, Parquet, Arrow or JSON Lines files, patterns such as 'claims-*.csv', "
             "or the database of a campaign server (sqlite:///FILE, postgresql://USER@HOST/NAME).",
         ),

@@ -14,7 +14,7 @@ def compare(
     data: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FOLDER]...",
+            metavar="FOLDER",
             help="Folders of real sets, or folders of such: claims.csv and truth.csv, or the files of a public "
             "format that `sottovoce claims formats` lists.",
         ),

@@ -151,7 +151,7 @@ def submit(
     from sottovoce.device import RetryPolicy, flush, release
     from sottovoce.device.cuts import fetch_cuts, require_open
     from sottovoce.device.quotas import fetch_full
-    from sottovoce.device.release import add_reading, read_readings
+    from sottovoce.device.release import add_reading, clipped_readings, read_readings
     from sottovoce.protocol import Problem
 
     if (readings is None) == (not reading):
@@ -181,15 +181,22 @@ def submit(
         # Another process may have sent ours in the meantime.
         (state,) = [entry.state for entry in mine.releases(chosen) if entry.report_id == made.report_id]
         tasks = list(mine.tasks_of(made.report_id))
+        clipped = clipped_readings(chosen_campaign(mine, chosen).manifest, {task: taken[task] for task in tasks})
     refused = next((entry.problem for entry in sent if entry.report_id == made.report_id), None)
     if state == "refused" and refused:
         raise refused
     if json:
         print_json({"campaign": chosen, "report_id": made.report_id, "tasks": tasks,
-                    "not_asked": sorted(taken.keys() - set(tasks)), "full": sorted(full & taken.keys()), "state": state,
+                    "not_asked": sorted(taken.keys() - set(tasks)), "full": sorted(full & taken.keys()),
+                    "clipped": clipped, "state": state,
                     "problem": refused and refused.code})  # fmt: skip
         return
     print_sent(sent)
+    if clipped:
+        console.print(
+            f"Outside the range of the task, so that its nearest end counted instead: {escape(', '.join(clipped))}.",
+            highlight=False,
+        )
     if left_out := full & taken.keys():
         console.print(
             f"{len(left_out)} of the {len(taken)} readings stay here: their tasks have as many readings as they need.",

@@ -148,7 +148,7 @@ class Manifest(Document):
 
     @cached_property
     def laws(self) -> dict[Kind, Law]:
-        """The noise law of each kind of task that there is."""
+        """The noise law of each kind of task in the campaign."""
         kinds = sorted({task.kind for task in self.tasks}, reverse=True)
         return {kind: parse_law(self.noise if isinstance(self.noise, str) else self.noise[kind]) for kind in kinds}
 

@@ -37,7 +37,7 @@ def results_file_of(request: Request, results: ResultsRow, campaign: str, format
 
 
 def _results_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """All columns of the kinds of tasks that there are. With both kinds, truths are text."""
+    """All columns for the kinds of tasks in the campaign. With both kinds, truths are text."""
     kinds = list(dict.fromkeys(map(kind_of, rows)))
     columns = {column.name: column.type for kind in kinds for column in row_columns(Place.FILE, kind)}
     if len(kinds) > 1:

@@ -97,7 +97,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, sent:
     def prepare(table: TaskTable) -> Action:
         raw, tasks = Manifest.parse(row.manifest).content(), table.tasks
         kept = {task["id"]: task for task in raw["tasks"]}
-        asked = [with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
+        asked = [with_the_rest(task, kept.get(task["id"], {}), table.has_help) for task in tasks]
         about = with_other_languages(typed_about(form, raw), raw)
         fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
         if table.known is not None:

@@ -46,7 +46,7 @@ PublicState = Literal["open", "closed"]
 
 
 def public_state(row: CampaignRow, now: int) -> PublicState:
-    """As participants see it: a campaign whose deadline has passed takes nothing more, even if it is closed later."""
+    """As participants see it: a campaign whose deadline has passed accepts nothing more, even if it is closed later."""
     is_over = row.deadline is not None and row.deadline <= now
     return "open" if row.state == "open" and not is_over else "closed"
 

@@ -15,7 +15,7 @@ function addRow() {
     }
     part.removeAttribute("aria-invalid");
     part.removeAttribute("aria-describedby");
-    if (part.matches("input")) {
+    if (part.matches("input, textarea")) {
       // Most tasks of a campaign are alike: unit, range and step are copied.
       if (!/^(unit|low|high|grid)-/.test(part.name)) part.value = "";
       part.placeholder = "";
