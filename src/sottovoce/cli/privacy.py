@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from sottovoce.cli.claim_files import (
     USUAL_CLEANING,
@@ -19,7 +18,18 @@ from sottovoce.cli.claim_files import (
     print_left_out,
 )
 from sottovoce.cli.option_groups import grouped
-from sottovoce.cli.output import JsonOption, console, counted, notes, number, print_json, printed_warnings, progress_bar
+from sottovoce.cli.output import (
+    JsonOption,
+    console,
+    counted,
+    figures_table,
+    notes,
+    number,
+    plain_table,
+    print_json,
+    printed_warnings,
+    progress_bar,
+)
 from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
@@ -185,10 +195,7 @@ def guarantee(
             "sentence": promise.sentence(epsilon=epsilon),
         })  # fmt: skip
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column(style="dim")
+    table = figures_table()
     table.add_row("ε", number(epsilon), "")
     exactly = (
         f"exact for {readings} readings"
@@ -349,12 +356,8 @@ def plan(
         + f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
         highlight=False,
     )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("law")
-    for heading in ("δ", "mean variance", "any number", "predicted error", "simulated"):
-        table.add_column(heading, justify="right")
-    if error:
-        table.add_column(f"participants for {error:g}", justify="right")
+    figures = ["δ", "mean variance", "any number", "predicted error", "simulated"]
+    table = plain_table("law", numbers=[*figures, f"participants for {error:g}"] if error else figures)
     for option in sorted([*plans, *([compared] if compared else [])], key=lambda option: option.predicted_error):
         simulated = option.simulated_error
         shown = f"{number(simulated.mean, 3)} ± {number(simulated.high - simulated.mean, 3)}" if simulated else "–"
