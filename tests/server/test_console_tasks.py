@@ -16,11 +16,6 @@ TABLE = (
 )
 
 
-@pytest.fixture
-def console(server):
-    return Console(server)
-
-
 def upload(console, path, name, content, **fields):
     fields = {"form_token": console.form_token(), **ABOUT, **fields}
     return console.request("POST", path, data=fields, files={"file": (name, content)})

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
-from rich.table import Table
 
-from sottovoce.cli.output import console, counted, number, print_json, progress_bar
+from sottovoce.cli.output import console, counted, figures_table, number, print_json, progress_bar
 from sottovoce.errors import BadParameter, UnreadableFile
 
 if TYPE_CHECKING:
@@ -47,10 +46,7 @@ def show_answer_guarantee(
              "sentence": promise.sentence(epsilon=epsilon, compared=levels is not None)}
         )  # fmt: skip
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column(style="dim")
+    table = figures_table()
     table.add_row("ε", number(epsilon), "")
     table.add_row("δ", number(at_epsilon), f"exact for {readings} answers" if unit == "participant" else "")
     table.add_row("pure ε", "none" if pure is None else number(pure), "the ε that holds without exception")

@@ -56,6 +56,15 @@ def plain_table(*texts: str, numbers: Iterable[str] = ()) -> Table:
     return table
 
 
+def figures_table() -> Table:
+    """A table without headings: what it is, a figure, and a remark on it."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    return table
+
+
 def number(quantity: float, decimals: int | None = None) -> str:
     """A number for a table, with this many decimals, or with five significant digits."""
     if not math.isfinite(quantity):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from sottovoce.cli.claim_files import (
     USUAL_CLEANING,
@@ -19,7 +18,18 @@ from sottovoce.cli.claim_files import (
     print_left_out,
 )
 from sottovoce.cli.option_groups import grouped
-from sottovoce.cli.output import JsonOption, console, counted, notes, number, print_json, printed_warnings, progress_bar
+from sottovoce.cli.output import (
+    JsonOption,
+    console,
+    counted,
+    figures_table,
+    notes,
+    number,
+    plain_table,
+    print_json,
+    printed_warnings,
+    progress_bar,
+)
 from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
@@ -151,7 +161,7 @@ def guarantee(
     With --choices or --levels it is a law for answers, such as response:1, and the promise holds for any two answers.
     """
     from sottovoce.cli.answers import show_answer_guarantee
-    from sottovoce.privacy.laws import parse_noise_law
+    from sottovoce.privacy.laws import parse_law, parse_noise_law
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
@@ -163,6 +173,11 @@ def guarantee(
                 )
         show_answer_guarantee(noise, choices, levels, readings, unit.value, epsilon, delta, json)
         return
+    if "choice" in parse_law(noise).kinds:
+        raise BadParameter(
+            f"noise law {noise!r}: it is for answers, and its promise depends on how many there are; give --choices N, "
+            "or --levels 2 if numbers are compared"
+        )
     distance = _DISTANCE if distance is None else distance
     with printed_warnings(UnwiseChoice):
         promise = parse_noise_law(noise).guarantee(distance, readings, unit.value, grid)
@@ -180,10 +195,7 @@ def guarantee(
             "sentence": promise.sentence(epsilon=epsilon),
         })  # fmt: skip
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column(style="dim")
+    table = figures_table()
     table.add_row("ε", number(epsilon), "")
     exactly = (
         f"exact for {readings} readings"
@@ -344,12 +356,8 @@ def plan(
         + f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
         highlight=False,
     )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("law")
-    for heading in ("δ", "mean variance", "any number", "predicted error", "simulated"):
-        table.add_column(heading, justify="right")
-    if error:
-        table.add_column(f"participants for {error:g}", justify="right")
+    figures = ["δ", "mean variance", "any number", "predicted error", "simulated"]
+    table = plain_table("law", numbers=[*figures, f"participants for {error:g}"] if error else figures)
     for option in sorted([*plans, *([compared] if compared else [])], key=lambda option: option.predicted_error):
         simulated = option.simulated_error
         shown = f"{number(simulated.mean, 3)} ± {number(simulated.high - simulated.mean, 3)}" if simulated else "–"

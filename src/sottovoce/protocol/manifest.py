@@ -8,7 +8,6 @@ import builtins
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -196,11 +195,6 @@ class Manifest(Document):
     def contact_words(self) -> Text:
         """Whom participants can ask; empty where nothing is said about it."""
         return ""
-
-    @property
-    def deadline_moment(self) -> datetime | None:
-        """The deadline as a time."""
-        return datetime.fromisoformat(self.deadline) if self.deadline else None
 
     def check_tasks(self) -> None:
         twice = first_repeated(task.id for task in self.tasks)

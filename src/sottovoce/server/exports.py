@@ -4,7 +4,7 @@ import io
 import json
 from fractions import Fraction
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +18,9 @@ from sottovoce.comparisons.policy import places
 from sottovoce.comparisons.table import CUTS_COLUMN, LEVEL_COLUMN, cuts_text
 from sottovoce.privacy.laws import Kind
 from sottovoce.protocol.manifest import Manifest, NumberTask
+from sottovoce.protocol.table_formats import Format
 from sottovoce.server.storage.claims import Readings, Sets, answers_in, choice_words, numbers_of, options_named
 
-Format = Literal["csv", "parquet", "jsonl"]
-MEDIA_TYPES: dict[Format, str] = {
-    "csv": "text/csv; charset=utf-8",
-    "parquet": "application/vnd.apache.parquet",
-    "jsonl": "application/jsonl",
-}
 Names = dict[tuple[int, int], str]  # by participant and cohort
 
 
