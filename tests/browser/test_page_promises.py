@@ -137,6 +137,23 @@ def test_many_answers_need_less_with_an_exception(ask, law, cells, moved, delta)
 
 
 @pytest.mark.parametrize(
+    ("readings", "unit", "delta"),
+    [
+        (1, "reading", 0.070430), (2, "reading", 0.130286), (10, "reading", 0.208883), (30, "reading", 0.245692),
+        (2, "participant", 0.357), (3, "participant", 0.384), (10, "participant", 0.624), (30, "participant", 0.781),
+    ],
+)  # fmt: skip
+def test_flips_drawn_once_have_the_known_exceptions_at_epsilon_1(ask, readings, unit, delta):
+    """Uniform(0, ½): figures that were integrated by other means, to their last digit."""
+    described = Manifest.of(answers("twolayer:uniform", readings, 2) | {"unit": unit})
+    digit = 1e-6 if unit == "reading" else 1e-3
+    asked = [{"manifest": sent(described), "delta": delta + change} for change in (-digit, digit)]
+    larger, smaller = map(float, ask("promise", asked))
+    assert 0.97 < smaller < 1.001
+    assert 0.999 < larger < 1.03
+
+
+@pytest.mark.parametrize(
     ("rate", "steps", "moved", "delta"),
     [
         ("0.005", "10", 10, 1e-5),

@@ -48,7 +48,7 @@ def test_guarantee_of_levels():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["response:1"], "it is for answers"),
+        (["response:1"], "give --choices N, or --levels 2"),
         (["fresh:0.5", "--choices", "2"], "it adds noise to numbers"),
         (["response:1", "--choices", "1"], "at least 2"),
         (["response:1", "--choices", "2", "--levels", "2"], "leave one out"),

@@ -27,7 +27,6 @@ _ENCODING_FIELD = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_V2: (8, 4)}
 _ENCODINGS = {0, 2, 3, 8, 9}
 _WIDEST_VALUE = 256  # bits, except for text
 _LONGEST_NUMBER = 24  # characters of a number or a time
-_LONGEST_TEXT = 10_000  # bytes of a name, which appears on a page more than once
 
 
 def read_parquet(
@@ -65,7 +64,8 @@ def read_parquet(
         table = file.read(columns=taken, use_threads=False)
         budget.check_rows(name, table.num_rows)
         table.validate(full=True)  # such as text that is not UTF-8
-        _check_texts(name, table)
+        for column in table.column_names:
+            budget.check_texts(name, column, table[column])
         _check_joined(name, table, labels, budget)
         return table
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -93,17 +93,6 @@ def _check_kind(name: str, column: pa.Field) -> None:
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return
     raise UnreadableFile(f"{name}: column {column.name!r} holds {kind}: it must hold text or numbers; convert it")
-
-
-def _check_texts(name: str, table: pa.Table) -> None:
-    for column in table.column_names:
-        for chunk in table[column].chunks if pa.types.is_dictionary(table[column].type) else ():
-            longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
-            if longest > _LONGEST_TEXT:
-                raise TooMuch(
-                    f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are "
-                    "accepted here; run the command instead"
-                )
 
 
 def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Budget) -> None:

@@ -96,6 +96,8 @@ def read_file(
         ) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
+        for name, column in zip([*labels, value], [*columns.labels, columns.values], strict=True):
+            budget.check_texts(source.name, name, column)
     columns = cleaning.cleaned(columns, value, source.name)
     return check_columns(columns, [*labels, value], source.name, skip_bad, kind, budget)
 

@@ -161,7 +161,7 @@ def guarantee(
     With --choices or --levels it is a law for answers, such as response:1, and the promise holds for any two answers.
     """
     from sottovoce.cli.answers import show_answer_guarantee
-    from sottovoce.privacy.laws import parse_noise_law
+    from sottovoce.privacy.laws import parse_law, parse_noise_law
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
@@ -173,6 +173,11 @@ def guarantee(
                 )
         show_answer_guarantee(noise, choices, levels, readings, unit.value, epsilon, delta, json)
         return
+    if "choice" in parse_law(noise).kinds:
+        raise BadParameter(
+            f"noise law {noise!r}: it is for answers, and its promise depends on how many there are; give --choices N, "
+            "or --levels 2 if numbers are compared"
+        )
     distance = _DISTANCE if distance is None else distance
     with printed_warnings(UnwiseChoice):
         promise = parse_noise_law(noise).guarantee(distance, readings, unit.value, grid)

@@ -70,16 +70,11 @@ function waysToAnswer(most, first, ...others) {
  */
 function composedOf(parts, delta, of, pure) {
   const others = parts.filter(({ law }) => !law.isPure);
-  const sharing = (all) => {
-    const share = delta / all.filter(needsDelta).length;
-    return all.map((part) => of(part, part.tasks, share));
-  };
+  const sharing = (all) => all.map((part) => of(part, part.tasks, delta / all.length));
   const whole = parts.length > MOST_GROUPS ? Infinity : sumOf(sharing(parts));
   const without = pure === undefined ? parts.filter(({ law }) => law.isPure).map((part) => of(part, part.tasks)) : [pure];
   return others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
 }
-
-const needsDelta = ({ law, cells }) => law.isPure || !cells;
 
 /** An answer out of more choices reveals less at the same ε: those under one law count as if out of the fewest. */
 function groupsOf(parts) {
@@ -97,9 +92,9 @@ function epsilonOf({ law, grid: text, distance, cells }, moved, delta, work, lea
   const grid = cells ? undefined : exactNumber(text);
   const [noise, size] = cells ? [law, cells] : [law.onGrid(grid), ceil(over(exactNumber(distance), grid))];
   const pure = cells ? law.pureEpsilon(moved, readings) : noise.pureEpsilon?.(size, moved) ?? Infinity;
-  const helps = delta >= SMALLEST_DELTA && (law.isPure ? pure <= LARGEST : !cells);
-  if (!helps) return pure;
-  const bound = law.isPure ? composed(noise.losses(size), moved, delta, work) : noise.bound(size, moved, delta, work);
+  if (!(delta >= SMALLEST_DELTA) || ((cells || law.isPure) && pure > LARGEST)) return pure;
+  const bound = law.isPure ? composed(noise.losses(size), moved, delta, work)
+    : cells ? law.bound(moved, readings) : noise.bound(size, moved, delta, work);
   return Math.min(pure, smallest((candidate) => bound(candidate) <= delta, least));
 }
 
