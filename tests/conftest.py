@@ -1,12 +1,19 @@
-"""Crowds that several tests share."""
+"""Crowds that several tests share, and what makes tests the same on any machine."""
+
+import signal
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# No test depends on how fast a machine is: an example may take as long as it needs.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No test depends on how fast a machine is: an example may take as long as it needs. Nor on chance: every run tries
+# the same examples.
+settings.register_profile("any machine", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+# A shell that runs the tests in the background lets them ignore Ctrl-C, and so all that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def random_matrix(rng, users, objects, fill=1.0):

@@ -10,9 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from promise_reference import TooLarge, exact_delta
+from promise_reference import TooLarge, exact_answer_delta, exact_delta
 from promise_reference import _scale as scale_of
 from sottovoce.protocol import Manifest, Problem
+from sottovoce.protocol.parts import Part
 
 SMALLEST, LARGEST = 1e-6, 1e7  # the page looks no further
 
@@ -74,6 +75,24 @@ def _answer_parts(draw):
     }  # fmt: skip
 
 
+def random_mixed(draw: random.Random) -> Manifest:
+    """Numbers and choices, each under a law of its own; a participant answers all of them, or some."""
+    while True:
+        try:
+            numbers, questions = _parts(draw, ("fresh", "gaussian", "shared", "floored")), _answer_parts(draw)
+            choices = [task for task in questions["tasks"] if "choices" in task]
+            if not choices:
+                continue
+            own = {"kind": "number", "distance": numbers["distance"]}
+            tasks = [{**task, **own, "id": f"n{task['id']}"} for task in numbers["tasks"]] + choices
+            rest = {name: entry for name, entry in questions.items() if name != "levels"}
+            noise = {"number": numbers["noise"], "choice": questions["noise"]}
+            readings = draw.choice([len(tasks), draw.randint(1, len(tasks))])
+            return Manifest.of(rest | {"tasks": tasks, "noise": noise, "readings": readings})
+        except Problem:
+            continue
+
+
 def _question(name, choices):
     if not choices:
         return {"kind": "number", "id": name, "low": 0, "high": 10, "grid": "0.5"}
@@ -85,22 +104,32 @@ def random_delta(draw: random.Random) -> float:
 
 
 def exact(manifest: Manifest, epsilon: float) -> float:
-    """δ(ε) of the worst grid."""
-    moved = manifest.most_readings if manifest.unit == "participant" else 1
+    """δ(ε) of the worst part."""
+    if manifest.unit == "participant" and len(manifest.parts) > 1:
+        raise TooLarge  # the parts would have to be composed
     found = 0.0
-    for grid in {part.grid for part in manifest.parts}:
+    for part, tasks in manifest.parts.items():
+        moved = min(manifest.most_readings, tasks) if manifest.unit == "participant" else 1
+        if part.cells is not None:
+            if not part.noise.startswith("response"):
+                raise TooLarge
+            found = max(found, float(exact_answer_delta(part.noise, part.cells, moved, epsilon)))
+            continue
         try:
-            found = max(found, float(exact_delta(manifest.noise, manifest.distance, moved, grid, epsilon)))
+            found = max(found, float(exact_delta(part.noise, part.protected_distance, moved, part.grid, epsilon)))
         except TooLarge:
-            found = max(found, _summed(manifest, float(grid), moved, epsilon))
+            found = max(found, _summed(part, moved, epsilon))
     return found
 
 
-def fault(manifest: Manifest, delta: float, epsilon: float) -> str | None:
-    """What is wrong with the page's ε at δ: below the exact one, or more than 1 % above it; None if nothing is."""
+def fault(manifest: Manifest, delta: float, epsilon: float, with_delta=False) -> str | None:
+    """What is wrong with the page's ε at δ: below the exact one, or more than 1 % above it; None if nothing is.
+
+    The page takes a pure ε as it is, unless it was asked what δ makes of it.
+    """
     if math.isnan(epsilon) or epsilon < 0:
         return f"ε = {epsilon}"
-    if manifest.noise.startswith("fresh"):
+    if not with_delta and manifest.format.endswith("1") and manifest.noise.startswith("fresh"):
         return None if epsilon == _pure(manifest) else f"ε = {epsilon} is not {_pure(manifest)}"
     try:
         if epsilon < math.inf and exact(manifest, epsilon) > delta * (1 + 1e-9):
@@ -123,12 +152,13 @@ def _pure(manifest: Manifest) -> float:
     return float(pure) if Fraction(float(pure)) >= pure else math.nextafter(float(pure), math.inf)
 
 
-def _summed(manifest: Manifest, grid: float, moved: int, epsilon: float) -> float:
+def _summed(part: Part, moved: int, epsilon: float) -> float:
     """Several readings under one drawn variance: sums over all variances and all sums of noises, in doubles."""
-    name, *numbers = manifest.noise.split(":")
+    name, *numbers = part.noise.split(":")
+    grid = float(part.grid)
     if name not in ("shared", "floored") or moved > 10:
         raise TooLarge
-    shift = moved * math.ceil(float(manifest.distance) / grid * (1 - 1e-12))
+    shift = moved * math.ceil(float(part.protected_distance) / grid * (1 - 1e-12))
     quantum = 1 / (float(numbers[-1]) * grid**2 * 1024)
     variances = (float(numbers[0]) / grid**2 if name == "floored" else 0.0) + np.arange(1, 22 * 1024 + 1) * quantum
     chances = np.exp(-np.arange(len(variances)) / 1024) * -math.expm1(-1 / 1024)

@@ -35,6 +35,25 @@ def exact_delta(noise: str, distance: str, moved: int, grid: str, epsilon: float
     return _drawn(floor / step**2, 1 / (rate * step**2 * 1024), steps, moved, epsilon)
 
 
+def exact_answer_delta(noise: str, cells: int, moved: int, epsilon: float) -> mpf:
+    """δ at ε for this many answers out of ``cells`` that all change, under a law ``response:EPSILON[:SIZE]``."""
+    _, *parameters = noise.split(":")
+    size = int(parameters[1]) if len(parameters) > 1 else 1
+    if moved > 300 or float(parameters[0]) > 1e4:
+        raise TooLarge
+    with mp.workdps(60):
+        each = mpf(parameters[0])
+        # Sets with the true cell are e^ε times as likely as those without. Of the two answers one is in the set.
+        every = mpmath.exp(each) * math.comb(cells - 1, size - 1) + math.comb(cells - 1, size)
+        tells = math.comb(cells - 2, size - 1) / every
+        one = [tells, 1 - tells * (1 + mpmath.exp(each)), tells * mpmath.exp(each)]  # losses of -ε, 0 and ε
+        law = [mpf(1)]
+        for _ in range(moved):
+            wider = [mpf(0), mpf(0), *law, mpf(0), mpf(0)]
+            law = [mpmath.fdot(wider[place : place + 3], one[::-1]) for place in range(len(law) + 2)]
+        return _advantage(law, [each * (place - moved) for place in range(len(law))], epsilon)
+
+
 def _scale(rate: Fraction, step: Fraction) -> Fraction:
     """1/√(2·rate) grid steps, rounded up to a multiple of 1/65536."""
     squared = Fraction(2**32) / (2 * rate * step**2)

@@ -4,7 +4,10 @@ from questions import BIRD, PATH, WIDTH
 
 PLAN = {"sha256": "ab" * 32, "type": "image/png"}
 COMPARED = {name: entry for name, entry in WIDTH.items() if name != "distance"}
+# Variation selectors, fillers and blanks, which Unicode counts as printable
+INVISIBLE = "\ufe0f\ufe00\U000e0100\U000e01ef\u034f\u115f\u1160\u17b4\u180b\u180f\u2800\u3164\uffa0\U0001d159"
 WHOLE = {
+    "pictures with variation selectors": {"tasks": [PATH | {"choices": ["\u2764\ufe0f", "\u2600\ufe0f"]}, WIDTH]},
     "several languages": {"title": {"en": "Paths", "de": "Wege", "zh-Hans": "小路"}, "contact": "gardens@example.org"},
     "one law for all": {"noise": "response:1", "levels": 2, "tasks": [PATH, COMPARED]},
     "sets of choices": {"noise": "response:1:2", "tasks": [BIRD]},
@@ -46,6 +49,27 @@ WRONG = {
         {"tasks": [PATH | {"choices": ["Straße", "STRASSE"]}]},
         "more than spaces",
     ),
+    **{
+        f"choices that differ in the invisible {ord(one):X}": (
+            {"tasks": [PATH | {"choices": ["\u2764", "\u2764" + one]}]},
+            "or invisible characters",
+        )
+        for one in INVISIBLE
+    },
+    "an invisible character between a letter and its accent": (
+        {"tasks": [PATH | {"choices": ["caf\u00e9", "cafe\ufe0f\u0301"]}]},
+        "or invisible characters",
+    ),
+    **{
+        f"a choice that is nothing but {ord(one):X}": (
+            {"tasks": [PATH | {"choices": ["yes", f"{one} {one}"]}]},
+            "that can be seen",
+        )
+        for one in INVISIBLE
+    },
+    "a title without ink in another language": ({"title": {"en": "Paths", "ko": "\u3164"}}, "that can be seen"),
+    "a task without a visible title": ({"tasks": [PATH | {"title": "\u2800"}, WIDTH]}, "that can be seen"),
+    "an id without ink": ({"tasks": [PATH | {"id": "\uffa0"}, WIDTH]}, "that can be seen"),
     "choices alike in another language": (
         {"tasks": [PATH | {"choices": [texts(en="yes", de="Ja"), texts(en="no", de="ja")]}]},
         "'Ja' and 'ja'",

@@ -4,10 +4,12 @@ Whatever uses `server_database` runs on SQLite and on a real PostgreSQL. Folders
 conftest.py; there is one PostgreSQL for all of them.
 """
 
+import atexit
 import json
 import os
 import re
 import secrets
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,6 +18,7 @@ import time
 import uuid
 import warnings
 from functools import cache
+from pathlib import Path
 
 import httpx
 import psycopg
@@ -27,6 +30,7 @@ from sottovoce.server.app import create_app
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage.claims import stream_claims
 from sottovoce.server.storage.engine import open_engine
+from sottovoce.server.storage.migrations import migrate
 
 with warnings.catch_warnings():
     # One would like another client library, the other a folder for sockets.
@@ -70,16 +74,50 @@ def postgres():
     return _shared_postgres()
 
 
+def _create_database(server, name, template):
+    """The URL of a new database; it is never dropped: that takes longer, and all go in the end."""
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+    return server.get_uri(database=name)
+
+
+def _with_tables(database):
+    engine = open_engine(database)
+    migrate(engine)
+    engine.dispose()
+    return database
+
+
+@cache
+def _migrated_file():
+    """A SQLite file with all tables, to be copied. Most tests are not about migrations, and each would run them all."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "migrated.db"
+    path.touch(0o600)
+    _with_tables(f"sqlite:///{path}")
+    return path
+
+
+@cache
+def _migrated_template():
+    """The name of a PostgreSQL database with all tables, to be copied."""
+    _with_tables(_create_database(_shared_postgres(), "migrated", "template1"))
+    return "migrated"
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def server_database(request, tmp_path):
-    """The URL of an empty database."""
+    """The URL of a database: empty, or with its tables for tests in which a `server` as usual runs on it."""
+    migrated = "server" in request.fixturenames
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/campaigns.db"
+        path = tmp_path / "campaigns.db"
+        if migrated:
+            shutil.copy(_migrated_file(), path)
+        return f"sqlite:///{path}"
     server = request.getfixturevalue("postgres")
-    name = f"test_{secrets.token_hex(6)}"
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # to drop it takes longer, and all go in the end
-    return server.get_uri(database=name)
+    template = _migrated_template() if migrated else "template1"
+    return _create_database(server, f"test_{secrets.token_hex(6)}", template)
 
 
 class SetClock:

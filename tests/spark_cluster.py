@@ -30,20 +30,30 @@ def executors(worker):
 
 
 class Cluster:
-    def __init__(self, folder, workers):
+    """A master; workers come and go."""
+
+    def __init__(self, folder):
         self.folder, self.port, self.started = folder, free_port(), []
         self.master = f"spark://127.0.0.1:{self.port}"
         try:
             self._start("master.Master", "--port", str(self.port))
             until(self._answers, "answer of the master")
-            self.workers = [
-                self._start("worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir",
-                            str(folder / f"work-{number}"), self.master)
-                for number in range(workers)
-            ]  # fmt: skip
         except BaseException:
             self.stop()
             raise
+
+    @contextmanager
+    def workers(self, count):
+        """The processes of this many workers, for a while."""
+        workers = [
+            self._start("worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir",
+                        str(self.folder / f"work-{number}"), self.master)
+            for number in range(count)
+        ]  # fmt: skip
+        try:
+            yield workers
+        finally:
+            _end(workers)
 
     def _start(self, name, *options):
         java = Path(pyspark.__file__).parent / "bin" / "spark-class"
@@ -58,16 +68,11 @@ class Cluster:
             return caller.connect_ex(("127.0.0.1", self.port)) == 0
 
     def stop(self):
-        for process in reversed(self.started):
-            process.terminate()
-        for process in self.started:
-            process.wait(PATIENCE)
+        _end(self.started)
 
 
-@contextmanager
-def cluster(folder, workers=2):
-    made = Cluster(folder, workers)
-    try:
-        yield made
-    finally:
-        made.stop()
+def _end(processes):
+    for process in reversed(processes):
+        process.terminate()
+    for process in processes:
+        process.wait(PATIENCE)

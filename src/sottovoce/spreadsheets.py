@@ -52,7 +52,7 @@ class Cells:
     """A table by the columns that were asked for."""
 
     rows: list[CellRow]
-    titles: dict[str, str]  # of the columns that there are, as they stand in the first row
+    titles: dict[str, str]  # of the columns, as they stand in the first row
     counted: str  # "row" of a spreadsheet, or "line" of a text
     notes: tuple[str, ...] = ()
 
@@ -213,7 +213,7 @@ def _refuse_bombs(name: str, content: bytes) -> None:
         for part in parts:
             content = archive.read(part).replace(b"\0", b"")  # never more bytes than its header says
             if b"<!DOCTYPE" in content.upper():
-                raise UnreadableFile(f"{name}: it contains a document type, which XLSX forbids; save it anew")
+                raise UnreadableFile(f"{name}: it contains a document type, which XLSX forbids; save it again")
             count = content.count(b"<") if part.filename.lower().endswith((".xml", ".rels")) else 0
             elements += count
             if elements > _MOST_ELEMENTS or (count > _MOST_LOOKS and "styles" in part.filename):

@@ -10,7 +10,11 @@ PAGES = re.compile(rb"/Type\s*/Page[^s]")
 
 
 def test_a_sheet_opens_in_a_tab_of_its_own_and_can_be_saved_and_copied(operator, server, tmp_path):  # noqa: F811
-    campaign = server.opened(title="How warm is it, and how long does a warm afternoon last in this building?")
+    campaign = server.opened(
+        title=f"How warm is it, and how long does a warm afternoon last in this building?{' And elsewhere?' * 8}",
+        asked_by="The department of facility management of the old and the new buildings, with the students' union",
+        contact="facility-management@buildings.university.example.org",
+    )
     desk = operator()
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = desk.sign_in()
@@ -31,6 +35,10 @@ def test_a_sheet_opens_in_a_tab_of_its_own_and_can_be_saved_and_copied(operator,
     sheet.get_by_role("button", name="Copy all").click()
     expect(sheet.get_by_role("button", name="Copied")).to_be_visible()
     assert sheet.evaluate("navigator.clipboard.readText()").split() == lines
+    sheet.set_viewport_size({"width": 718, "height": 1000})  # A4 without margins
+    sheet.emulate_media(media="print")
+    cut = sheet.locator(".invitations li").evaluate_all("all => all.map((one) => one.scrollHeight - one.clientHeight)")
+    assert cut == [0] * 16  # long texts leave room for the address and the number
     for paper in ("A4", "Letter"):
         assert len(PAGES.findall(sheet.pdf(format=paper))) == 2, paper  # eight cards to a page
     sheet.close()

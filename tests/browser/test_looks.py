@@ -47,6 +47,16 @@ def test_the_page_starts_with_few_requests(participant, server):
     assert len(scripts) <= 5
 
 
+def test_the_page_is_not_empty_before_its_scripts_arrive(participant, server):
+    phone = participant()
+    phone.context.route("**/*.js", lambda route: route.abort())
+    page = phone.open(f"{server.url}/j/")
+    expect(page.locator("main .loading")).to_be_visible()
+    phone = participant(java_script_enabled=False)
+    page = phone.open(f"{server.url}/j/")
+    expect(page.locator("main .loading")).to_be_hidden()
+
+
 @pytest.mark.parametrize(
     ("accepted", "coding"),
     [

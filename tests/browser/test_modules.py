@@ -116,7 +116,7 @@ def test_figures_of_answers_are_those_of_the_installed_client(ask):
 
 
 def test_promises_about_answers_hold_at_all_ends_of_the_second_format(ask):
-    """The page takes the ε without exception or refuses; a device in Python may find a smaller one with its δ."""
+    """The page searches for its ε in steps of a ten-thousandth, upwards; a device in Python may find a smaller one."""
     draw = random.Random(8)
     drawn = [(random_answers(draw), draw.choice([0.0, 1e-300, 1e-12, 1e-5, 0.3])) for _ in range(60)]
     answers = ask("timed_promise", [{"manifest": sent(manifest), "delta": delta} for manifest, delta in drawn])

@@ -9,6 +9,7 @@ import pytest
 
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
+from promise_reference import exact_answer_delta, exact_delta
 from sottovoce.device import Limits
 from sottovoce.device.participant_limits import PRESETS
 from sottovoce.protocol import Manifest, Problem, Promise, promise_of
@@ -108,6 +109,101 @@ def test_several_readings_with_noise_below_a_grid_step_are_no_reason_to_refuse(a
     assert fault(described, delta, found) is None
 
 
+def answers(law, tasks, *sizes):
+    choices = [[f"c{place}" for place in range(size)] for size in sizes]
+    return {
+        "format": "sottovoce-manifest/2", "campaign": "c", "title": "t", "asked_by": "a", "noise": law,
+        "tasks": [{"kind": "choice", "id": str(n), "choices": choices[n % len(choices)]} for n in range(tasks)],
+        "readings": tasks, "unit": "participant",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("law", "cells", "moved", "delta"),
+    [
+        ("response:0.2", 2, 30, 1e-5),
+        ("response:0.2", 4, 30, 1e-12),
+        ("response:0.3:3", 10, 41, 1e-5),
+        ("response:2.0", 5, 7, 0.1),
+        ("response:5.0", 2, 1, 0.3),
+        ("response:0.05", 3, 120, 1e-200),
+    ],
+)
+def test_many_answers_need_less_with_an_exception(ask, law, cells, moved, delta):
+    described = Manifest.of(answers(law, moved, cells))
+    (found,) = ask("promise", [{"manifest": sent(described), "delta": delta, "enough": 0}])
+    assert exact_answer_delta(law, cells, moved, float(found)) <= delta
+    assert exact_answer_delta(law, cells, moved, float(found) / 1.01) > delta
+
+
+@pytest.mark.parametrize(
+    ("readings", "unit", "delta"),
+    [
+        (1, "reading", 0.070430), (2, "reading", 0.130286), (10, "reading", 0.208883), (30, "reading", 0.245692),
+        (2, "participant", 0.357), (3, "participant", 0.384), (10, "participant", 0.624), (30, "participant", 0.781),
+    ],
+)  # fmt: skip
+def test_flips_drawn_once_have_the_known_exceptions_at_epsilon_1(ask, readings, unit, delta):
+    """Uniform(0, ½): figures that were integrated by other means, to their last digit."""
+    described = Manifest.of(answers("twolayer:uniform", readings, 2) | {"unit": unit})
+    digit = 1e-6 if unit == "reading" else 1e-3
+    asked = [{"manifest": sent(described), "delta": delta + change} for change in (-digit, digit)]
+    larger, smaller = map(float, ask("promise", asked))
+    assert 0.97 < smaller < 1.001
+    assert 0.999 < larger < 1.03
+
+
+@pytest.mark.parametrize(
+    ("rate", "steps", "moved", "delta"),
+    [
+        ("0.005", "10", 10, 1e-5),
+        ("0.0005", "3", 100, 1e-9),
+        ("1", "1", 300, 1e-5),
+        ("20", "2", 40, 1e-100),  # noise below a step
+        ("0.00002", "97", 7, 0.2),
+        ("0.00002", "97", 1, 0.1),
+    ],
+)
+def test_many_readings_with_fresh_noise_need_less_with_an_exception(ask, rate, steps, moved, delta):
+    described = manifest(
+        noise=f"fresh:{rate}", grid="1", distance=steps, tasks=moved, readings=moved, unit="participant"
+    )
+    (found,) = ask("promise", [{"manifest": sent(described), "delta": delta, "enough": 0}])
+    assert exact_delta(f"fresh:{rate}", steps, moved, "1", float(found)) <= delta
+    assert exact_delta(f"fresh:{rate}", steps, moved, "1", float(found) / 1.01) > delta
+
+
+def test_large_campaigns_of_pure_and_mixed_laws_are_judged_as_by_the_installed_client(ask):
+    """Numbers, choices out of different numbers of options, and both."""
+    number = {"kind": "number", "low": "0", "high": "100", "grid": "0.1", "distance": "1"}
+    mixed = answers("", 5000, 2, 3)
+    mixed |= {"tasks": [*mixed["tasks"], *({**number, "id": f"n{n}"} for n in range(5000))], "readings": 10_000}
+    few = answers("", 3, 2) | {"readings": 8}
+    few["tasks"] += [{**number, "id": f"n{n}", "grid": f"0.{n + 1}"} for n in range(5)]
+    two = answers("", 10, 2) | {"noise": {"number": "gaussian:5", "choice": "response:0.7"}, "readings": 20}
+    two["tasks"] += [{**number, "id": f"n{n}"} for n in range(10)]
+    cases = [
+        (answers("response:0.3:2", 60, 5, 6), 1e-5),
+        (mixed | {"noise": {"number": "gaussian:300", "choice": "response:0.01"}}, 1e-5),
+        (few | {"noise": {"number": "fresh:0.5", "choice": "response:0.5"}}, 0.01),
+        *((two | {"answer": answer}, 1e-5) for answer in (1, 2, 5, 9, 20)),
+    ]
+    asked = [(Manifest.of(parts), delta) for parts, delta in cases]
+    found = ask("promise", [{"manifest": sent(one), "delta": delta, "enough": 1.0} for one, delta in asked])
+    for (one, delta), epsilon in zip(asked, found, strict=True):
+        assert float(epsilon) == pytest.approx(promise_of(one, delta, enough=1.0).epsilon, rel=1e-2), one.noise
+
+
+def test_many_grids_of_a_pure_law_are_simply_added_up(ask):
+    """A share of δ for each would be tiny, and 10,000 of them would take minutes."""
+    number = {"kind": "number", "low": "0", "high": "1000000", "distance": "1"}
+    tasks = [{**number, "id": str(n), "grid": f"0.{n:05d}1"} for n in range(101)]
+    described = Manifest.of(answers("fresh:0.5", 2, 2) | {"tasks": tasks, "readings": 101})
+    (found,) = ask("promise", [{"manifest": sent(described), "delta": 1e-5, "enough": 3.0}])
+    assert float(found) == pytest.approx(promise_of(described, 1e-5, enough=3.0).epsilon, rel=1e-9)
+    assert promise_of(described, 1e-5, enough=3.0).delta == 0
+
+
 @pytest.mark.parametrize(("floor", "tasks"), [(2.0, 1), (5.0, 3)])
 def test_a_variance_that_is_all_floor_promises_what_fixed_noise_does(ask, floor, tasks):
     """The drawn part is too small: the floor divided by it is beyond all doubles."""
@@ -185,8 +281,10 @@ def test_the_promise_is_in_the_words_of_the_installed_client(ask):
     """Any law, level, unit and distance, from ε = 0 to none at all, with and without exception."""
     draw = random.Random(17)
     cases = []
+    # To make a manifest of thousands of tasks takes longer than all else: each is used several times.
+    manifests = [random_manifest(draw) for _ in range(61)]
     for number in range(300):
-        described = random_manifest(draw)
+        described = manifests[number % len(manifests)]
         units = [["m"], [""], ["°C", "m"]][number % 3]
         tasks = [{**task.model_dump(), "unit": draw.choice(units)} for task in described.tasks[:30]]
         described = Manifest.of({**described.model_dump(), "tasks": tasks})

@@ -112,7 +112,7 @@ def test_promises_are_the_same(ask, unit):
     answers = ask("promise", [{"manifest": sent(one), "delta": 1e-5} for one in cases])
     for one, answer in zip(cases, answers, strict=True):
         exact = promise_of(one).epsilon
-        assert exact * (1 - 1e-12) <= float(answer) <= exact * 1.05, one.noise
+        assert exact * (1 - 1e-12) <= float(answer) <= exact * 1.01, one.noise
     checked = [
         {"manifest": sent(one), "epsilon": promise_of(one).epsilon, "delta": promise_of(one).delta} for one in cases
     ]

@@ -55,6 +55,7 @@ def test_a_kiosk_keeps_nothing_of_the_last_person(server, participant, claims):
     for person, reading in enumerate(("41.73", "43.19")):
         expect(page.locator(".banner", has_text="shared")).to_be_visible()
         expect(page.locator("nav")).to_have_count(0)
+        expect(page.locator("main")).not_to_contain_text("withdraw at any time")  # it says that nobody can, later
         page.locator("#language").select_option("de")
         expect(page.locator("main")).to_contain_text("Dieses Gerät")
         page.locator("#language").select_option("en")

@@ -98,6 +98,19 @@ def test_damaged_copy_is_refused_and_changes_nothing(copied, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "original.db"]
 
 
+def test_a_copy_whose_rows_do_not_belong_together_is_refused(copied, tmp_path):
+    """Each page of it is sound, but a session belongs to an operator who does not exist."""
+    with closing(sqlite3.connect(copied)) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("DELETE FROM operators")
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(sessions)")]
+        connection.execute(f"INSERT INTO sessions VALUES ({', '.join('7' for _ in columns)})")
+        connection.commit()
+    with pytest.raises(UnreadableFile, match="use an older backup"):
+        restore(copied, database(tmp_path / "target.db"))
+    assert not (tmp_path / "target.db").exists()
+
+
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "text.db").write_text("not a database, but long enough to be looked at as one " * 20)
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:

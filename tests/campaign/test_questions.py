@@ -46,3 +46,24 @@ def test_numbers_and_questions_have_a_law_each(campaigns, tmp_path):
     assert "one that adds noise to numbers and one for choices" in campaigns.refused(
         *common, "--noise", "fresh:0.5", "--noise", "fresh:1"
     )
+
+
+def test_numbers_under_a_law_for_answers_are_compared(campaigns, tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text("id,low,high,grid\nhall,0,50,0.01\nstairs,0,50,0.01\n")
+    common = ("create", path, "--title", "Any value")
+    assert campaigns(*common, "--noise", "response:1")["levels"] == 2
+    assert campaigns(*common, "--noise", "response:3")["levels"] == 4
+    assert campaigns(*common, "--noise", "response:1", "--levels", "4")["levels"] == 4
+    assert "levels" in campaigns.refused(*common, "--noise", "response:1", "--levels", "3")
+    assert "distance" in campaigns.refused(*common, "--noise", "fresh:0.5")
+
+
+def test_a_draft_has_no_invitations_and_the_operator_reads_what_to_do(campaigns, tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TASKS)
+    draft = campaigns("create", path, "--title", "P", "--noise", "response:1")["id"]
+    assert "it is a draft, and only open ones have invitations; its operator can open a draft" in campaigns.refused(
+        "invite", draft
+    )
+    assert draft in campaigns.run("campaign", "list").stdout  # whole, so that it can be copied

@@ -67,6 +67,36 @@ def test_other_sources_have_the_same_labels(tmp_path, table, kind):
     assert objects(path, "sensor+time@hour") == HOURS
 
 
+def test_json_lines_that_arrow_cannot_read_have_the_same_labels(tmp_path, table):
+    """One broken line, and the whole file is read line by line."""
+    path = tmp_path / "claims.jsonl"
+    frame = pd.read_csv(table).assign(floor=1.0)
+    good = frame.to_json(orient="records", lines=True)
+    path.write_text(good + '\n{"who": "eve", "sensor": \n')
+    with pytest.raises(BadRow, match="a line must be a JSON object"):
+        objects(path, "sensor+time@hour")
+    assert objects(path, "sensor+time@hour", skip_bad=True) == HOURS
+    assert objects(path, "floor+sensor", skip_bad=True, duplicates="mean") == ["1 · north", "1 · south"]
+    path.write_text(good + "\nnull\n")
+    assert objects(path, "sensor+time@hour", skip_bad=True) == HOURS
+    with pytest.raises(BadParameter, match="'fortnight' is no period"):
+        objects(path, "sensor+time@fortnight", skip_bad=True)
+    path.write_text(good.replace('"north"', "7") + '\n{"who": "eve", "value": 1, "sensor": "west"}\n')
+    with pytest.raises(BadRow, match=r"sensor\+time@hour is missing"):
+        objects(path, "sensor+time@hour")
+    assert objects(path, "sensor+time@hour", skip_bad=True) == [label.replace("north", "7") for label in HOURS]
+    path.write_text(good.replace('"south"', '{"wing": 1}'))
+    with pytest.raises(BadRow):
+        objects(path, "sensor+time@hour")
+
+
+def test_json_lines_without_a_part_of_the_label_name_it(tmp_path, table):
+    path = tmp_path / "claims.jsonl"
+    path.write_text(pd.read_csv(table).to_json(orient="records", lines=True).replace("20.0", '"20"'))
+    with pytest.raises(MissingColumn, match="no column 'room'"):
+        objects(path, "sensor+room")
+
+
 def test_times_with_a_zone_are_compared_in_utc(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("user,time,value\na,2026-05-01T10:35:00Z,1\nb,2026-05-01T12:40:00+02:00,2\n")
@@ -80,6 +110,11 @@ def test_european_dates(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("user;time;value\na;1.5.2026 10:35;1\nb;01.05.2026;2\n")
     assert sv.Claims.read(path, object="time@day").object_labels.tolist() == ["2026-05-01"]
+
+
+def test_a_label_of_very_many_columns_is_refused(table):
+    with pytest.raises(BadParameter, match="500 columns: a label has at most 10; name fewer"):
+        objects(table, "+".join(["sensor"] * 500))
 
 
 def test_mistakes(table, tmp_path):

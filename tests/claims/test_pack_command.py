@@ -12,6 +12,7 @@ import sottovoce as sv
 import warm
 from command import rows_of, run
 from patience import PATIENCE, until
+from questions import ASKED_BIRD, ASKED_WIDTH, MIXED, answered, mostly
 from server_under_test import clock, postgres, server, server_database, start_local  # noqa: F401
 from sottovoce.claims.blocks import Pack
 from sottovoce.claims.packing import pack_claims
@@ -176,6 +177,54 @@ def test_the_claims_of_a_campaign_are_packed_from_its_database(server, server_da
     unknown = run("claims", "pack", server_database, tmp_path / "other", "--campaign", "elsewhere")
     assert unknown.returncode == 2
     assert "elsewhere" in unknown.stderr
+
+
+def packed_and_exported(server, database, campaign, folder, kind, *options):  # noqa: F811
+    exported = server.client.get(f"/api/campaigns/{campaign}/claims.parquet?kind={kind}", headers=server.operator)
+    assert exported.status_code == 200, exported.text
+    (folder / f"{kind}.parquet").write_bytes(exported.content)
+    ran = run("claims", "pack", database, folder / f"pack-{kind}", "--campaign", campaign, *options)
+    assert ran.returncode == 0, ran.stderr
+    return Pack(folder / f"pack-{kind}").claims(), sv.Claims.read(folder / f"{kind}.parquet")
+
+
+def test_numbers_and_choices_of_a_campaign_make_a_pack_each(server, server_database, tmp_path):  # noqa: F811
+    campaign = server.opened(**MIXED)
+    answered(server, campaign, 10, mostly)
+    server.recompute()
+    for kind, law in (("number", "fresh:0.5"), ("choice", "response:2.0")):
+        packed, claims = packed_and_exported(server, server_database, campaign, tmp_path, kind, "--kind", kind)
+        assert packed.kind == kind
+        assert packed.noise == claims.noise == law
+        assert sorted(claim[1:] for claim in packed) == sorted(claim[1:] for claim in claims)
+    assert dict(zip(packed.object_labels, packed.answers.counts, strict=True)) == {"bird": 4, "path": 2}
+    assert packed.answers.declared
+    truths = json.loads(run("discover", tmp_path / "pack-choice", "--engine", "disk", "--json").stdout)["truths"]
+    assert {task: row["truth"] for task, row in truths.items()} == {"path": "yes", "bird": "robin"}
+    ran = run("claims", "pack", server_database, tmp_path / "both", "--campaign", campaign)
+    assert (ran.returncode, "--kind choice" in " ".join(ran.stderr.split())) == (2, True), ran.stderr
+    assert not (tmp_path / "both").exists()
+
+
+def test_sets_of_choices_are_packed_from_a_database(server, server_database, tmp_path):  # noqa: F811
+    campaign = server.opened(tasks=[ASKED_BIRD], noise="response:1:2", readings=1)
+    answered(server, campaign, 10, lambda number: {"bird": [1, 2 + number % 2]})
+    server.recompute()
+    packed, claims = packed_and_exported(server, server_database, campaign, tmp_path, "choice")
+    assert packed.answers.size == claims.answers.size == 2
+    assert sorted(claim[1:] for claim in packed) == sorted(claim[1:] for claim in claims)
+
+
+def test_a_kind_that_a_campaign_does_not_have_is_refused(server, server_database, tmp_path):  # noqa: F811
+    numbers = server.opened()
+    compared = server.opened(tasks=[ASKED_WIDTH], noise="response:2", levels=2, readings=1)
+    for campaign, options, words in (
+        (numbers, ("--kind", "choice"), "has only numbers"),
+        (compared, (), "compared with cuts"),
+    ):
+        ran = run("claims", "pack", server_database, tmp_path / "pack", "--campaign", campaign, *options)
+        assert (ran.returncode, words in " ".join(ran.stderr.split())) == (2, True), ran.stderr
+        assert not (tmp_path / "pack").exists()
 
 
 def test_a_database_that_is_none_is_refused_and_left_alone(tmp_path):

@@ -48,7 +48,7 @@ def test_guarantee_of_levels():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["response:1"], "it is for answers"),
+        (["response:1"], "give --choices N, or --levels 2"),
         (["fresh:0.5", "--choices", "2"], "it adds noise to numbers"),
         (["response:1", "--choices", "1"], "at least 2"),
         (["response:1", "--choices", "2", "--levels", "2"], "leave one out"),
@@ -68,7 +68,7 @@ def test_guarantees_that_make_no_sense_are_refused(options, words):
     assert words in str(ran.exception)
 
 
-@pytest.mark.parametrize("option", [("--delta", "1e-5"), ("--distance", "1"), ("--pilot", "x.csv"), ("--grid", "1")])
+@pytest.mark.parametrize("option", [("--error-rate", "1"), ("--distance", "1"), ("--grid", "1")])
 def test_a_plan_for_choices_refuses_what_is_about_numbers(option):
     ran = CliRunner().invoke(app, ["plan", "--choices", "4", "--simulations", "0", *option])
     assert isinstance(ran.exception, BadParameter)
@@ -175,3 +175,19 @@ def test_what_happens_to_an_answer_in_words(text, cells, share, what, so):
 def test_the_words_in_german():
     words = parse_answer_law("response:1").in_words(2, "de")
     assert words.startswith("In 27 von 100 Fällen sendet Ihr Telefon absichtlich die andere Antwort, sodass niemand")
+
+
+def test_a_response_law_without_options_asks_for_them(tmp_path):
+    (tmp_path / "a.csv").write_text("user,object,value\nu,p,yes\nv,p,no\n")
+    ran = CliRunner().invoke(app, ["perturb", str(tmp_path / "a.csv"), "--noise", "response:1", "--out", "x.csv"])
+    assert isinstance(ran.exception, BadParameter)
+    assert "--choices yes,no" in str(ran.exception)
+
+
+def test_a_long_list_of_options_is_no_name_of_a_file(tmp_path):
+    (tmp_path / "a.csv").write_text("user,object,value\nu,p,option-1\nv,p,option-2\n")
+    options, out = ",".join(f"option-{n}" for n in range(100)), str(tmp_path / "x.csv")
+    arguments = ["perturb", str(tmp_path / "a.csv"), "--noise", "response:9", "--choices", options, "--out", out]
+    ran = CliRunner().invoke(app, arguments)
+    assert ran.exit_code == 0, ran.exception
+    assert "among 100 options" in ran.output

@@ -75,6 +75,7 @@ def test_claims_from_the_input(crowd):
     [
         ("user,object,value\na,x,?\nb,x,2\n", [], ["row 1", "'?'", "finite number", "--skip-bad"]),
         ("who,what,metres\na,x,1\n", [], ["'user'", "'who'", "--user"]),
+        ("User,object,value\na,x,1\n", [], ["'user'", "did you mean 'User'?", "--user"]),
         ("user,object,value\na,x,1\n", ["--max-iter", "0"], ["max_iter=0"]),
         ("user,object,value\na,x,1\n", ["--level", "95"], ["level=95"]),
         ("user,object,value\na,x,1\n", ["--out", "t.xls"], ["t.xls", ".csv"]),

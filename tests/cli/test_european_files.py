@@ -102,3 +102,29 @@ def test_times_are_objects_as_well_as_anything(tmp_path):
     assert [round(entry["truth"]) for entry in read["truths"].values()] == [2, 5]
     _, truths = packed(tmp_path, tmp_path / "hours.parquet", *columns)
     assert list(truths) == list(read["truths"])
+
+
+def test_a_few_words_among_european_numbers_do_not_make_them_answers(tmp_path):
+    path = tmp_path / "halls.csv"
+    path.write_text(EUROPEAN + "dan;hall;n. a.\neve;hall;\n")
+    ran = run("discover", path, "--skip-bad")
+    assert ran.returncode == 2
+    assert "a unit is removed with strip_units=True (--strip-units), the decimal sign given with" in " ".join(
+        ran.stderr.split()
+    )
+    ran = run("discover", path, "--skip-bad", *OPTIONS, "--method", "median", "--json")
+    summary = json.loads(ran.stdout)
+    assert (summary["truths"]["hall"]["truth"], summary["left_out"]["rows"]) == (13.5, 2)
+
+
+def test_answers_of_which_some_look_like_numbers_stay_answers(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("user,object,value\na,x,none\nb,x,none\nc,x,none\nd,x,10 km\ne,x,far\n")
+    ran = run("discover", path, "--json")
+    assert json.loads(ran.stdout)["truths"]["x"]["truth"] == "none"
+
+
+def test_a_spreadsheet_is_to_be_saved_as_a_text(tmp_path):
+    (tmp_path / "claims.xlsx").write_bytes(b"PK")
+    ran = run("discover", tmp_path / "claims.xlsx")
+    assert (ran.returncode, ran.stderr.split()[-5:]) == (2, ["save", "the", "sheet", "as", "CSV"])

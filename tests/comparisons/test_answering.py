@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from byte_streams import seeded_stream
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.comparing import check_cuts, compare, level_of
 from sottovoce.privacy.laws import parse_answer_law
@@ -36,7 +37,7 @@ def test_answers_have_the_chances_of_the_law(levels):
     """20,000 answers: five standard errors are below 0.018."""
     law = parse_answer_law("response:1")
     cuts = (101, 103, 105)[: levels - 1]
-    given = compare(law, [(51, cuts)] * 20_000, ByteStream())
+    given = compare(law, [(51, cuts)] * 20_000, seeded_stream("chances"))
     right = level_of(51, cuts)
     for level in range(levels):
         expected = (math.e if level == right else 1) / (math.e + levels - 1)

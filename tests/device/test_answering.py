@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from byte_streams import seeded_stream
 from campaign_server import campaign_server
 from participant import Participant
 from questions import PATH
@@ -12,7 +13,6 @@ from questions import second as any_campaign
 from sottovoce.device import Client
 from sottovoce.device.cuts import fetch_cuts
 from sottovoce.device.release import drawn_order
-from sottovoce.privacy.sampler import ByteStream
 from sottovoce.protocol import Problem, Report
 
 READINGS = {"path": "no", "bird": " Robin", "width": "3.2"}
@@ -113,7 +113,7 @@ def test_a_manifest_that_asks_for_another_choice_is_refused(changes):
 def test_devices_draw_every_task_equally_often():
     """1,000 orders of five tasks: five standard errors of a share of a fifth are below 0.065."""
     asked = second(tasks=[PATH | {"id": f"q{n}"} for n in range(5)], noise="response:1", readings=5, answer=1)
-    stream = ByteStream()
+    stream = seeded_stream("order")
     first = [drawn_order(asked, stream)[0] for _ in range(1000)]
     for place in range(5):
         assert first.count(place) / 1000 == pytest.approx(0.2, abs=0.065)

@@ -54,6 +54,16 @@ def test_from_the_link_to_the_ledger(server, tmp_path, ask):
     assert server.bodies == [body]
 
 
+def test_a_mistyped_reading_and_a_mistyped_task_are_shown(server, ask):
+    ask("join", server.invite(), "--yes")
+    unknown = ask("submit", "--reading", "hal-1=12")
+    assert unknown.returncode == 2
+    assert "task 'hal-1': campaign 'hallways' has no such task; there are 'hall-1'" in unknown.words
+    sent = ask("submit", "--reading", "hall-1=1000", "--reading", "hall-2=100")
+    assert "Outside the range of the task, so that its nearest end counted instead: hall-1." in sent.words
+    assert json.loads(ask("submit", "--reading", "hall-3=-0.01", "--json").stdout)["clipped"] == ["hall-3"]
+
+
 @pytest.mark.slow
 def test_a_queue_is_sent_by_the_ledger_and_by_the_next_attempt(server, ask):
     ask("join", server.invite(), "--yes")

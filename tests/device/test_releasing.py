@@ -77,6 +77,7 @@ BAD = {
     "infinite": ({"hall-1": "-inf"}, "bad_reading"),
     "empty": ({"hall-1": ""}, "bad_reading"),
     "words": ({"hall-1": "twelve"}, "bad_reading"),
+    "comma": ({"hall-1": "5,5"}, "bad_reading"),
     "endless": ({"hall-1": "9" * 10_000}, "bad_reading"),
     "no reading": ({}, "bad_reading"),
     "unknown task": ({"hall-1": "1", "hall-9": "1"}, "unknown_task"),
@@ -97,6 +98,15 @@ def test_a_reading_that_cannot_be_used_is_refused_before_any_noise(participant, 
         assert participant.file.releases() == []
         assert participant.submit({"hall-1": "1"}) == ["delivered"]
         assert refusal(participant.release, {"hall-2": "1", "hall-3": "1"}).code == "too_many_readings"
+
+
+def test_a_decimal_comma_is_named(participant):
+    with campaign_server(manifest()) as server:
+        participant.join(server.invite())
+        assert refusal(participant.release, {"hall-1": "5,5"}).detail == (
+            "reading '5,5' for task 'hall-1': a reading must be a finite number with a decimal point, not a comma"
+        )
+        assert "comma" not in refusal(participant.release, {"hall-1": "five"}).detail
 
 
 def test_a_campaign_must_be_joined(participant):

@@ -346,3 +346,19 @@ def test_noise_that_cannot_be_meant_is_refused(noise, choices, message):
     claims = sv.Claims.from_arrays(list("ab"), list("xx"), ["yes", "no"], choices=choices)
     with pytest.raises(BadParameter, match=message):
         sv.NoiseAware(noise).fit(claims)
+
+
+def test_a_known_truth_that_nobody_named_is_certain():
+    claims = sv.Claims.from_arrays(list("abc") * 2, ["p"] * 3 + ["q"] * 3, ["yes", "yes", "no", "yes", "no", "yes"])
+    fit = sv.NoiseAware().fit(claims, known={"p": "perhaps"})
+    assert fit.truths_.tolist() == ["perhaps", "yes"]
+    assert fit.shown_chances()[0][0] == 1.0
+    assert fit.chances_by_answer()[0] == {"no": 0.0, "yes": 0.0, "perhaps": 1.0}
+
+
+def test_known_truths_are_no_departure_from_the_majority():
+    claims = sv.Claims.from_arrays(list("abc") * 2, ["p"] * 3 + ["q"] * 3, ["yes", "yes", "no", "yes", "yes", "yes"])
+    result = discovered(sv.NoiseAware(), claims, known={"p": "no"})
+    assert result.reason is None
+    hidden = discovered(sv.NoiseAware(), claims, known={"p": "perhaps", "q": "perhaps"})
+    assert hidden.effective_users == 3  # nobody was ever right, and nobody counts more than others

@@ -205,7 +205,7 @@ def test_very_many_users_are_looked_up_and_get_the_same_weights(monkeypatch):
 @pytest.mark.parametrize("law", [sv.SharedVariance(0.5), sv.FreshVariance(0.125)], ids=str)
 @pytest.mark.parametrize(("objects", "fill"), [(5, 1.0), (100, 1.0), (30, 0.2)])
 def test_intervals_cover_from_few_objects_to_many_dense_and_sparse(law, objects, fill):
-    runs = max(20, 1200 // objects)
+    runs = max(20, 600 // objects)
     covered = []
     for run in range(runs):
         matrix, truths, _ = crowd(np.random.default_rng((run, 13)), law, 1.0, objects, fill)

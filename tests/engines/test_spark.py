@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from typer.testing import CliRunner
 
 import choice_conformance as choices
 import sottovoce as sv
@@ -20,10 +21,11 @@ from conftest import random_matrix
 from numpy_engine import NumpyEngine
 from patience import PATIENCE, until
 from sottovoce.claims.packing import pack_claims
+from sottovoce.cli.app import app
 from sottovoce.engines import DiskEngine, SparkEngine, operations, spark, spark_session
 from sottovoce.engines.blockwise import Work
 from sottovoce.errors import BadParameter, ClusterError, MissingExtra, UnreadableFile
-from spark_cluster import ENVIRONMENT, cluster, executors, free_port
+from spark_cluster import ENVIRONMENT, Cluster, executors, free_port
 
 MASTER = "local[2, 4]"  # a task is tried four times
 pytestmark = pytest.mark.slow
@@ -215,13 +217,14 @@ def test_the_command(crowd):
     np.testing.assert_allclose(*truths, rtol=1e-9)
 
 
-def test_the_command_on_choices(tmp_path):
+def test_the_command_on_choices(session, tmp_path):
+    """In this process: another one would start a session, which is tested above."""
     claims = choices.crowd(3)
     pack = packed(claims, tmp_path, 3)
     printed = []
-    for engine in (("spark", "--spark-master", "local[2]"), ("memory",)):
-        ran = run("discover", pack.folder, "--method", "crh", "--json", "--engine", *engine)
-        assert (ran.returncode, ran.stderr) == (0, "")
+    for engine in (("spark", "--spark-master", MASTER), ("memory",)):
+        ran = CliRunner().invoke(app, ["discover", str(pack.folder), "--method", "crh", "--json", "--engine", *engine])
+        assert (ran.exit_code, ran.stderr) == (0, "")
         printed.append(json.loads(ran.stdout))
     for entry, other in zip(*(fit["truths"].values() for fit in printed), strict=True):
         assert entry["truth"] == other["truth"]
@@ -279,7 +282,14 @@ def test_a_session_of_its_own_ends_with_the_engine(crowd):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_a_cluster_without_workers(crowd, tmp_path):
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield cluster
+    cluster.stop()
+
+
+def test_a_cluster_without_workers(crowd, cluster):
     code = (
         "import sys\n"
         "from sottovoce.claims.blocks import Pack\n"
@@ -287,11 +297,10 @@ def test_a_cluster_without_workers(crowd, tmp_path):
         "spark_session._EXECUTOR_SECONDS = 2\n"
         "SparkEngine(Pack(sys.argv[1]), sys.argv[2]).means()\n"
     )
-    with cluster(tmp_path, workers=0) as machines:
-        ran = subprocess.run(
-            [sys.executable, "-c", code, crowd.folder, machines.master],
-            capture_output=True, text=True, env=os.environ | ENVIRONMENT, check=False,
-        )  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-c", code, crowd.folder, cluster.master],
+        capture_output=True, text=True, env=os.environ | ENVIRONMENT, check=False,
+    )  # fmt: skip
     assert "ClusterError" in ran.stderr
     assert "the cluster has provided no worker within 2 s; start workers" in " ".join(ran.stderr.split())
 
@@ -330,22 +339,21 @@ with SparkEngine(Pack(folder), master) as engine:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the worker's processes in /proc")
-def test_a_worker_that_is_killed_during_an_iteration(tmp_path):
+def test_a_worker_that_is_killed_during_an_iteration(tmp_path, cluster):
     claims = sv.worlds.synthetic(400, 320, fill=0.5, seed=8).claims
     pack, events = packed(claims, tmp_path, 13), tmp_path / "events"
     events.mkdir()
     settings_folder = tmp_path / "conf"
     settings_folder.mkdir()
     (settings_folder / "spark-defaults.conf").write_text(
-        f"spark.eventLog.enabled true\nspark.eventLog.dir file://{events}\nspark.eventLog.compress false\n"
+        f"spark.eventLog.enabled true\nspark.eventLog.dir {events.as_uri()}\nspark.eventLog.compress false\n"
         "spark.eventLog.rolling.enabled false\n"
     )
     environment = os.environ | ENVIRONMENT | {"SPARK_CONF_DIR": str(settings_folder)}
-    with cluster(tmp_path) as machines:
-        command = [sys.executable, "-W", "error", "-c", DRIVER, pack.folder, machines.master, unsteady.__file__]
+    with cluster.workers(2) as (worker, _):
+        command = [sys.executable, "-W", "error", "-c", DRIVER, pack.folder, cluster.master, unsteady.__file__]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as driver:
             assert driver.stdout.readline() == "half done\n"
-            worker = machines.workers[0]
             (executor,) = executors(worker)
             os.kill(executor, signal.SIGKILL)
             worker.kill()

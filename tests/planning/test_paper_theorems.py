@@ -295,20 +295,22 @@ def test_appendix_by_hand_and_by_simulation():
 
 
 def test_printed_levels_keep_the_condition_of_theorem_43():
-    levels = paper.printed_levels(20, 0.05, 150, 2, 1, 0.1)
+    levels = paper.TradeOffTheorem(0.05, 150, 2, 1, 0.1).printed_levels(20)
     assert levels.low == paper.printed_lowest_level(2, 1, 0.1)
     assert (round(levels.low), round(levels.high), levels.gaps) == (128, 196, ())
     assert paper.printed_alpha(2, levels.high) == pytest.approx(20)
     assert levels.high < paper.printed_highest_level(20, 0.05, 150, 2)
-    assert paper.printed_levels(3, 0.05, 150, 2, 1, 0.1) is None  # between the bounds α_{λ1,c} is 16 and more
-    assert paper.printed_levels(0.1, 0.1, 10, 3, 1, 1e-9) is None  # the bounds have changed places
+    assert (
+        paper.TradeOffTheorem(0.05, 150, 2, 1, 0.1).printed_levels(3) is None
+    )  # between the bounds α_{λ1,c} is 16 and more
+    assert paper.TradeOffTheorem(0.1, 10, 3, 1, 1e-9).printed_levels(0.1) is None  # the bounds have changed places
 
 
 @pytest.mark.parametrize(
     ("alpha", "error_rate", "delta"), [(4, 2, 0.9), (2.05, 1, 0.99), (2.125, 1, 0.9999), (9, 1, 0.2)]
 )
 def test_printed_levels_are_those_at_which_both_printed_bounds_hold(alpha, error_rate, delta):
-    levels = paper.printed_levels(alpha, 0.05, 150, error_rate, 50, delta)
+    levels = paper.TradeOffTheorem(0.05, 150, error_rate, 50, delta).printed_levels(alpha)
     low = paper.printed_lowest_level(error_rate, 50, delta)
     high = paper.printed_highest_level(alpha, 0.05, 150, error_rate)
     for level in np.geomspace(low / 2, 2 * high, 997):
@@ -318,14 +320,15 @@ def test_printed_levels_are_those_at_which_both_printed_bounds_hold(alpha, error
 
 
 def test_the_bounds_meet_on_the_frontier():
-    printed, corrected = (meet(0.05, 150, 2, 1, 0.1) for meet in (paper.printed_frontier, paper.corrected_frontier))
+    trade = paper.TradeOffTheorem(0.05, 150, 2, 1, 0.1)
+    printed, corrected = trade.printed_frontier(), trade.corrected_frontier()
     assert printed.level == paper.printed_lowest_level(2, 1, 0.1)
-    assert paper.printed_levels(printed.alpha * 1.001, 0.05, 150, 2, 1, 0.1).low == printed.level
-    assert paper.printed_levels(printed.alpha * 0.999, 0.05, 150, 2, 1, 0.1) is None
+    assert trade.printed_levels(printed.alpha * 1.001).low == printed.level
+    assert trade.printed_levels(printed.alpha * 0.999) is None
     assert paper.corrected_beta(corrected.alpha, 150, 2, corrected.level) == pytest.approx(0.05)
-    levels = paper.corrected_levels(corrected.alpha * 1.0001, 0.05, 150, 2, 1, 0.1)
+    levels = trade.corrected_levels(corrected.alpha * 1.0001)
     assert levels.high == pytest.approx(corrected.level, rel=1e-3)
-    assert paper.corrected_levels(corrected.alpha * 0.9999, 0.05, 150, 2, 1, 0.1) is None
+    assert trade.corrected_levels(corrected.alpha * 0.9999) is None
 
 
 def test_without_the_condition_on_alpha_the_printed_bounds_meet_where_c_is_the_largest_level():
@@ -336,7 +339,7 @@ def test_without_the_condition_on_alpha_the_printed_bounds_meet_where_c_is_the_l
 
 
 def test_corrected_levels_keep_both_promises_and_no_more():
-    levels = paper.corrected_levels(20, 0.05, 150, 2, 1, 0.1)
+    levels = paper.TradeOffTheorem(0.05, 150, 2, 1, 0.1).corrected_levels(20)
     assert levels is not None
     assert levels.low == pytest.approx(paper.corrected_lowest_level(1, 0.1))
     assert paper.corrected_beta(20, 150, 2, levels.high) == pytest.approx(0.05)
@@ -353,7 +356,7 @@ def test_corrected_levels_keep_both_promises_and_no_more():
     ],
 )
 def test_there_may_be_no_corrected_level(alpha, beta, delta):
-    assert paper.corrected_levels(alpha, beta, 150, 1, 1, delta) is None
+    assert paper.TradeOffTheorem(beta, 150, 1, 1, delta).corrected_levels(alpha) is None
 
 
 def test_useful_levels_start_at_zero_or_where_noise_has_made_users_alike():
@@ -365,7 +368,7 @@ def test_useful_levels_start_at_zero_or_where_noise_has_made_users_alike():
         assert paper.corrected_beta(10, 150, 1, level) == pytest.approx(beta)
     assert paper.corrected_beta(10, 150, 1, levels.low / 2) > beta
     assert paper.corrected_beta(10, 150, 1, math.sqrt(levels.low * levels.high)) < beta
-    easy = paper.corrected_levels(10, beta, 150, 1, epsilon=50, delta=0.999)
+    easy = paper.TradeOffTheorem(beta, 150, 1, epsilon=50, delta=0.999).corrected_levels(10)
     assert easy.low == max(levels.low, paper.corrected_lowest_level(50, 0.999))
 
 

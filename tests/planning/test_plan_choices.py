@@ -80,6 +80,71 @@ def test_a_few_answers_instead_of_all():
     assert plan.answer_gain == plan.simulated_error.mean / plan.answer_error.mean
 
 
+@pytest.mark.parametrize(("readings", "epsilon", "each"), [(30, 1.0, 0.050807), (10, 2.0, 0.200396)])
+def test_a_promise_that_may_fail_is_known_for_two_choices(readings, epsilon, each):
+    plan = plan_choices(epsilon, 2, readings, delta=1e-5, unit="participant", simulations=0)
+    assert plan.law.epsilon == pytest.approx(each, abs=2e-6)
+
+
+@pytest.mark.parametrize(("choices", "readings", "epsilon"), [(2, 2, 0.3), (4, 30, 1.0), (17, 7, 5.7), (100, 500, 2.0)])
+def test_a_promise_that_may_fail_is_kept_and_not_undercut(choices, readings, epsilon):
+    plan = plan_choices(epsilon, choices, readings, delta=1e-4, unit="participant", simulations=0)
+    assert plan.guarantee.delta(epsilon) <= 1e-4
+    more = sv.Response(plan.law.epsilon * 1.0001, plan.law.size).guarantee(choices, readings, "participant")
+    assert more.delta(epsilon) > 1e-4
+    few = sv.parse_law(plan.answer_noise).guarantee(choices, plan.answer, "participant")
+    assert few.delta(epsilon) <= 1e-4
+
+
+def test_a_pilot_shows_how_often_participants_are_right():
+    # Shape (16, 4): a mean of .8. With 200 users and 40 answers each the mean of the crowd has a standard error of
+    # hypot(.087/√200, .4/√8000) = .008; the truths are all but certain.
+    pilot = choice_crowd(200, 40, 2, right=(16.0, 4.0), seed=3).with_simulated_noise(sv.Response(3.0), 4).claims
+    plain, good = (plan_choices(1.0, 2, 20, 30, pilot=claims, simulations=10) for claims in (None, pilot))
+    assert (plain.quality.mean, plain.quality.source) == (0.75, "assumed")
+    assert good.quality.mean == pytest.approx(0.8, abs=0.04)
+    assert good.quality.source == "estimated from the pilot"
+    # The same distance from guessing to certainty, where there are four choices.
+    four = plan_choices(1.0, 4, simulations=0, pilot=pilot).quality.mean
+    assert (four - 1 / 4) / (3 / 4) == pytest.approx((good.quality.mean - 1 / 2) / (1 / 2))
+    # 30 users at ε = 1: a mean user's vote has a signal of .46·(2q - 1), .23 or .28; the errors differ by a third.
+    assert good.simulated_error.mean < plain.simulated_error.mean
+
+
+def test_a_pilot_of_the_other_kind_is_refused():
+    numbers, answers = sv.Claims.from_matrix([[1.0, 2.0], [1.5, 2.5]]), choice_crowd(5, 4, 2).claims
+    with pytest.raises(BadParameter, match="claims are numbers"):
+        plan_choices(1.0, 2, pilot=numbers, simulations=0)
+    with pytest.raises(BadParameter, match="claims are choices"):
+        sv.plan(1.0, pilot=answers, simulations=0)
+    alone = sv.Claims.from_arrays(["a", "b"], ["x", "y"], ["yes", "no"])
+    with pytest.raises(BadParameter, match="no object has two claims"):
+        plan_choices(1.0, 2, pilot=alone, simulations=0)
+
+
+def test_the_command_takes_a_pilot_and_a_probability_of_failure(tmp_path):
+    choice_crowd(30, 20, 2, seed=1).claims.write(tmp_path / "pilot.csv")  # codes 0 and 1
+    arguments = [
+        "plan",
+        "--choices",
+        "2",
+        "--unit",
+        "participant",
+        "--delta",
+        "1e-5",
+        "--pilot",
+        tmp_path / "pilot.csv",
+    ]
+    arguments += ["--simulations", "1", "--participants", "20"]
+    plan = json.loads(run(*arguments, "--json").stdout)
+    assert plan["delta"] == plan["plans"][0]["delta"] == 1e-5
+    assert plan["plans"][0]["noise"] == "response:0.0508072"
+    assert plan["plans"][0]["right_source"] == "estimated from the pilot"
+    assert "estimated from the pilot" in " ".join(run(*arguments).stdout.split())
+    refused = run("plan", "--choices", "2", "--delta", "1e-5", "--simulations", "0")
+    assert (refused.returncode, "--unit participant" in " ".join(refused.stderr.split())) == (2, True)
+
+
 def test_comparisons_say_how_many_tasks_to_answer():
     asked = {"low": 0.0, "high": 50.0, "readings": 30, "unit": "participant", "error_rate": 1.0, "simulations": 0}
     plan = plan_comparisons(1.0, participants=6000, **asked)

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sottovoce as sv
+from byte_streams import seeded_stream
 from campaign_server import campaign_server
 from hallways import HALLWAY_CLAIMS, manifest
 from participant import Participant
@@ -17,6 +18,7 @@ from sottovoce.cli.app import app
 from sottovoce.device.sanity import check_promise
 from sottovoce.errors import BadParameter
 from sottovoce.planning.information import information
+from sottovoce.privacy.audit import numbers
 from sottovoce.privacy.laws import LAWS, noise_laws, parse_law, register
 from sottovoce.protocol import Manifest, Problem, Promise
 
@@ -61,7 +63,14 @@ def test_plan_finds_its_least_noise(grid):
     assert own.simulated_error.mean == pytest.approx(own.predicted_error, rel=0.5)
 
 
-def test_audit_passes_it_and_finds_a_leak(tmp_path):
+@pytest.fixture
+def seeded(monkeypatch):
+    """The audit draws from a seed: of random draws one in a thousand does not show the leak below."""
+    monkeypatch.setattr(numbers, "ByteStream", lambda: seeded_stream("own law"))
+
+
+@pytest.mark.usefixtures("seeded")
+def test_audit_passes_it_and_bounds_its_epsilon_from_below():
     (audited,) = run("audit", "--noise", "twosided:1", "--samples", "3000")["audits"]
     assert 0 < audited["found_epsilon"] <= audited["promised_epsilon"] == 1.0
     assert all(check["passed"] for check in audited["checks"])
@@ -77,6 +86,7 @@ class Quiet(TwoSided):
         return TwoSided(self.scale).guarantee(*arguments, **options)
 
 
+@pytest.mark.usefixtures("seeded")
 def test_audit_finds_out_a_law_that_promises_more_than_it_keeps(monkeypatch):
     monkeypatch.setitem(LAWS, "twosided", Quiet)
     ran = CliRunner().invoke(app, ["audit", "--noise", "twosided:1", "--samples", "3000"])

@@ -12,6 +12,9 @@ import sottovoce
 SOURCE = Path(sottovoce.__file__).parent
 # From DESIGN: which room may import which. Modules outside the rooms are open to all.
 OPEN = {"digits", "errors", "progress", "spreadsheets", "text_tables", "texts", "__version__"}
+# The lab runs whole campaigns: the operator's client and the participants' devices, against a real server.
+EVERYTHING_BELOW = {"server", "operators", "device", "protocol", "planning", "worlds", "discovery", "comparisons"}
+EVERYTHING_BELOW |= {"engines", "privacy", "claims"}
 MAY_IMPORT = {
     "texts": set(),
     "claims": set(),
@@ -25,34 +28,8 @@ MAY_IMPORT = {
     "device": {"protocol", "privacy"},
     "operators": {"protocol", "claims"},
     "server": {"protocol", "discovery", "comparisons", "planning", "engines", "claims", "privacy"},
-    # The lab runs whole campaigns: the operator's client and the participants' devices, against a real server.
-    "lab": {
-        "server",
-        "operators",
-        "device",
-        "protocol",
-        "planning",
-        "worlds",
-        "discovery",
-        "comparisons",
-        "engines",
-        "privacy",
-        "claims",
-    },
-    "cli": {
-        "lab",
-        "server",
-        "operators",
-        "device",
-        "protocol",
-        "planning",
-        "worlds",
-        "discovery",
-        "comparisons",
-        "engines",
-        "privacy",
-        "claims",
-    },
+    "lab": EVERYTHING_BELOW,
+    "cli": {"lab", *EVERYTHING_BELOW},
 }
 
 

@@ -10,8 +10,9 @@ import sottovoce
 from sottovoce.privacy.laws import LAWS
 from sottovoce.protocol.format_1 import FirstTask
 from sottovoce.protocol.format_2 import SecondChoiceTask, SecondNumberTask
-from sottovoce.protocol.task_table import read_tasks, write_tasks
+from sottovoce.protocol.task_table import COLUMNS, read_tasks, write_tasks
 from sottovoce.server.campaigns import TaskDraft
+from sottovoce.server.routes.campaigns import TaskEntry
 
 SOURCE = Path(sottovoce.__file__).parent
 CLASSES = {law.__name__ for law in LAWS.values()} | {"DrawnVariance"}
@@ -91,8 +92,9 @@ def test_a_field_of_a_task_is_in_the_model_and_the_form_and_everything_else_foll
     table = write_tasks([written])
     assert read_tasks("tasks.csv", table).tasks == [written]
     models = (FirstTask, SecondNumberTask, SecondChoiceTask)
-    assert {*TaskDraft.model_fields} == {name for model in models for name in model.model_fields} | {"quota"}
+    named = {name for model in models for name in model.model_fields} | {"quota"}
+    assert {*TaskDraft.model_fields} == {*TaskEntry.model_fields} == named
     form = (CONSOLE / "templates" / "question.html").read_text()
-    assert {*re.findall(r'name="(\w+)-\{\{ n \}\}"', form)} == {*fields, "choices", "instrument", "quota"}
+    assert {*re.findall(r'name="(\w+)-\{\{ n \}\}"', form)} == {*COLUMNS}
     listed = re.compile(r"[\"']unit[\"'], *[\"']low[\"']")  # nobody else writes the list down
     assert not [path.name for path in SOURCE.rglob("*.py") if listed.search(path.read_text())]

@@ -77,6 +77,40 @@ def test_a_manifest_that_is_not_in_order_is_refused(name):
     assert words in str(problem)
 
 
+def mixed(answer, numbers=4, choices=6):
+    """Numbers and choices, of which a device answers a few."""
+    tasks = [WIDTH | {"id": f"w{place}"} for place in range(numbers)]
+    tasks += [PATH | {"id": f"p{place}"} for place in range(choices)]
+    noise = {"number": "gaussian:5", "choice": "response:0.7"}
+    return second(tasks=tasks, noise=noise, unit="participant", readings=len(tasks), answer=answer)
+
+
+def test_one_answer_of_a_participant_costs_what_one_of_the_worst_kind_costs():
+    number, choice = (only(task, noise=law) for task, law in ((WIDTH, "gaussian:5"), (PATH, "response:0.7")))
+    alone = [promise_of(one, 1e-5, enough=0).epsilon for one in (number, choice)]
+    assert promise_of(mixed(answer=1)).epsilon == max(alone)
+    # Two numbers, one of each, or two choices, whatever is worst.
+    twice = [
+        promise_of(only(*(task | {"id": name} for name in "ab"), noise=law, unit="participant"), 1e-5, enough=0).epsilon
+        for task, law in ((WIDTH, "gaussian:5"), (PATH, "response:0.7"))
+    ]
+    assert max(twice) <= promise_of(mixed(answer=2)).epsilon <= max(*twice, sum(alone) * 1.05)
+
+
+def test_more_answers_never_cost_less():
+    """Ways to choose them are looked at one by one where they are few, and bounded where they are many."""
+    figures = [promise_of(mixed(answer)).epsilon for answer in range(1, 11)]
+    assert figures == sorted(figures)
+    many = [promise_of(mixed(answer, 20, 30)).epsilon for answer in (8, 11, 12, 20, 50)]
+    assert many == sorted(many)
+
+
+def test_as_many_parts_as_tasks_are_judged():
+    tasks = [WIDTH | {"id": f"{place}", "grid": f"0.{place + 1:04d}1"} for place in range(3000)]
+    whole = second(tasks=tasks, noise="fresh:0.5", unit="participant", readings=2000)
+    assert promise_of(whole, 1e-5, enough=0).epsilon >= 2000
+
+
 def test_a_reading_has_the_promise_of_the_weakest_kind():
     assert promise_of(second()).epsilon == 1.0
     assert promise_of(second(noise={"number": "fresh:0.5", "choice": "response:2.5"})).epsilon == 2.5

@@ -90,6 +90,19 @@ def test_the_decimal_sign_is_recognised_where_it_can_be(high, decimal, read):
     assert read_tasks("t", text, decimal=decimal).tasks[0]["high"] == read
 
 
+def test_help_comes_along_with_its_lines():
+    rows = [["Title", "Low", "High", "Step", "Help text"], ["A", 0, 5, 1, "Walk  along.\r\nDo not run. "],
+            ["B", 0, 5, 1, None]]  # fmt: skip
+    table = read_tasks("tasks.xlsx", book(*rows))
+    assert ([task.get("help") for task in table.tasks], table.has_help) == (["Walk along.\nDo not run.", None], True)
+    assert read_tasks("again.csv", write_tasks(table.tasks)).tasks == table.tasks
+    assert not read_tasks("t.csv", "title,low,high,grid\nA,0,5,1\n").has_help
+    emptied = write_tasks([{**task, "help": ""} for task in table.tasks], has_help=True)
+    assert read_tasks("t.csv", emptied).has_help
+    with pytest.raises(BadTasks, match=r"“A”, help: 'x+…': it must be a text of 0 to 2,000 characters; correct it"):
+        read_tasks("t.csv", f"title,low,high,grid,help\nA,0,5,1,{'x' * 2001}\n")
+
+
 def test_a_sign_that_may_mean_two_things_is_asked_for():
     with pytest.raises(BadTasks, match=r"'1,234': it may be 1234 or 1\.234; say which sign is the decimal sign"):
         read_tasks("t", "title\tlow\thigh\tgrid\nA\t0\t1,234\t1\n")

@@ -1,5 +1,8 @@
 """The server's fixtures, for tests of the server itself."""
 
+import pytest
+
+from console_client import Console
 from server_under_test import (  # noqa: F401
     clock,
     postgres,
@@ -9,3 +12,9 @@ from server_under_test import (  # noqa: F401
     start_local,
     talk,
 )
+
+
+@pytest.fixture
+def console(server):  # noqa: F811
+    """The operator at the console."""
+    return Console(server)

@@ -20,11 +20,6 @@ WARMTH = {"id": "warmth", "title": "Warmth", "unit": "°C", "low": -10, "high": 
 BIRD = {"id": "bird", "title": "Which bird?", "choices": ["finch", "robin", "wren"]}
 
 
-@pytest.fixture
-def console(server):
-    return Console(server)
-
-
 def draft(*tasks, **fields):
     parts = {
         "campaign": "c",

@@ -6,6 +6,7 @@ import json
 import pyarrow.parquet
 import pytest
 
+import sottovoce as sv
 from questions import ASKED_BIRD, ASKED_PATH, MIXED, answered, mostly
 from sottovoce.claims import Claims
 
@@ -26,6 +27,21 @@ def test_questions_beside_numbers_from_the_draft_to_the_results(server):
     assert sum(bird["chances"].values()) == pytest.approx(1, abs=0.01)
     assert 3.9 < width["truth"] < 4.5
     assert width["low"] < width["truth"] < width["high"]
+
+
+def test_effective_participants_are_those_of_numbers_and_of_choices(server, tmp_path):
+    campaign = server.opened(**MIXED)
+    answered(server, campaign, 30, mostly)
+    server.recompute()
+    effective = []
+    for kind, tasks in (("number", 1), ("choice", 2)):
+        file = server.client.get(f"/api/campaigns/{campaign}/claims.parquet?kind={kind}", headers=server.operator)
+        (tmp_path / f"{kind}.parquet").write_bytes(file.content)
+        claims = sv.Claims.read(tmp_path / f"{kind}.parquet")
+        weights = sv.NoiseAware(claims.noise).fit(claims).weights_
+        effective += tasks * [weights.sum() ** 2 / (weights**2).sum()]
+    assert abs(effective[0] - effective[1]) > 0.5
+    assert server.results(campaign)["effective_users"] == pytest.approx(sum(effective) / 3, abs=0.06)
 
 
 def test_small_numbers_are_hidden_and_figures_change_in_steps(server):

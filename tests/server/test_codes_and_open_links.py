@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from console_client import Console
+from server_under_test import TestClient
 from sottovoce.protocol.links import why_out_of_reach
 from sottovoce.server.codes import ALPHABET, LENGTH, code_token, new_code, plain_code
 from sottovoce.server.storage.tables import invitations, participants
@@ -88,6 +89,17 @@ def test_guessing_is_slowed_down(start_local):
     assert [answer.status_code for answer in answers] == [404, 404, 404, 429, 429]
     assert int(answers[-1].headers["retry-after"]) > 0
     assert server.client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_guessing_from_many_addresses_is_slowed_down_as_well(start_local):
+    """Ten addresses may use up their rate at the same time; whoever has more of them gains nothing."""
+    app = start_local(code_rate=1).client.app
+    statuses = [
+        TestClient(app, client=(f"203.0.113.{place}", 1)).post("/api/codes", json={"code": "ABC-DEF-GHJ"}).status_code
+        for place in range(12)
+    ]
+    assert statuses == [404] * 10 + [429] * 2
 
 
 def test_an_open_link_admits_as_many_as_it_says(server):

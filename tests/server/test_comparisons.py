@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -133,6 +134,34 @@ def test_old_cuts_stay_valid_and_unknown_ones_are_refused(server):
     assert too_high.status_code == 422
     refused = 'sottovoce_reports_total{verdict="unknown_cuts"} 1.0'
     assert refused in server.client.get("/metrics").text
+
+
+def test_one_invitation_answers_each_task_once_however_often_it_is_sent(server):
+    """A flood moves nothing: one answer per task is stored, in single reports, in parallel and in a batch."""
+    campaign = comparing(server)
+    offered = cuts_of(server, campaign)["tasks"]["hall"]
+    invitation = server.invite(campaign)[0]["token"]
+    token = server.enrol(invitation).json()["participant_token"]
+    again = [server.enrol(invitation, key) for key in (None, "another-device-0123456789abcdef")]
+    assert {answer.json()["code"] for answer in again} == {"invitation_spent"}
+
+    twice = body(server, campaign, {"hall": (offered[0], 1)})
+    twice["readings"] *= 2
+    assert server.report(campaign, token, twice).status_code == 422
+
+    flood = [body(server, campaign, {"hall": (offered[number % len(offered)], 1)}) for number in range(60)]
+    with ThreadPoolExecutor(8) as senders:
+        sent = list(senders.map(lambda report: server.report(campaign, token, report), flood[:30]))
+    batch = server.client.post(
+        f"/api/campaigns/{campaign}/reports/batch",
+        json={"reports": [{"participant_token": token, **report} for report in flood[30:]]},
+        headers=server.operator,
+    )
+    verdicts = [(answer.status_code, answer.json().get("code")) for answer in sent]
+    verdicts += [(entry["status"], entry["code"]) for entry in batch.json()["verdicts"]]
+    assert sorted(verdicts, key=str) == [(201, None)] + 59 * [(409, "task_already_reported")]
+    assert (server.rows("participants"), server.rows("reports"), server.rows("readings")) == (1, 1, 1)
+    assert server.report(campaign, token, body(server, campaign, {"stairs": (offered[0], 1)})).status_code == 201
 
 
 def test_what_is_in_memory_only_saves_time(server):

@@ -26,11 +26,6 @@ OPEN_TO_ALL = ("/console/", "/docs", "/sign-in", "/c/", "/analyst")
 
 
 @pytest.fixture
-def console(server):
-    return Console(server)
-
-
-@pytest.fixture
 def second(server):
     """Another operator's console, and their token."""
     made = server.client.post("/api/operators", json={"name": "Second"}, headers=server.operator).json()

@@ -10,11 +10,6 @@ from sottovoce.protocol.tokens import token_hash
 from sottovoce.server.storage.tables import metadata
 
 
-@pytest.fixture
-def console(server):
-    return Console(server)
-
-
 def shown_token(page):
     found = re.findall(r"data-copy>([^<]+)</code>", page.text)
     assert len(found) == 1, page.text

@@ -2,15 +2,7 @@
 
 import json
 
-import pytest
-
-from console_client import Console
 from plans import SVG, drawn, encoded, place, put
-
-
-@pytest.fixture
-def console(server):
-    return Console(server)
 
 
 def upload(console, campaign, token=None, frame="", **contents):

@@ -4,19 +4,9 @@ import re
 
 import pytest
 
-from console_client import Console
 from questions import MIXED, answered, mostly
 
 pytestmark = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
-
-
-@pytest.fixture
-def console(server):
-    return Console(server)
-
-
-def manifest_of(server, campaign):
-    return server.client.get(f"/api/campaigns/{campaign}", headers=server.operator).json()
 
 
 QUESTION = {
@@ -32,7 +22,7 @@ WIDTH = {"title-1": "How wide?", "unit-1": "m", "low-1": "0", "high-1": "10", "g
 
 def test_the_wizard_asks_a_question_beside_a_number(server, console):
     campaign = console.create(**QUESTION, **WIDTH)
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     assert made["tasks"][0]["choices"] == ["yes", "no"]
     assert (made["tasks"][1]["grid"], made["tasks"][1]["distance"]) == ("0.1", "1")
     assert made["noise"]["choice"] == "response:1.0"
@@ -44,7 +34,7 @@ def test_the_wizard_asks_a_question_beside_a_number(server, console):
         f"/campaigns/{campaign}/privacy", epsilon="2", unit="participant", answer="1", noise="fresh:2", distance="0.5"
     )
     assert saved.status_code == 303, saved.text
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     assert (made["noise"], made["answer"], made["unit"]) == (
         {"number": "fresh:2.0", "choice": "response:2.0"}, 1, "participant",
     )  # fmt: skip
@@ -57,12 +47,12 @@ def test_the_wizard_asks_a_question_beside_a_number(server, console):
 
 def test_a_question_alone_and_a_number_that_comes_later(server, console):
     campaign = console.create(**QUESTION)
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     assert made["noise"] == "response:1.0"
     kept = {"id-0": made["tasks"][0]["id"], "title": "How long?", "asked_by": "Facility"}
     changed = console.post(f"/campaigns/{campaign}/tasks", **kept, **QUESTION, **WIDTH)
     assert changed.status_code == 303, changed.text
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     assert made["noise"]["choice"] == "response:1.0"
     assert made["noise"]["number"].startswith("fresh:")
 
@@ -70,7 +60,7 @@ def test_a_question_alone_and_a_number_that_comes_later(server, console):
 def test_questions_come_in_a_table_too(server, console):
     table = "id,title,unit,low,high,grid,choices\npath,Passable?,,,,,yes|no\nwidth,How wide?,m,0,10,0.1,\n"
     campaign = console.create(table=table)
-    assert [task["kind"] for task in manifest_of(server, campaign)["tasks"]] == ["choice", "number"]
+    assert [task["kind"] for task in server.status(campaign)["tasks"]] == ["choice", "number"]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +92,7 @@ def test_a_promise_that_cannot_be_is_shown_at_its_form(server, console):
         )
         assert page.status_code == 422, fields
         assert "banner wrong" in page.text
-    assert manifest_of(server, campaign)["noise"] == "response:1.0"
+    assert server.status(campaign)["noise"] == "response:1.0"
 
 
 def test_results_show_a_bar_for_each_answer_with_the_majority(server, console):
@@ -126,7 +116,7 @@ def test_texts_in_several_languages_survive_the_wizard(server, console):
     assert "Passable?" in console.get(f"/campaigns/{campaign}").text
     fields = {"id-0": "path", "title-0": "Passable?", "choices-0": "yes | no", "title": "Paths", "asked_by": "City"}
     assert console.post(f"/campaigns/{campaign}/tasks", **fields).status_code == 303
-    (task,) = manifest_of(server, campaign)["tasks"]
+    (task,) = server.status(campaign)["tasks"]
     assert (task["title"], task["choices"], task["help"]) == (path["title"], path["choices"], "Look twice.")
 
 

@@ -16,11 +16,6 @@ TABLE = (
 )
 
 
-@pytest.fixture
-def console(server):
-    return Console(server)
-
-
 def upload(console, path, name, content, **fields):
     fields = {"form_token": console.form_token(), **ABOUT, **fields}
     return console.request("POST", path, data=fields, files={"file": (name, content)})
@@ -125,6 +120,32 @@ def test_a_draft_keeps_ids_texts_and_truths_when_its_table_comes_again(server, c
     )
     assert cleared.status_code == 303
     assert server.status(campaign)["known"] == {}
+
+
+def test_the_help_of_a_task_can_be_typed_translated_cleared_and_tabled(server, console):
+    row = {"title-0": "Main hall", "low-0": "0", "high-0": "5", "grid-0": "0,1", "help-0": "Walk it.\r\nSlowly."}
+    campaign = console.create(**row)
+    address, said = f"/campaigns/{campaign}/tasks", "Walk it.\nSlowly."
+    assert server.status(campaign)["tasks"][0]["help"] == said
+    assert re.search(r"<textarea id=\"help-0\"[^>]*>Walk it.\nSlowly.</textarea>", console.get(address).text)
+    translated = [{**server.status(campaign)["tasks"][0], "help": {"en": said, "de": "Langsam gehen."}}]
+    translated = [{name: entry for name, entry in task.items() if entry is not None} for task in translated]
+    changed = server.client.patch(
+        f"/api/campaigns/{campaign}", json={"tasks": translated, "language": "en"}, headers=server.operator
+    )
+    assert changed.status_code == 200, changed.text
+    again = {**ABOUT, **row, "id-0": "main-hall"}
+    assert console.post(address, **again | {"high-0": "6"}).status_code == 303
+    assert server.status(campaign)["tasks"][0]["help"] == {"en": said, "de": "Langsam gehen."}
+    assert console.post(address, **again | {"help-0": ""}).status_code == 303
+    assert not server.status(campaign)["tasks"][0].get("help")
+    table = "title,low,high,grid,help\nMain hall,0,5,0.1,Run.\n"
+    shown = console.post(address, **ABOUT, table=table)
+    assert "<td>Run.</td>" in shown.text
+    assert console.post(address, **ABOUT, **Console.shown_table(shown.text)).status_code == 303
+    assert server.status(campaign)["tasks"][0]["help"] == "Run."
+    assert console.save_tasks(address, **ABOUT, table=table.replace("Run.", "")).status_code == 303
+    assert not server.status(campaign)["tasks"][0].get("help")
 
 
 def test_many_tasks_go_and_come_back(server, console):

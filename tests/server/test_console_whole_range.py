@@ -5,21 +5,11 @@ import re
 
 import pytest
 
-from console_client import Console
 from sottovoce.planning.comparisons import plan_comparisons
 from sottovoce.protocol import Manifest
 from sottovoce.protocol.promise import promise_of
 
 pytestmark = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
-
-
-@pytest.fixture
-def console(server):
-    return Console(server)
-
-
-def manifest_of(server, campaign):
-    return server.client.get(f"/api/campaigns/{campaign}", headers=server.operator).json()
 
 
 def shown(console, campaign, **asked):
@@ -57,7 +47,7 @@ def test_any_value_is_promised_saved_and_changed_back(server, console):
     assert "too few" not in page.split("strengths")[0]
     saved = console.post(f"/campaigns/{campaign}/privacy", **ASKED, values="any")
     assert saved.status_code == 303, saved.text
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     assert (made["noise"], made["levels"], made["readings"]) == ("response:1.0", 2, 2)
     assert all(task.get("distance") is None for task in made["tasks"])
     again = console.get(f"/campaigns/{campaign}/privacy")
@@ -67,7 +57,7 @@ def test_any_value_is_promised_saved_and_changed_back(server, console):
     assert console.get(f"/campaigns/{campaign}").status_code == 200
     back = console.post(f"/campaigns/{campaign}/privacy", **ASKED | {"distance": "2.5"}, values="distance", law="fresh")
     assert back.status_code == 303, back.text
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     assert made["noise"].startswith("fresh:")
     assert made.get("levels") is None
     server.open(campaign)
@@ -90,7 +80,7 @@ def test_for_a_participant_devices_draw_few_tasks_and_the_promise_is_kept(server
     asked = ASKED | {"epsilon": epsilon, "unit": "participant", "participants": "20000", "values": "any"}
     assert "drawn before it knows any reading" in shown(console, campaign, **asked)
     assert console.post(f"/campaigns/{campaign}/privacy", **asked).status_code == 303
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     with server.state.engine.connect() as connection:
         stored = connection.exec_driver_sql("SELECT manifest FROM campaigns WHERE id = ?", (campaign,)).scalar()
     promise = promise_of(Manifest.parse(stored), 0.0)
@@ -122,12 +112,12 @@ def test_a_question_beside_compared_numbers(server, console):
     asked = {"epsilon": "1", "unit": "reading", "answer": "2", "values": "any"}
     assert console.get(f"/campaigns/{campaign}/privacy", params=asked).status_code == 200
     assert console.post(f"/campaigns/{campaign}/privacy", **asked).status_code == 303
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     assert (made["noise"], made["levels"]) == ("response:1.0", 2)
     page = console.get(f"/campaigns/{campaign}/privacy").text
     assert 'id="values-any" value="any" checked' in page
     back = {**asked, "values": "distance", "noise": "fresh:2", "distance": "0.5"}
     assert console.post(f"/campaigns/{campaign}/privacy", **back).status_code == 303
-    made = manifest_of(server, campaign)
+    made = server.status(campaign)
     assert made["noise"] == {"number": "fresh:2.0", "choice": "response:1.0"}
     assert json.dumps(made["tasks"]).count('"distance": "0.5"') == 1

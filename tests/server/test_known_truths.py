@@ -1,6 +1,7 @@
 """Tasks whose truth the operator knows: nobody can tell them from the others, and results after closing use them."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -225,13 +226,32 @@ def test_the_console_takes_known_truths(server):
 
 @SQLITE
 def test_the_console_takes_those_of_many_tasks_as_a_table(server):
-    console, campaign = Console(server), server.opened(halls=25)
-    assert "task,truth" in console.get(f"/campaigns/{campaign}/known").text
-    console.post(f"/campaigns/{campaign}/known", table="task;truth\nhall-20;33.5\n")
-    assert server.status(campaign)["known"] == {"hall-20": "33.5"}
-    assert "hall-20,33.5" in console.get(f"/campaigns/{campaign}/known").text
-    wrong = console.post(f"/campaigns/{campaign}/known", table="task,truth\nhall-99,1\n")
-    assert (wrong.status_code, "hall-99,1" in wrong.text) == (422, True)
+    """Every task is in it by its title, where that is its own; ids and decimal commas are understood as well."""
+    tasks = [{"id": f"t{n}", "title": f"Hall {n}", "low": 0, "high": 100, "grid": 0.1} for n in range(25)]
+    tasks[23]["title"] = tasks[24]["title"] = "Stairs"  # two of one title
+    tasks[22]["title"] = "t21"  # the id of another
+    console, campaign = Console(server), server.opened(tasks=tasks)
+    address = f"/campaigns/{campaign}/known"
+    lines = re.search(r"<textarea[^>]*>(.*?)</textarea>", console.get(address).text, re.DOTALL)[1].split()
+    assert len(" ".join(lines).split(";")) == 27
+    shown = " ".join(lines)
+    assert shown.startswith("task;truth Hall 0; Hall 1;")
+    assert shown.endswith("Hall 20; Hall 21; t22; t23; t24;")
+    console.post(address, table="task;truth\nHall 3;33,5\nt24;12.5\nHall 4;\nt22;7\n")
+    assert server.status(campaign)["known"] == {"t3": "33.5", "t24": "12.5", "t22": "7"}
+    assert "Hall 3;33.5" in console.get(address).text
+    console.post(address, table="task\ttruth\nHall 3\t34\n")  # cells of a spreadsheet
+    assert server.status(campaign)["known"] == {"t3": "34"}
+    for table, words in {
+        "task,truth\nHall 99,1\n": "there is no such task",
+        "task;truth\nStairs;1\n": "there is no such task",
+        "task;truth\nHall 3;1\nt3;2\n": "has a truth already",
+        "task;truth\n;2\n": "has no task",
+        "task;truth\nHall 3;101\n": "from 0 to 100",
+    }.items():
+        wrong = console.post(address, table=table)
+        assert (wrong.status_code, words in wrong.text, table.split()[-1] in wrong.text) == (422, True, True)
+    assert server.status(campaign)["known"] == {"t3": "34"}
 
 
 @SQLITE

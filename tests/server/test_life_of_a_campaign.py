@@ -178,7 +178,13 @@ def test_invitations_are_listed_revoked_and_rotated(server):
     assert listed[-1]["id"] == new["id"]
     assert server.enrol(revoked["token"]).json()["code"] == "invitation_revoked"
     assert server.enrol(rotated["token"]).json()["code"] == "invitation_revoked"
-    assert server.enrol(new["token"]).status_code == 201
+    looked_up = server.client.post("/api/invitations/look-up", json={"invitation": revoked["token"]})
+    assert looked_up.json()["code"] == "invitation_revoked"
+    first = server.enrol(new["token"], "k" * 22)
+    assert first.status_code == 201
+    # Until the next step nobody is shown that it is spent; revoking it does not touch whoever used it.
+    assert server.client.delete(f"{address}/{new['id']}", headers=server.operator).status_code == 204
+    assert server.enrol(new["token"], "k" * 22).json() == first.json()
     for action in (server.client.delete, lambda *args, **options: server.client.post(args[0] + "/rotate", **options)):
         assert action(f"{address}/{spent['id']}", headers=server.operator).json()["code"] == "invitation_spent"
     assert server.client.delete(f"{address}/999", headers=server.operator).status_code == 404

@@ -210,3 +210,16 @@ def test_the_short_cut_takes_nothing_that_is_not_canonical_and_right(spoil):
     spoilt = spoil(good)
     assert spoilt != good
     assert _read_canonical(spoilt.encode()) is None
+
+
+def test_the_last_millisecond_before_the_deadline_counts_and_the_deadline_itself_does_not(server):
+    campaign = server.opened(deadline="2030-03-17T18:00:00Z")
+    first, second = server.participants(campaign, 2)
+    (late,) = server.invite(campaign)
+    noon_to_deadline = 800  # seconds
+    server.clock.pass_time(seconds=noon_to_deadline - 0.001)
+    assert server.report(campaign, first, server.body(campaign, [1])).status_code == 201
+    server.clock.pass_time(seconds=0.001)
+    answer = server.report(campaign, second, server.body(campaign, [1]))
+    assert (answer.status_code, answer.json()["code"]) == (409, "deadline_passed")
+    assert server.enrol(late["token"]).json()["code"] == "deadline_passed"

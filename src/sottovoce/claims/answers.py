@@ -211,14 +211,15 @@ def check_counts(answers: Answers, objects: NDArray[Any]) -> Answers:
     over = np.flatnonzero((cells > answers.counts) | (answers.counts > MOST_OPTIONS) | (answers.counts < 2))
     if len(over):
         n = int(over[0])
+        label = objects[n : n + 1].tolist()[0]  # not as NumPy writes it
         if 2 <= answers.counts[n] <= MOST_OPTIONS:
             raise BadRow(
-                f"object {objects[n]!r} has {cells[n]:,} different answers: {answers.counts[n]:,} choices are declared "
+                f"object {label!r} has {cells[n]:,} different answers: {answers.counts[n]:,} choices are declared "
                 "for it; correct the answers, or the number of choices"
             )
         raise BadRow(
-            f"object {objects[n]!r} with {answers.counts[n]:,} choices: there must be at least 2 and at most "
-            f"{MOST_OPTIONS:,}; ask for a shorter answer, or use the claims as labels of another kind"
+            f"object {label!r} with {answers.counts[n]:,} choices: there must be at least 2 and "
+            f"at most {MOST_OPTIONS:,}; merge answers that mean the same, or declare another number"
         )
     return answers
 

@@ -16,6 +16,7 @@ import pyarrow.parquet
 
 from sottovoce.claims.budget import Budget, TooMuch
 from sottovoce.claims.header import require
+from sottovoce.claims.label_columns import columns_needed, parts_of
 from sottovoce.errors import SottovoceError, UnreadableFile
 
 _LONGEST_FOOTER_TEXT = 1 << 20
@@ -25,13 +26,13 @@ _ENCODING_FIELD = {_DATA: (5, 2), _DICTIONARY: (7, 2), _DATA_V2: (8, 4)}
 # Plain, dictionaries and run lengths of numbers; not the DELTA encodings, of which a page can decode to any size.
 _ENCODINGS = {0, 2, 3, 8, 9}
 _WIDEST_VALUE = 256  # bits, except for text
-_LONGEST_TEXT = 10_000  # bytes of a name, which appears on a page more than once
+_LONGEST_NUMBER = 24  # characters of a number or a time
 
 
 def read_parquet(
-    content: bytes, name: str, required: Sequence[str], optional: Sequence[str], budget: Budget
+    content: bytes, name: str, labels: Sequence[str], value: str, optional: Sequence[str], budget: Budget
 ) -> pa.Table:
-    """The required columns of a file, and those of the optional ones that it has."""
+    """The columns of a file that these labels and values need, and those of the optional ones that it has."""
     try:
         file = _open(content)
         about, present = file.metadata, file.schema_arrow.names
@@ -39,6 +40,7 @@ def read_parquet(
         if min([about.num_rows, *(group.num_rows for group in groups)]) < 0:
             raise pa.ArrowInvalid("its number of rows is negative")
         budget.check_rows(name, max(about.num_rows, sum(group.num_rows for group in groups)))
+        required = columns_needed(labels, value, present)
         require(required, present, name)
         taken = [column for column in present if column in (*required, *optional)]
         leaves = [about.schema.column(place) for place in range(about.num_columns)]
@@ -62,7 +64,9 @@ def read_parquet(
         table = file.read(columns=taken, use_threads=False)
         budget.check_rows(name, table.num_rows)
         table.validate(full=True)  # such as text that is not UTF-8
-        _check_texts(name, table)
+        for column in table.column_names:
+            budget.check_texts(name, column, table[column])
+        _check_joined(name, table, labels, budget)
         return table
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, SottovoceError):
@@ -91,15 +95,27 @@ def _check_kind(name: str, column: pa.Field) -> None:
     raise UnreadableFile(f"{name}: column {column.name!r} holds {kind}: it must hold text or numbers; convert it")
 
 
-def _check_texts(name: str, table: pa.Table) -> None:
-    for column in table.column_names:
-        for chunk in table[column].chunks if pa.types.is_dictionary(table[column].type) else ():
-            longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0
-            if longest > _LONGEST_TEXT:
-                raise TooMuch(
-                    f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are "
-                    "accepted here; run the command instead"
-                )
+def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Budget) -> None:
+    """Refuse labels of several columns that would take too much memory: joined, a repeated name is there in full."""
+    size = sum(
+        _as_text(table[part.column])
+        for label in labels
+        if label not in table.column_names
+        for part in parts_of(label, table.column_names)
+    )
+    if size > budget.unpacked:
+        raise TooMuch(
+            f"{name}: {size:,} bytes in labels of several columns: at most {budget.unpacked:,} are accepted here; "
+            "run the command instead"
+        )
+
+
+def _as_text(column: pa.ChunkedArray) -> int:
+    """How many bytes a column takes as text, about."""
+    if not pa.types.is_dictionary(column.type):
+        return _LONGEST_NUMBER * len(column)
+    lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
+    return sum(pc.sum(length).as_py() or 0 for length in lengths)
 
 
 def _unpacked(content: bytes, chunk: Any, name: str) -> int:

@@ -1,8 +1,14 @@
 """How much of an uploaded file may be read."""
 
 from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sottovoce.errors import SottovoceError
+
+_LONGEST_TEXT = 10_000  # bytes of a name or an answer, which appears on a page more than once
 
 
 class TooMuch(SottovoceError):
@@ -22,3 +28,23 @@ class Budget:
                 f"{name}: {rows:,} claims: at most {self.rows:,} are accepted here; "
                 "run the command instead, which accepts any number"
             )
+
+    def check_texts(self, name: str, column: str, texts: Any) -> None:
+        """Refuse a column of an Arrow table, or a list, with a text that is too long to be a name or an answer."""
+        longest = _longest(texts)
+        if longest > _LONGEST_TEXT:
+            raise TooMuch(
+                f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are accepted "
+                "here; close its quotation marks if it is several rows, or run the command instead"
+            )
+
+
+def _longest(texts: Any) -> int:
+    if not isinstance(texts, pa.Array | pa.ChunkedArray):
+        return max((len(text.encode(errors="replace")) for text in texts if isinstance(text, str)), default=0)
+    if pa.types.is_dictionary(texts.type):
+        chunks = texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]
+        return max((_longest(chunk.dictionary) for chunk in chunks), default=0)
+    if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type) or pa.types.is_binary(texts.type):
+        return pc.max(pc.binary_length(texts)).as_py() or 0
+    return 0

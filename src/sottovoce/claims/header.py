@@ -23,8 +23,10 @@ def require(required: Iterable[str], present: Sequence[str], name: str, fix: str
     check_unique([column for column in present if column in required], name)
     for column in required:
         if column not in present:
+            similar = [other for other in present if other.strip().casefold() == column.strip().casefold()]
             raise MissingColumn(
-                f"{name}: there is no column {column!r} among {', '.join(map(shown, present)) or 'none'}; {fix}"
+                f"{name}: there is no column {column!r} among {', '.join(map(shown, present)) or 'none'}; "
+                + (f"did you mean {shown(similar[0])}? Otherwise {fix}" if similar else fix)
             )
 
 

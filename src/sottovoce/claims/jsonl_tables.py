@@ -5,7 +5,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +14,12 @@ import pyarrow.json
 
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.header import NOISE_COLUMN, OPTIONAL_COLUMNS, require
+from sottovoce.claims.label_columns import columns_needed, label_column_of, parts_of
 from sottovoce.claims.lines import text_lines
 from sottovoce.claims.picking import BLOCK_BYTES, as_text, noise_law, pick
 from sottovoce.claims.rows import Columns
 from sottovoce.claims.table_file import TableFile
-from sottovoce.errors import NoClaims
+from sottovoce.errors import BadParameter, NoClaims
 
 _BARE_NULL = re.compile(rb"\n\s*null")
 _LONGEST_NULL = 64  # bytes, with blanks before it: the end of a part that is searched again with the next part
@@ -55,8 +56,9 @@ def _require_somewhere(columns: Columns, required: Sequence[str], source: TableF
     ]
     if missing:
         with source.stream() as stream:
-            first = next(filter(str.strip, io.TextIOWrapper(stream, encoding="utf-8", errors="replace")))
-        require(missing, [*dict.fromkeys((*json.loads(first), *(set(required) - set(missing))))], source.name)
+            first = json.loads(next(filter(str.strip, io.TextIOWrapper(stream, encoding="utf-8", errors="replace"))))
+        present = [*dict.fromkeys((*first, *(set(required) - set(missing))))]
+        require([part.column for name in missing for part in parts_of(name, present)], present, source.name)
 
 
 def hurts_arrow(source: TableFile) -> bool:
@@ -87,32 +89,61 @@ def jsonl_by_lines(
     source: TableFile, labels: Sequence[str], value: str, at_once: int = sys.maxsize, skip: int = 0
 ) -> Iterator[Columns]:
     """The slow way, ``at_once`` lines at a time, after the first ``skip``: lines that are not records are noted."""
-    required = [*labels, value, *OPTIONAL_COLUMNS]
     with source.stream() as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
         later = itertools.islice(enumerate(filter(str.strip, lines), start=1), skip, None)
         while part := list(itertools.islice(later, at_once)):
-            rows: list[list[Any]] = []
+            records: list[dict[str, Any]] = []
             ragged: dict[int, str] = {}
             for number, line in part:
                 try:
-                    record = json.loads(line, parse_int=_integer)
-                    row = [_encodable(record.get(name)) for name in required]
-                    if isinstance(row[len(labels)], list):  # a reported set
-                        row[len(labels)] = json.dumps(row[len(labels)])
-                    if any(isinstance(entry, dict | list) for entry in row):
-                        raise ValueError("labels and values must not be nested")
-                    rows.append(row)
-                except (ValueError, RecursionError, AttributeError):
+                    records.append(_record(line, labels, value))
+                except BadParameter:  # a label that cannot be
+                    raise
+                except (ValueError, RecursionError):
                     ragged[number] = line.strip()
-            *columns, values, laws, choices = zip(*rows, strict=True) if rows else [[] for _ in required]
-            texts = as_text(values)
-            noise = noise_law(pa.table({NOISE_COLUMN: as_text(laws)}), source.name)
+            texts, laws, choices = (
+                as_text(record.get(name) for record in records) for name in (value, *OPTIONAL_COLUMNS)
+            )
             yield Columns(
-                [list(column) for column in columns], texts, texts, ragged, noise=noise,
-                rule="a line must be a JSON object with the fields", choices=as_text(choices),
-                lines=text_lines(source),
+                [_labels(records, label, source.name) for label in labels], texts, texts, ragged,
+                noise=noise_law(pa.table({NOISE_COLUMN: laws}), source.name),
+                rule="a line must be a JSON object with the fields", choices=choices, lines=text_lines(source),
             )  # fmt: skip
+
+
+def _record(line: str, labels: Sequence[str], value: str) -> dict[str, Any]:
+    """The fields of a line that a claim needs."""
+    record = json.loads(line, parse_int=_integer)
+    if not isinstance(record, dict):
+        raise ValueError("a line must be an object")
+    joined = [label for label in labels if label not in record]
+    needed = {*labels, *columns_needed(joined, value, list(record)), *OPTIONAL_COLUMNS}
+    taken = {name: _encodable(entry) for name, entry in record.items() if name in needed}
+    if isinstance(taken.get(value), list):  # a reported set
+        taken[value] = json.dumps(taken[value])
+    if any(isinstance(entry, dict | list) for entry in taken.values()):
+        raise ValueError("labels and values must not be nested")
+    return taken
+
+
+def _labels(records: Sequence[Mapping[str, Any]], label: str, source: str) -> Any:
+    """The labels of records: a field as it is, or several joined."""
+    present = {name for record in records for name in record}
+    parts = {part.column for part in parts_of(label, present)}
+    if parts == {label}:
+        return [record.get(label) for record in records]
+    columns = {column: _typed(record.get(column) for record in records) for column in parts}
+    return label_column_of(pa.table(columns), label, source)
+
+
+def _typed(entries: Iterable[Any]) -> pa.Array:
+    """A column as Arrow reads it, or of texts where types are mixed."""
+    entries = list(entries)
+    try:
+        return pa.array(entries)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        return as_text(entries)
 
 
 def _integer(text: str) -> int | str:

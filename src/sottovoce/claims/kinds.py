@@ -38,7 +38,7 @@ def is_missing(text: str) -> bool:
 
 
 def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
-    """Choices if there is text and none of it is a number; truth values and lists are choices too."""
+    """Choices if there is text, none of it a number and little of it nearly one; truth values and lists are, too."""
     if pa.types.is_boolean(values.type) or _is_list(values.type):
         return "choice"
     if pa.types.is_dictionary(values.type):
@@ -50,8 +50,17 @@ def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
     if pc.any(pc.match_substring_regex(pc.replace_substring_regex(texts, r"^\+", ""), NUMBER)).as_py():
         return "number"
     # Numbers with a comma or a unit are refused as such, with the reason: they would make strange answers.
-    wordless = pc.all(pc.match_substring_regex(texts, f"{NEARLY_A_NUMBER}|(?i:{_NO_NUMBER})")).as_py()
-    return "number" if wordless or wordless is None else "choice"
+    # A few words among them, such as "not measured", do not make the others answers.
+    nearly = pc.match_substring_regex(texts, NEARLY_A_NUMBER)
+    wordless = pc.all(pc.or_(nearly, pc.match_substring_regex(texts, f"(?i:{_NO_NUMBER})"))).as_py()
+    mostly = 2 * (pc.sum(nearly).as_py() or 0) > (pc.sum(pc.not_equal(texts, "")).as_py() or 0)
+    return "number" if wordless or wordless is None or mostly else "choice"
+
+
+def merge_advice(kind: Kind | None) -> str:
+    """The rule that a second claim of a user about an object breaks, and what to do: choices have no mean."""
+    ways = "duplicates='last'" if kind == "choice" else "duplicates='mean' or 'last'"
+    return f"one claim per user and object; say how to merge them with {ways} (--duplicates)"
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -14,6 +14,7 @@ from sottovoce.claims.header import shown
 from sottovoce.errors import BadParameter, BadRow
 
 _SEPARATOR = " · "
+_MOST_PARTS = 10
 # How a time is written once it is cut to the beginning of its period.
 _WRITTEN = {
     "second": "%Y-%m-%d %H:%M:%S", "minute": "%Y-%m-%d %H:%M", "hour": "%Y-%m-%d %H:%M",
@@ -33,7 +34,7 @@ class LabelPart:
 
 
 def parts_of(label: str, present: Iterable[str]) -> list[LabelPart]:
-    """The columns that make a label, given the names of those that there are.
+    """The columns that make a label, given the names of those in the table.
 
     >>> parts_of("sensor+time@15 minutes", ["sensor", "time", "value"])
     [LabelPart(column='sensor', period=None), LabelPart(column='time', period='15 minutes')]
@@ -41,7 +42,12 @@ def parts_of(label: str, present: Iterable[str]) -> list[LabelPart]:
     [LabelPart(column='a+b', period=None)]
     """
     present = set(present)
-    return [LabelPart(label)] if label in present else [_part(text.strip(), present) for text in label.split("+")]
+    if label in present:
+        return [LabelPart(label)]
+    texts = label.split("+")
+    if len(texts) > _MOST_PARTS:
+        raise BadParameter(f"{shown(label)}: {len(texts):,} columns: a label has at most {_MOST_PARTS}; name fewer")
+    return [_part(text.strip(), present) for text in texts]
 
 
 def _part(text: str, present: set[str]) -> LabelPart:

@@ -120,7 +120,7 @@ class Headless(PublicFormat):
         return _checked(columns, names, source, self.kind(how.kind), how)
 
     def _column(self, source: str, count: int, how: ReadOptions) -> int:
-        """The number of the column of values among those that there are, from 0."""
+        """The number of the column of values among all of them, from 0."""
         if not self.several and how.column is not None:
             raise BadParameter(f"column {how.column!r}: {self.name} has one column of values; leave it out")
         if not self.several or (how.column is None and count <= 1):

@@ -96,6 +96,8 @@ def read_file(
         ) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
+        for name, column in zip([*labels, value], [*columns.labels, columns.values], strict=True):
+            budget.check_texts(source.name, name, column)
     columns = cleaning.cleaned(columns, value, source.name)
     return check_columns(columns, [*labels, value], source.name, skip_bad, kind, budget)
 
@@ -145,7 +147,7 @@ def _read_typed(source: TableFile, labels: Sequence[str], value: str, budget: Bu
     """The required columns only: a file may have any number of others."""
     if budget is not None:
         if source.format == "parquet":
-            return read_parquet(source.content or b"", source.name, [*labels, value], OPTIONAL_COLUMNS, budget)
+            return read_parquet(source.content or b"", source.name, labels, value, OPTIONAL_COLUMNS, budget)
         raise UnreadableFile(
             f"{source.name}: an Arrow file may unpack to any size and is not accepted here; "
             "write it as Parquet, or run the command instead"
@@ -197,12 +199,11 @@ def check_columns(
         values = values[checked.keep]
         choices = None if choices is None else choices[checked.keep]
         encoded = [compact(ids[checked.keep], labels) for ids, labels in encoded]
+    left_out = left_out_rows(columns, missing, checked, names)
     if not len(values):
-        raise NoClaims(
-            f"{source}: there is no {'good ' if checked.skipped else ''}row; at least one {', '.join(names)} is needed"
-        )
+        good, why = ("good ", f". The first: {left_out['reason'][0]}") if left_out else ("", "")
+        raise NoClaims(f"{source}: there is no {good}row; at least one {', '.join(names)} is needed{why}")
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
     if answers is not None:
         values, answers = compact(values.reshape(-1), answers)
-    left_out = left_out_rows(columns, missing, checked, names)
     return Table(ids, labels, values, checked.skipped, rows, columns.noise, answers, size, choices, left_out)

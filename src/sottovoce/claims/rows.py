@@ -157,7 +157,7 @@ def _fault(columns: Columns, missing: Sequence[NDArray[np.bool_]], names: Sequen
             return f"{name} is missing", "every claim needs one"
     written = _written(columns, place)
     quoted = "''" if written is None else shown(written) if isinstance(written, str) else repr(written)
-    rule = f"a {names[-1]} must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
+    rule = f"a value must be a finite number between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
     if isinstance(written, date | time):
         written = quoted = written.isoformat()
     return f"{names[-1]} {quoted}", rule + (advice(written) if isinstance(written, str) else "")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sottovoce.claims.answers import Answers, share_options
 from sottovoce.claims.blocks import Block, Pack
-from sottovoce.claims.kinds import Kind
+from sottovoce.claims.kinds import Kind, merge_advice
 from sottovoce.claims.streaming import Chunk
 from sottovoce.errors import BadParameter, BadRow, NoClaims, UnreadableFile
 
@@ -267,8 +267,8 @@ class Sorter:
         ]
         earlier, later = (self._place(int(number)) for number in two.numbers)
         return (
-            f"{later}: user {labels[0]!r} claims object {labels[1]!r} a second time (first in {earlier}): one claim "
-            "per user and object; say how to merge them with duplicates='mean' or 'last' (--duplicates)"
+            f"{later}: user {labels[0]!r} claims object {labels[1]!r} a second time (first in {earlier}): "
+            f"{merge_advice(self.kind)}"
         )
 
     def _place(self, row: int) -> str:

@@ -16,7 +16,7 @@ from sottovoce.claims.answers import Answers, Choices
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cleaning import Cleaning
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
-from sottovoce.claims.kinds import Kind
+from sottovoce.claims.kinds import Kind, merge_advice
 from sottovoce.claims.labels import Labels, label_column, to_numpy
 from sottovoce.claims.public_formats import ReadOptions, format_named
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
@@ -406,5 +406,5 @@ def _describe_repeat(table: reading.Table, object_id: int, user_id: int, names: 
     user, thing = to_numpy(table.labels[0])[user_id], to_numpy(table.labels[1])[object_id]
     return (
         f"row {second}: {names[0]} {user!r} claims {names[1]} {thing!r} a second time (first in row {first}): "
-        "one claim per user and object; say how to merge them with duplicates='mean' or 'last' (--duplicates)"
+        f"{merge_advice('number' if table.answers is None else 'choice')}"
     )

@@ -18,6 +18,7 @@ _SUFFIXES = {
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
     ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 
 
 @dataclass
@@ -47,8 +48,9 @@ class TableFile:
         if not path.is_file():
             raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
         if file_format is None:
+            fix = "save the sheet as CSV" if suffixes and suffixes[-1] in _SPREADSHEETS else "rename the file"
             raise UnreadableFile(
-                f"{path}: the suffix gives the format and must be one of {', '.join(_SUFFIXES)}; rename the file"
+                f"{path}: the suffix gives the format and must be one of {', '.join(_SUFFIXES)}; {fix}"
             )
         return cls(str(path), file_format, path=path, encoding=encoding)
 

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
-from rich.table import Table
 
-from sottovoce.cli.output import console, counted, number, print_json, progress_bar
+from sottovoce.cli.output import console, counted, figures_table, number, print_json, progress_bar
 from sottovoce.errors import BadParameter, UnreadableFile
 
 if TYPE_CHECKING:
@@ -47,10 +46,7 @@ def show_answer_guarantee(
              "sentence": promise.sentence(epsilon=epsilon, compared=levels is not None)}
         )  # fmt: skip
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column(style="dim")
+    table = figures_table()
     table.add_row("ε", number(epsilon), "")
     table.add_row("δ", number(at_epsilon), f"exact for {readings} answers" if unit == "participant" else "")
     table.add_row("pure ε", "none" if pure is None else number(pure), "the ε that holds without exception")
@@ -96,7 +92,7 @@ def _options(text: str) -> list[str]:
     from sottovoce.claims.answers import check_options, spelt_alike
 
     options = text.split(",")
-    if Path(text).is_file():
+    if _is_file(text):
         try:
             options = Path(text).read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError as mistake:
@@ -112,6 +108,13 @@ def _options(text: str) -> list[str]:
         )
     check_options(options)
     return options
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a character that no name has
+        return False
 
 
 def _as(kinds: set[type], option: str) -> Any:

@@ -26,16 +26,16 @@ from sottovoce.cli import (
     simulate,
     theorem,
 )
+from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.methods import MethodCommand
 from sottovoce.errors import SottovoceError
 
 _SHOWN = 500  # characters of a line of an error, from its beginning and from its end
 _MOST_LINES = 25
 
-app = typer.Typer(
+app = CommandLine(
     name="sottovoce",
     help="Private truth discovery for crowd sensing: a crowd tells the truth without any single voice being heard.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 

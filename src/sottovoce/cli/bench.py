@@ -4,9 +4,8 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
+from sottovoce.cli.output import JsonOption, console, plain_table, print_json, progress_bar
 
 
 def bench(
@@ -28,11 +27,7 @@ def bench(
     if json:
         print_json({"iterations": [asdict(row) for row in rows], "growth": dict(growth)})
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("claims", "method"):
-        table.add_column(heading)
-    for heading in ("NumPy / ours", "ours / plain read", "ns per claim"):
-        table.add_column(heading, justify="right")
+    table = plain_table("claims", "method", numbers=("NumPy / ours", "ours / plain read", "ns per claim"))
     for row in rows:
         table.add_row(
             row.crowd, row.method, f"{row.numpy_over_ours:.1f}", f"{row.ours_over_read:.1f}",

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from sottovoce.cli import invitations, logo, operators, plans, texts, webhook
 from sottovoce.cli import tasks as tasks_command
+from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
 from sottovoce.digits import decimals_for
@@ -17,7 +18,7 @@ from sottovoce.errors import BadParameter
 if TYPE_CHECKING:
     from sottovoce.operators.client import OperatorClient
 
-app = typer.Typer(help="Run campaigns on a server: create, open, invite, watch, export, close.", no_args_is_help=True)
+app = CommandLine(help="Run campaigns on a server: create, open, invite, watch, export, close.")
 app.add_typer(operators.app, name="operators")
 
 
@@ -44,11 +45,15 @@ def create(
         list[str] | None,
         typer.Option(
             help="Noise law, such as fresh:0.5; sottovoce plan finds one. Where numbers and choices are asked, give it "
-            "twice, with a law for each."
+            "twice, with a law for each. Under response:1, numbers are compared, which protects any value."
         ),
     ] = None,
     distance: Annotated[
         str | None, typer.Option(help="Values up to this distance apart are hard to tell from each other.")
+    ] = None,
+    levels: Annotated[
+        int | None,
+        typer.Option(help="Levels of an answer where numbers are compared: 2 or 4; by default what suits ε."),
     ] = None,
     unit: Annotated[str | None, typer.Option(help="What the promise is for: reading or participant.")] = None,
     readings: Annotated[int | None, typer.Option(help="Most readings per participant; all tasks by default.")] = None,
@@ -84,12 +89,14 @@ def create(
     options = {
         "title": title, "asked_by": asked_by, "purpose": purpose, "contact": contact, "distance": distance,
         "unit": unit, "noise": noise_of(noise) if noise else None, "readings": readings,
-        "deadline": deadline, "method": method, "target": target,
+        "deadline": deadline, "method": method, "target": target, "levels": levels,
     }  # fmt: skip
     draft, notes = read_draft(tasks, decimal, encoding) if tasks else ({}, [])
     draft |= {name: entry for name, entry in options.items() if entry is not None}
     # Questions need no distance: an answer is protected whatever it is.
     numbers = any(isinstance(task, dict) and not task.get("choices") for task in draft.get("tasks", [{}]))
+    if numbers and "tasks" in draft and (usual := _levels_for(draft)):
+        draft["levels"] = usual
     for name in ("tasks", "title", "noise", *(("distance",) if numbers and _adds_noise(draft) else ())):
         if name not in draft and not previous:
             way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
@@ -137,6 +144,7 @@ def list_campaigns(client: "OperatorClient", json: bool = False) -> None:
         print_json({"campaigns": campaigns})
         return
     table = plain_table("campaign", "title", "state", "reports", "deadline")
+    table.columns[0].no_wrap = True  # an id is copied whole
     for entry in campaigns:
         table.add_row(
             entry["id"], escape(entry["title"]), entry["state"], f"{entry['reports']:,}", entry["deadline"] or "none"
@@ -351,6 +359,19 @@ def _print_results(entries: list[dict[str, Any]], kind: str) -> None:
             escape(entry["task"]), *cells, escape(entry["unit"] if kind == "number" else entry["majority"] or "")
         )
     console.print(table)
+
+
+def _levels_for(draft: dict[str, Any]) -> int | None:
+    """The usual number of levels, where numbers are compared and nothing is said about it."""
+    from sottovoce.comparisons.policy import usual_levels
+    from sottovoce.privacy.laws import parse_law
+
+    noise = draft.get("noise")
+    law = noise.get("number") if isinstance(noise, dict) else noise
+    if "levels" in draft or "distance" in draft or not isinstance(law, str):
+        return None
+    epsilon = getattr(parse_law(law), "epsilon", None)
+    return epsilon and usual_levels(epsilon, draft.get("readings") or len(draft["tasks"]))
 
 
 def _adds_noise(draft: dict[str, Any]) -> bool:

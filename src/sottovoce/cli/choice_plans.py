@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 def show_choice_plan(
     epsilon: float,
+    delta: float,
     choices: int,
     readings: int,
     participants: int,
     unit: "Unit",
+    pilot: Path | None,
     error: float | None,
     simulations: int,
     seed: int,
@@ -27,8 +29,14 @@ def show_choice_plan(
     json: bool,
 ) -> None:
     """The plan, and the error to expect at smaller and larger ε."""
+    from sottovoce.claims import Claims
     from sottovoce.planning.choices import choice_trade_off, plan_choices
 
+    if delta and unit == "reading":
+        raise BadParameter(
+            f"delta {delta:g} with choices {choices}: the promise for one answer holds without exception; leave it "
+            "out, or promise it to participants (--unit participant)"
+        )
     if plot:
         from sottovoce.lab.plots import check_picture, draw_choice_trade_off
 
@@ -38,20 +46,25 @@ def show_choice_plan(
     with progress_bar() as progress:
         progress.add_task("planning", total=None)
         found = plan_choices(
-            epsilon, choices, readings, participants, unit=unit, error=error, simulations=simulations, seed=seed
-        )
-        rows = choice_trade_off(epsilon, choices, readings, participants, unit=unit, simulations=simulations, seed=seed)
+            epsilon, choices, readings, participants, delta=delta, unit=unit, error=error, simulations=simulations,
+            seed=seed, pilot=Claims.read(pilot, kind="choice") if pilot else None,
+        )  # fmt: skip
+        rows = choice_trade_off(
+            epsilon, choices, readings, participants, delta=delta, unit=unit, quality=found.quality,
+            simulations=simulations, seed=seed,
+        )  # fmt: skip
         if plot:
             draw_choice_trade_off(rows, epsilon, choices, readings, participants, unit, plot)
     if json:
         print_json(
-            {"epsilon": epsilon, "delta": 0.0, "choices": choices, "unit": unit, "readings": readings,
+            {"epsilon": epsilon, "delta": delta, "choices": choices, "unit": unit, "readings": readings,
              "participants": participants, "error": error, "plans": [found.summary()], "trade_off": rows}
         )  # fmt: skip
         return
     console.print(
-        f"Promise per {unit}: ε = {epsilon:g}, without exception, for any two answers out of {choices}; "
-        f"{participants:,} participants with {readings} questions each.\n",
+        f"Promise per {unit}: ε = {epsilon:g}, {f'δ ≤ {delta:g}' if delta else 'without exception'}, for any two "
+        f"answers out of {choices}; {participants:,} participants with {readings} questions each.\n"
+        f"Participants' own answers are right {100 * found.quality.mean:.0f} times in 100 ({found.quality.source}).\n",
         highlight=False,
     )
     table = Table(box=None, header_style="bold", pad_edge=False)

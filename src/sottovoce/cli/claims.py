@@ -20,6 +20,7 @@ from sottovoce.cli.claim_files import (
     left_out_summary,
     print_left_out,
 )
+from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, counted, print_json, progress_bar
 from sottovoce.cli.public_formats import convert, formats
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sottovoce.claims.blocks import Pack
+    from sottovoce.claims.kinds import Kind
     from sottovoce.claims.sorting import ClaimSource
 
-app = typer.Typer(
-    help="Pack claims that do not fit into memory, inspect packs, and convert claims from public formats.",
-    no_args_is_help=True,
+app = CommandLine(
+    help="Pack claims that do not fit into memory, inspect packs, and convert claims from public formats."
 )
 app.command()(convert)
 app.command()(formats)
@@ -45,7 +46,7 @@ def pack(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Claims: CSV, Parquet, Arrow or JSON Lines files, patterns such as 'claims-*.csv', "
             "or the database of a campaign server (sqlite:///FILE, postgresql://USER@HOST/NAME).",
         ),
@@ -90,7 +91,7 @@ def pack(
 
         sources: Iterable[ClaimSource]
         if campaign is not None:
-            sources = _campaign(databases[0], campaign)
+            sources = _campaign(databases[0], campaign, kind.value if kind else None)
         else:
             sources = files(
                 inputs, skip_bad=cleaning.skip_bad, progress=report, kind=kind.value if kind else None,
@@ -124,12 +125,12 @@ def info(
     _print_pack(checked, json)
 
 
-def _campaign(database: str, campaign: str) -> "list[ClaimSource]":
+def _campaign(database: str, campaign: str, kind: "Kind | None") -> "list[ClaimSource]":
     from sottovoce.claims.sorting import ClaimSource
     from sottovoce.server.storage.claims import stream_claims
     from sottovoce.server.storage.engine import open_existing
 
-    return [ClaimSource(f"campaign {campaign}", stream_claims(open_existing(database), campaign))]
+    return [ClaimSource(f"campaign {campaign}", stream_claims(open_existing(database), campaign, kind))]
 
 
 def _print_pack(pack: "Pack", json: bool, left_out: "pa.Table | None" = None) -> None:

@@ -4,17 +4,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from sottovoce.cli.claim_files import KindOption
-from sottovoce.cli.output import JsonOption, console, notes, number, print_json, progress_bar
+from sottovoce.cli.output import JsonOption, console, notes, number, plain_table, print_json, progress_bar
 
 
 def compare(
     data: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FOLDER]...",
+            metavar="FOLDER",
             help="Folders of real sets, or folders of such: claims.csv and truth.csv, or the files of a public "
             "format that `sottovoce claims formats` lists.",
         ),
@@ -85,13 +84,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
         own = [row for row in rows if measures[0] in row]
         if not own:
             continue
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        for heading in ("world", "noise", "method"):
-            table.add_column(heading)
-        for measure in measures:
-            table.add_column(
-                {"mae": "MAE", "rmse": "RMSE", "coverage": "within 95%"}.get(measure, measure), justify="right"
-            )
+        headings = {"mae": "MAE", "rmse": "RMSE", "coverage": "within 95%"}
+        scores = [headings.get(measure, measure) for measure in measures]
+        table = plain_table("world", "noise", "method", numbers=scores)
         before: tuple[str, str] | None = None
         for row in own:
             place = (row["world"], row["noise"])

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
-from rich.table import Table
 
-from sottovoce.cli.output import console, notes, number, print_json, progress_bar
+from sottovoce.cli.output import console, notes, number, plain_table, print_json, progress_bar
 from sottovoce.cli.ranges import parse_range
 from sottovoce.digits import decimals_for
 from sottovoce.errors import BadParameter
@@ -103,10 +102,7 @@ def _print_truths(
         highlight=False,
     )
     decimals = decimals_for(median(row["high"] - row["low"] for row in rows) / 2)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("object")
-    for heading in ("truth", f"{level:.0%} low", "high", "claims"):
-        table.add_column(heading, justify="right")
+    table = plain_table("object", numbers=("truth", f"{level:.0%} low", "high", "claims"))
     for label, row in zip(fit.objects_[:_ROWS_SHOWN].tolist(), rows, strict=False):
         truth, low, high = (f"{row[name]:.{decimals}f}" for name in ("truth", "low", "high"))
         table.add_row(escape(str(label)), f"[bold]{truth}[/]", low, high, f"{row['claims']:,}")

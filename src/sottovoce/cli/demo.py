@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from sottovoce.cli.demo_questions import show_questions
-from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
+from sottovoce.cli.output import JsonOption, console, plain_table, print_json, progress_bar
 from sottovoce.cli.simulate import show_outcome
 
 _ROWS = 8  # of the table of errors
@@ -93,9 +92,7 @@ def _show_whole_range(out: Path, seed: int, json: bool) -> None:
     if json:
         print_json({"out": str(out), **outcome.summary()})
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("people", "comparisons", "noise as wide as the range"):
-        table.add_column(heading, justify="right")
+    table = plain_table(numbers=("people", "comparisons", "noise as wide as the range"))
     moments = outcome.moments
     for place in sorted({round(share * (len(moments) - 1) / _ROWS) for share in range(_ROWS + 1)}):
         moment = moments[place]

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from sottovoce.cli.connection import CaOption, InsecureOption, WaitOption
+from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, notes, plain_table, print_json
 from sottovoce.cli.participant import (
+    USUAL_DEVICE,
     CampaignOption,
-    FileOption,
+    DeviceOptions,
     chosen_campaign,
-    connection_with,
     described,
-    opened,
     print_sent,
     title,
 )
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from sottovoce.protocol import Manifest, Promise
 
 
+@grouped
 def join(
     link: Annotated[
         str,
@@ -39,17 +39,13 @@ def join(
         str | None,
         typer.Option(help="Short code of an invitation. It says nothing about the terms, so it needs --trust-server."),
     ] = None,
-    file: FileOption = None,
-    ca: CaOption = None,
-    insecure_http: InsecureOption = False,
-    wait: WaitOption = 30.0,
+    device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:
     """Join a campaign by an invitation link, after seeing what it asks and what it promises.
 
     The manifest must have the hash that the link carries, and must keep the participant's own limits.
     """
-    from sottovoce.device import Client, RetryPolicy
     from sottovoce.device import join as join_campaign
     from sottovoce.protocol import InvitationLink, Problem
     from sottovoce.protocol.links import server_address
@@ -65,7 +61,7 @@ def join(
         raise Problem("link_without_hash", "the code: it carries no hash, so the server could offer anything")
     else:
         server = server_address(link.partition("/j/")[0])
-        with Client(server, ca=ca, insecure_http=insecure_http) as client:
+        with device.client(server) as client:
             token = client.invitation_of(code)
         invitation = InvitationLink(server, token, None)
     if trust_server and invitation.manifest_sha256 is None:
@@ -74,8 +70,8 @@ def join(
             "It could offer each participant different terms; compare the manifest's hash below with somebody else's.",
             highlight=False,
         )
-    retries = RetryPolicy(seconds=wait)
-    with opened(file) as mine, Client(invitation.server, ca=ca, insecure_http=insecure_http) as client:
+    retries = device.retries()
+    with device.opened() as mine, device.client(invitation.server) as client:
         membership = retries.run(
             lambda: join_campaign(mine, invitation, client, agree=agree, trust_server=trust_server), retries.deadline()
         )
@@ -126,6 +122,7 @@ def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") 
     screen.print(" ".join(terms(manifest)) + "\n", highlight=False)
 
 
+@grouped
 def submit(
     readings: Annotated[
         Path | None, typer.Argument(help="Readings as CSV with the columns task and value.", show_default=False)
@@ -137,10 +134,7 @@ def submit(
     keep_readings: Annotated[
         bool, typer.Option("--keep-readings", help="Keep the raw readings in the participant's file.")
     ] = False,
-    file: FileOption = None,
-    ca: CaOption = None,
-    insecure_http: InsecureOption = False,
-    wait: WaitOption = 30.0,
+    device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:
     """Add noise to readings, once, and send them. What cannot be sent now is queued and sent later.
@@ -148,10 +142,10 @@ def submit(
     Readings are final. A task is released only once: a changed reading is refused, since two noisy copies reveal more
     than one. A campaign that has closed says so before anything is spent.
     """
-    from sottovoce.device import RetryPolicy, flush, release
+    from sottovoce.device import flush, release
     from sottovoce.device.cuts import fetch_cuts, require_open
     from sottovoce.device.quotas import fetch_full
-    from sottovoce.device.release import add_reading, read_readings
+    from sottovoce.device.release import add_reading, clipped_readings, read_readings
     from sottovoce.protocol import Problem
 
     if (readings is None) == (not reading):
@@ -162,34 +156,41 @@ def submit(
         if not mark:
             raise BadParameter(f"reading {text!r}: it must be TASK=VALUE; for example --reading hall-1=12.5")
         add_reading(taken, task, value)
-    with opened(file) as mine:
+    with device.opened() as mine:
         chosen = chosen_campaign(mine, campaign).campaign
         refusal = None
         try:
-            require_open(mine, chosen, connection_with(ca, insecure_http))
-            fetch_cuts(mine, chosen, connection_with(ca, insecure_http), RetryPolicy(seconds=min(wait, 5.0)))
-            full = fetch_full(mine, chosen, connection_with(ca, insecure_http), RetryPolicy(seconds=min(wait, 5.0)))
+            require_open(mine, chosen, device.client)
+            fetch_cuts(mine, chosen, device.client, device.retries(5.0))
+            full = fetch_full(mine, chosen, device.client, device.retries(5.0))
             made = release(mine, chosen, taken, keep_readings=keep_readings, full=full)
         except Problem as problem:
             if problem.code not in ("already_released", "one_release_only"):
                 raise
             refusal = problem  # but earlier releases may still be queued
-        sent = flush(mine, connection_with(ca, insecure_http), RetryPolicy(seconds=wait), chosen)
+        sent = flush(mine, device.client, device.retries(), chosen)
         if refusal:
             print_sent(sent, to_stderr=True)
             raise refusal
         # Another process may have sent ours in the meantime.
         (state,) = [entry.state for entry in mine.releases(chosen) if entry.report_id == made.report_id]
         tasks = list(mine.tasks_of(made.report_id))
+        clipped = clipped_readings(chosen_campaign(mine, chosen).manifest, {task: taken[task] for task in tasks})
     refused = next((entry.problem for entry in sent if entry.report_id == made.report_id), None)
     if state == "refused" and refused:
         raise refused
     if json:
         print_json({"campaign": chosen, "report_id": made.report_id, "tasks": tasks,
-                    "not_asked": sorted(taken.keys() - set(tasks)), "full": sorted(full & taken.keys()), "state": state,
+                    "not_asked": sorted(taken.keys() - set(tasks)), "full": sorted(full & taken.keys()),
+                    "clipped": clipped, "state": state,
                     "problem": refused and refused.code})  # fmt: skip
         return
     print_sent(sent)
+    if clipped:
+        console.print(
+            f"Outside the range of the task, so that its nearest end counted instead: {escape(', '.join(clipped))}.",
+            highlight=False,
+        )
     if left_out := full & taken.keys():
         console.print(
             f"{len(left_out)} of the {len(taken)} readings stay here: their tasks have as many readings as they need.",
@@ -203,27 +204,22 @@ def submit(
         )
 
 
+@grouped
 def withdraw(
     campaign: Annotated[str | None, typer.Argument(help="Id of the campaign.", show_default=False)] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Withdraw without being asked.")] = False,
-    file: FileOption = None,
-    ca: CaOption = None,
-    insecure_http: InsecureOption = False,
-    wait: WaitOption = 30.0,
+    device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:
     """Withdraw from a campaign: nothing more is sent, and the server is asked to erase the readings."""
-    from sottovoce.device import RetryPolicy
     from sottovoce.device import withdraw as withdraw_from
     from sottovoce.protocol import Problem
 
-    with opened(file) as mine:
+    with device.opened() as mine:
         chosen = chosen_campaign(mine, campaign)
         if not (yes or typer.confirm(f"Withdraw permanently from {title(chosen.manifest)!r}?", err=True)):
             raise Problem("no_consent", f"campaign {chosen.campaign!r}: you did not confirm the withdrawal")
-        confirmed = withdraw_from(
-            mine, chosen.campaign, connection_with(ca, insecure_http), RetryPolicy(seconds=wait)
-        )  # fmt: skip
+        confirmed = withdraw_from(mine, chosen.campaign, device.client, device.retries())
     if json:
         print_json({"campaign": chosen.campaign, "confirmed": confirmed})
         return

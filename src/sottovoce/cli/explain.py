@@ -16,7 +16,7 @@ from sottovoce.cli.claim_files import (
     DuplicatesOption,
     KindOfValues,
 )
-from sottovoce.cli.methods import ALL, MethodOption, method_name
+from sottovoce.cli.methods import ALL, OneMethodOption, method_name
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, counted, number, print_json, printed_warnings
 from sottovoce.digits import decimals_for
@@ -32,7 +32,7 @@ _SHOWN = 30  # claims
 def explain(
     claims: Annotated[str, typer.Argument(help="Claims: CSV, Parquet, Arrow or JSON Lines; - reads standard input.")],
     thing: Annotated[str, typer.Argument(metavar="OBJECT", help="Label of the object to explain.")],
-    method: MethodOption = None,
+    method: OneMethodOption = None,
     noise: Annotated[
         str | None, typer.Option(help="Noise law of the claims; by default the one recorded in the file.")
     ] = None,
@@ -89,9 +89,9 @@ def _print(explanation: "Explanation", level: float) -> None:
     console.print(escape(explanation.why), highlight=False)
     console.print()
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("user")
+    table.add_column("user", overflow="fold")
     for heading in ("claim", "weight", *(("from the truth",) if numbers else ())):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     table.add_column("")
     for claim in explanation.claims[:_SHOWN]:
         cells = [number(claim.value, decimals) if numbers else escape(str(claim.value)), f"{claim.weight:.1%}"]

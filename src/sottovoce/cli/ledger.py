@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from sottovoce.cli.connection import CaOption, InsecureOption, WaitOption
+from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, plain_table, print_json
-from sottovoce.cli.participant import FileOption, connection_with, described, opened, print_sent, title
+from sottovoce.cli.participant import USUAL_DEVICE, DeviceOptions, FileOption, described, opened, print_sent, title
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -15,20 +15,18 @@ if TYPE_CHECKING:
     from sottovoce.protocol import Manifest
 
 
+@grouped
 def ledger(
     send: Annotated[bool, typer.Option("--send", help="First send what is queued.")] = False,
-    file: FileOption = None,
-    ca: CaOption = None,
-    insecure_http: InsecureOption = False,
-    wait: WaitOption = 30.0,
+    device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:
     """Show what was released, to whom and under which promise, and how much of the participant's limit is left."""
-    from sottovoce.device import RetryPolicy, flush
+    from sottovoce.device import flush
 
-    with opened(file) as mine:
+    with device.opened() as mine:
         if send:
-            sent = flush(mine, connection_with(ca, insecure_http), RetryPolicy(seconds=wait))
+            sent = flush(mine, device.client, device.retries())
             print_sent(sent, to_stderr=True)
         limits, spent = mine.limits, mine.spent()
         left = limits.left(spent)

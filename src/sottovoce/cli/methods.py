@@ -6,9 +6,11 @@ They are looked up when a command is used, not when it is defined, so that `sott
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+
+from sottovoce.cli.command_line import Command
 
 ALL = "all"
+_METHODS = "METHODS"  # stands in a help text for the names of all of them
 
 
 def _names(incomplete: str) -> list[str]:
@@ -22,7 +24,16 @@ def _names(incomplete: str) -> list[str]:
 MethodOption = Annotated[
     str | None,
     typer.Option(
-        help="How to find the truths: a method, all to compare them, or one of your own as FILE.py:CLASS.",
+        "--method",
+        help=f"How to find the truths: {_METHODS}; all to compare them, or one of your own as FILE.py:CLASS.",
+        autocompletion=_names,
+    ),
+]
+OneMethodOption = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        help=f"How to find the truths: {_METHODS}; or one of your own as FILE.py:CLASS.",
         autocompletion=_names,
     ),
 ]
@@ -39,7 +50,7 @@ def method_name(text: str | None) -> str:
     return register_file(text) if ".py:" in text else text
 
 
-class MethodCommand(TyperCommand):
+class MethodCommand(Command):
     """A command with a `MethodOption`, whose help shows the choices and the default."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -48,5 +59,6 @@ class MethodCommand(TyperCommand):
         params: list[Any] = super().get_params(ctx)
         for option in params:
             if option.name == "method":
-                option.metavar, option.default = f"<{'|'.join(_names(''))}>", DEFAULT
+                option.help = option.help.replace(_METHODS, ", ".join(_names("")))
+                option.default = DEFAULT
         return params

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.connection import NumberArgument, connected
 from sottovoce.cli.output import console, plain_table, print_done, print_json
 
 if TYPE_CHECKING:
     from sottovoce.operators.client import OperatorClient
 
-app = typer.Typer(help="Who may run campaigns on a server. For administrators.", no_args_is_help=True)
+app = CommandLine(help="Who may run campaigns on a server. For administrators.")
 
 
 @app.command("add")

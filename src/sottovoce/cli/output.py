@@ -47,12 +47,21 @@ def print_done(json: bool, content: dict[str, Any], sentence: str) -> None:
 
 
 def plain_table(*texts: str, numbers: Iterable[str] = ()) -> Table:
-    """A table without lines: columns of texts, which are folded rather than cut, then columns of numbers."""
+    """A table without lines: columns of texts, then columns of numbers, all folded rather than cut."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in texts:
         table.add_column(heading, overflow="fold")
     for heading in numbers:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
+    return table
+
+
+def figures_table() -> Table:
+    """A table without headings: what it is, a figure, and a remark on it."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
     return table
 
 

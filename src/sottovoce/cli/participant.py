@@ -2,18 +2,19 @@
 
 import os
 import sys
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
+from sottovoce.cli.connection import CaOption, InsecureOption, WaitOption
 from sottovoce.cli.output import console, notes
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
-    from sottovoce.device import Client, Membership, ParticipantFile, Sent
+    from sottovoce.device import Client, Membership, ParticipantFile, RetryPolicy, Sent
     from sottovoce.protocol import Manifest
 
 FILE_VARIABLE = "SOTTOVOCE_PARTICIPANT_FILE"
@@ -41,11 +42,32 @@ def opened(file: Path | None) -> "ParticipantFile":
     return ParticipantFile(file or _usual_file())
 
 
-def connection_with(ca: Path | None, insecure_http: bool) -> "Callable[[str], Client]":
-    """How to reach a server, by its address."""
-    from sottovoce.device import Client
+@dataclass(frozen=True)
+class DeviceOptions:
+    """The participant's file, and how its reports reach a server."""
 
-    return lambda server: Client(server, ca=ca, insecure_http=insecure_http)
+    file: FileOption = None
+    ca: CaOption = None
+    insecure_http: InsecureOption = False
+    wait: WaitOption = 30.0
+
+    def opened(self) -> "ParticipantFile":
+        return opened(self.file)
+
+    def client(self, server: str) -> "Client":
+        """A client for the server at an address."""
+        from sottovoce.device import Client
+
+        return Client(server, ca=self.ca, insecure_http=self.insecure_http)
+
+    def retries(self, most: float | None = None) -> "RetryPolicy":
+        """For as long as the participant waits, or at most this many seconds."""
+        from sottovoce.device import RetryPolicy
+
+        return RetryPolicy(seconds=self.wait if most is None else min(self.wait, most))
+
+
+USUAL_DEVICE = DeviceOptions()
 
 
 def chosen_campaign(mine: "ParticipantFile", campaign: str | None) -> "Membership":

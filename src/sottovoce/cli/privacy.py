@@ -1,12 +1,12 @@
 """``sottovoce perturb``, ``guarantee`` and ``plan``: noise, what it promises, and how to choose it."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from sottovoce.cli.claim_files import (
     USUAL_CLEANING,
@@ -18,10 +18,25 @@ from sottovoce.cli.claim_files import (
     print_left_out,
 )
 from sottovoce.cli.option_groups import grouped
-from sottovoce.cli.output import JsonOption, console, counted, notes, number, print_json, printed_warnings, progress_bar
+from sottovoce.cli.output import (
+    JsonOption,
+    console,
+    counted,
+    figures_table,
+    notes,
+    number,
+    plain_table,
+    print_json,
+    printed_warnings,
+    progress_bar,
+)
 from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
+
+if TYPE_CHECKING:
+    from sottovoce.planning.comparisons import ComparisonPlan
+    from sottovoce.planning.planner import NoisePlan
 
 _DISTANCE, _DELTA = 1.0, 1e-5
 
@@ -69,7 +84,7 @@ def perturb(
     from sottovoce.claims import Claims
     from sottovoce.claims.writing import write_table
     from sottovoce.cli.answers import perturb_choices
-    from sottovoce.privacy.laws import parse_noise_law
+    from sottovoce.privacy.laws import parse_law, parse_noise_law
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
@@ -90,6 +105,10 @@ def perturb(
             )
         perturb_choices(read("choice"), noise, choices, out, json)
         return
+    if "choice" in parse_law(noise).kinds:
+        raise BadParameter(
+            f"noise law {noise!r}: it is for answers; name all options that could be chosen, such as --choices yes,no"
+        )
     law = parse_noise_law(noise)
     low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
@@ -142,7 +161,7 @@ def guarantee(
     With --choices or --levels it is a law for answers, such as response:1, and the promise holds for any two answers.
     """
     from sottovoce.cli.answers import show_answer_guarantee
-    from sottovoce.privacy.laws import parse_noise_law
+    from sottovoce.privacy.laws import parse_law, parse_noise_law
 
     if epsilon is not None and delta is not None:
         raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
@@ -154,6 +173,11 @@ def guarantee(
                 )
         show_answer_guarantee(noise, choices, levels, readings, unit.value, epsilon, delta, json)
         return
+    if "choice" in parse_law(noise).kinds:
+        raise BadParameter(
+            f"noise law {noise!r}: it is for answers, and its promise depends on how many there are; give --choices N, "
+            "or --levels 2 if numbers are compared"
+        )
     distance = _DISTANCE if distance is None else distance
     with printed_warnings(UnwiseChoice):
         promise = parse_noise_law(noise).guarantee(distance, readings, unit.value, grid)
@@ -171,10 +195,7 @@ def guarantee(
             "sentence": promise.sentence(epsilon=epsilon),
         })  # fmt: skip
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column(style="dim")
+    table = figures_table()
     table.add_row("ε", number(epsilon), "")
     exactly = (
         f"exact for {readings} readings"
@@ -194,7 +215,9 @@ def guarantee(
 
 def plan(
     epsilon: Annotated[float, typer.Option(help="The promise: ε.")] = 1.0,
-    delta: Annotated[float | None, typer.Option(help="The promise: δ.", show_default=f"{_DELTA}")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The promise: δ.", show_default=f"{_DELTA}; with --choices, 0")
+    ] = None,
     distance: DistanceOption = None,
     range: Annotated[
         str | None,
@@ -230,7 +253,8 @@ def plan(
         float | None, typer.Option(help="Quality of raw readings: rate λ1 of their error variances.")
     ] = None,
     pilot: Annotated[
-        Path | None, typer.Option(help="Claims from which to estimate the quality of raw readings instead.")
+        Path | None,
+        typer.Option(help="Claims from which to estimate the quality of raw readings, or of answers, instead."),
     ] = None,
     simulations: Annotated[
         int | None,
@@ -247,7 +271,7 @@ def plan(
     """Find the noise law that keeps a promise at the least cost in accuracy.
 
     With --choices it is a promise for any two answers: the plan says how often the crowd is wrong at several ε, whether
-    answers should report sets of choices, and of what size.
+    answers should report sets of choices, and of what size. With --unit participant it may have a --delta.
     """
     from sottovoce.claims import Claims
     from sottovoce.cli.choice_plans import show_choice_plan
@@ -257,15 +281,14 @@ def plan(
     from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
     if choices is not None:
-        for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("pilot", pilot),
-                            ("distance", distance), ("delta", delta)):  # fmt: skip
+        for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("distance", distance)):
             if given is not None:
                 raise BadParameter(
                     f"{name} {given} with choices {choices}: a plan for choices keeps its promise for any two answers, "
-                    "without exception, and needs none of this; leave one of them out"
+                    "and needs none of this; leave one of them out"
                 )
         show_choice_plan(
-            epsilon, choices, readings, participants, unit.value, error,
+            epsilon, delta or 0.0, choices, readings, participants, unit.value, pilot, error,
             WORLDS if simulations is None else simulations, seed, plot, json,
         )  # fmt: skip
         return
@@ -275,11 +298,12 @@ def plan(
         check_picture(plot)
     delta, distance = _DELTA if delta is None else delta, _DISTANCE if distance is None else distance
     low, high = map(float, parse_range(range)) if range else (None, None)
+    assumed = False
     if low is not None and high is not None:
         if not low < high:
             raise BadParameter(f"range {range}: the low end must be below the high end; swap them")
         distance = high - low
-        if error_rate is None and pilot is None:
+        if assumed := error_rate is None and pilot is None:
             error_rate = (SPREADS_PER_RANGE / distance) ** 2
     with printed_warnings(UnwiseChoice), progress_bar() as progress:
         progress.add_task("planning", total=None)
@@ -287,6 +311,8 @@ def plan(
             epsilon, delta, distance, readings, participants, unit=unit.value, grid=grid, error=error,
             error_rate=error_rate, pilot=Claims.read(pilot) if pilot else None, simulations=simulations, seed=seed,
         )  # fmt: skip
+        if assumed:
+            plans = replace(plans, error_rate_source=f"assumed: readings vary by 1/{SPREADS_PER_RANGE} of the range")
         if plot:
             epsilons = [epsilon * 10 ** (step / 6) for step in (-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6)]
             lines = trade_off(epsilons, delta, distance, readings, participants, unit.value, plans.error_rate, grid)
@@ -330,12 +356,8 @@ def plan(
         + f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
         highlight=False,
     )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("law")
-    for heading in ("δ", "mean variance", "any number", "predicted error", "simulated"):
-        table.add_column(heading, justify="right")
-    if error:
-        table.add_column(f"participants for {error:g}", justify="right")
+    figures = ["δ", "mean variance", "any number", "predicted error", "simulated"]
+    table = plain_table("law", numbers=[*figures, f"participants for {error:g}"] if error else figures)
     for option in sorted([*plans, *([compared] if compared else [])], key=lambda option: option.predicted_error):
         simulated = option.simulated_error
         shown = f"{number(simulated.mean, 3)} ± {number(simulated.high - simulated.mean, 3)}" if simulated else "–"
@@ -366,17 +388,21 @@ def plan(
         if warning := compared.warning(participants):
             notes.print(f"[yellow]Warning:[/] {escape(warning)}", highlight=False)
     console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
-    few = max(
-        [*plans, *([compared] if compared else [])],
-        key=lambda option: (option.answer_gain or 1) / option.predicted_error,
-    )
-    few_error = few.predicted_error / (few.answer_gain or 1)
+    # Of almost equal ones the first: with one answer per device, several laws are the same but for their δ.
+    few = min([*plans, *([compared] if compared else [])], key=lambda option: float(f"{_few_error(option):.3g}"))
+    few_error = _few_error(few)
     if few.answer is not None and few.answer < readings and few_error < best.predicted_error:
+        those = "that one" if few.answer == 1 else "those"
         console.print(
             f"\nBetter: let each device draw {few.answer} of its {readings} tasks at random, before it measures, and "
-            f"answer only those, with [bold]--noise {few.answer_noise}[/]: the same promise, and an error of "
+            f"answer only {those}, with [bold]--noise {few.answer_noise}[/]: the same promise, and an error of "
             f"{number(few_error)} instead of {number(best.predicted_error)}.",
             highlight=False,
         )
     if plot:
         notes.print(f"wrote {escape(str(plot))}", highlight=False)
+
+
+def _few_error(option: "NoisePlan | ComparisonPlan") -> float:
+    """The error to expect if devices answer as few tasks as is best."""
+    return option.predicted_error / (option.answer_gain or 1)

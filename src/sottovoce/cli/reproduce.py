@@ -13,7 +13,7 @@ from sottovoce.lab.reproduce import FIGURES
 
 def reproduce(
     figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE...", help=f"Any of {', '.join(FIGURES)}; all by default.")
+        list[str] | None, typer.Argument(metavar="FIGURE", help=f"Any of {', '.join(FIGURES)}; all by default.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for figures (PNG, SVG), tables (CSV) and the page.")] = Path(
         "reproduction"
@@ -97,13 +97,13 @@ def _numbers(name: str, text: str | None) -> tuple[float, ...] | None:
     try:
         return None if text is None else tuple(float(part) for part in text.split(","))
     except ValueError as error:
-        raise BadParameter(f"{name} {text!r}: numbers are separated by commas; write for example 0.5,1,2") from error
+        raise BadParameter(f"{name} {text!r}: numbers are separated by commas; write 0.5,1,2, for example") from error
 
 
 def _counts(name: str, text: str | None) -> tuple[int, ...] | None:
     counts = _numbers(name, text)
     if counts is not None and not all(count.is_integer() for count in counts):
-        raise BadParameter(f"{name} {text!r}: these are whole numbers, separated by commas; write for example 50,100")
+        raise BadParameter(f"{name} {text!r}: these are whole numbers, separated by commas; write 50,100, for example")
     return None if counts is None else tuple(int(count) for count in counts)
 
 

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from sottovoce.cli.comparisons import simulate_comparisons
 from sottovoce.cli.connection import CaOption, InsecureOption, TokenOption
-from sottovoce.cli.output import JsonOption, console, number, print_json, progress_bar, promise_words
+from sottovoce.cli.output import JsonOption, console, number, plain_table, print_json, progress_bar, promise_words
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -189,10 +188,8 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
     )
     for code, many in sent.refused.items():
         console.print(f"[yellow]{many} did not take part:[/] {escape(code)}", highlight=False)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column(f"mean error over {len(shown)} tasks" + (f", {unit}" if unit else ""))
-    table.add_column("without noise", justify="right")
-    table.add_column("with noise", justify="right")
+    error = f"mean error over {len(shown)} tasks" + (f", {unit}" if unit else "")
+    table = plain_table(error, numbers=("without noise", "with noise"))
     for place, row in enumerate(outcome.errors):
         name = f"{row.method}, from the server" if place == 0 else row.method
         table.add_row(name, number(row.before, 3), number(row.after, 3))

@@ -31,7 +31,7 @@ def print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str
     )
     for line in (result.reason, result.aim):
         if line:
-            console.print(escape(line), highlight=False, soft_wrap=True)
+            console.print(escape(line), highlight=False)
     console.print()
     columns = [column for column in for_people(columns_in(Place.COMMAND, result.schema)) if not column.is_nested]
     entries = {column.name: column.values(result) for column in columns}
@@ -42,7 +42,7 @@ def print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str
     table = plain_table("object")
     for column in columns:
         title = f"{result.level:.0%} low" if column.name == "low" else column.title
-        table.add_column(title, justify="left" if column.is_label else "right")
+        table.add_column(title, justify="left" if column.is_label else "right", overflow="fold")
     for n in natural_order(fit.objects_)[:_ROWS_SHOWN].tolist():
         cells = [escape(cell(column, entries[column.name][n], decimals)) for column in columns]
         table.add_row(escape(str(fit.objects_[n])), f"[bold]{cells[0]}[/]", *cells[1:])

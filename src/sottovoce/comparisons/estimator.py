@@ -117,7 +117,7 @@ class ByComparison:
             raise BadParameter(f"range {low:g}:{high:g}: the low end must be below the high end; swap them")
         guess = self.spread_guess or (high - low) / _GUESSED_SHARE
         if not 0 < guess < math.inf:
-            raise BadParameter(f"spread_guess {guess!r}: it must be a positive number; guess rather high than low")
+            raise BadParameter(f"spread_guess {guess!r}: it must be a positive number; guess high rather than low")
         return Scale(low, high, comparisons.levels_each, channel.miss, guess)
 
 

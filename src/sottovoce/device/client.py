@@ -30,7 +30,7 @@ class Client(HttpClient):
         return campaign
 
     def is_closed(self, campaign: str) -> bool:
-        """Whether a campaign takes nothing more; nothing says who asks. A server that does not say takes readings."""
+        """Whether a campaign accepts nothing more, asked anonymously. A server that does not say so still accepts."""
         try:
             answer = parse_json(self.send("GET", f"/api/campaigns/{campaign}/state"))
         except TryLater:

@@ -1,6 +1,7 @@
 """A release: readings are clipped, rounded and noised once, and recorded with their cost before they are sent."""
 
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -143,6 +144,17 @@ def choice_of(manifest: Manifest, task: ChoiceTask, answer: str) -> int:
     )
 
 
+def clipped_readings(manifest: Manifest, readings: Mapping[str, str]) -> list[str]:
+    """Tasks whose readings lie outside their range, so that its nearest end counts instead."""
+    return [
+        task.id
+        for task in manifest.tasks
+        if isinstance(task, NumberTask)
+        and task.id in readings
+        and not Fraction(task.low) <= exact_number(readings[task.id]) <= Fraction(task.high)
+    ]
+
+
 def _check(
     file: ParticipantFile, membership: Membership, readings: Mapping[str, str], released: Mapping[str, str]
 ) -> None:
@@ -154,7 +166,13 @@ def _check(
         raise Problem("bad_reading", "no readings: there must be at least one")
     for task, reading in readings.items():
         if task not in manifest.task_of:
-            raise Problem("unknown_task", f"task {task!r}: campaign {campaign!r} has no such task")
+            few = get_close_matches(task, manifest.task_of, 3) or [*manifest.task_of][:5]
+            raise Problem(
+                "unknown_task",
+                f"task {task[:40]!r}: campaign {campaign!r} has no such task; there "
+                f"{'is' if len(few) == 1 else 'are'} {', '.join(map(repr, few))}"
+                + (f" and {len(manifest.task_of) - len(few):,} more" * (len(few) < len(manifest.task_of))),
+            )
         if task in released:
             raise Problem("already_released", f"task {task!r}: a noisy reading of it was released on {released[task]}")
         asked = manifest.task_of[task]
@@ -164,8 +182,9 @@ def _check(
         try:
             exact_number(reading)
         except BadParameter:
+            sign = " with a decimal point, not a comma" if "," in reading else ""
             raise Problem(
-                "bad_reading", f"reading {reading[:40]!r} for task {task!r}: a reading must be a finite number"
+                "bad_reading", f"reading {reading[:40]!r} for task {task!r}: a reading must be a finite number{sign}"
             ) from None
     if released and manifest.readings_come_at_once:
         raise Problem(

@@ -222,6 +222,7 @@ class TruthDiscovery(ABC):
         self._shown = estimate.chances if estimate.shown is None else estimate.shown
         _, first = winners(estimate.chances, answers.offsets)
         truths = labels_at(answers, first)
+        self._known = given.known_labels
         for n, label in given.known_labels.items():
             if str(truths[n]) != str(label):  # an option that nobody named
                 truths = truths.astype(object)
@@ -243,13 +244,23 @@ class TruthDiscovery(ABC):
         offsets = self._options.offsets
         _, first = winners(self.chances_.entries, offsets)
         second = runners_up(self.chances_.entries, offsets, first)
-        return self._shown[offsets[:-1] + first], labels_at(self._options, second)
+        chances = self._shown[offsets[:-1] + first]
+        chances[list(self._known)] = 1.0
+        return chances, labels_at(self._options, second)
+
+    @property
+    def known_places(self) -> list[int]:
+        """The places of the objects whose truth was known beforehand, of choices."""
+        return list(self._known)
 
     def chances_by_answer(self) -> list[dict[str, float]]:
         """For people: the chance of each answer to each object."""
         names = [str(label) for label in to_numpy(self._options.labels).tolist()]
         shown, ids, offsets = self._shown.tolist(), self._options.cell_labels.tolist(), self._options.offsets.tolist()
-        return [{names[ids[cell]]: shown[cell] for cell in range(first, last)} for first, last in pairwise(offsets)]
+        chances = [{names[ids[cell]]: shown[cell] for cell in range(first, last)} for first, last in pairwise(offsets)]
+        for n, label in self._known.items():
+            chances[n][str(label)] = 1.0
+        return chances
 
     def _check_kind(self, kind: Kind) -> None:
         if kind in self.kinds:

@@ -3,7 +3,6 @@
 Arrays by option have an entry for each option of each object, those of one object after those of the other.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from sottovoce.claims.answers import Answers, shown_options
 from sottovoce.claims.labels import to_numpy
-from sottovoce.discovery.iteration import Floats, Knowledge, UserLosses, Weigh, usable
+from sottovoce.discovery.iteration import Floats, IterationOf, Knowledge, UserLosses, Weigh, usable
 from sottovoce.discovery.state import State
 from sottovoce.engines import Engine, Poll
 from sottovoce.engines.votes import KNOWN_ELSEWHERE, NOT_KNOWN
@@ -131,22 +130,8 @@ class ChoiceEstimate:
     shown: Floats | None = None  # chances as people see them, where these differ
 
 
-class ChoiceIteration:
-    """The state of one fit to choices."""
-
-    settled = False  # whether another iteration would change nothing
-
-    @abstractmethod
-    def advance(self) -> float:
-        """One iteration; the largest move of a chance."""
-
-    @abstractmethod
-    def knowledge(self) -> Knowledge:
-        """What is known after the last iteration."""
-
-    @abstractmethod
-    def estimate(self) -> ChoiceEstimate:
-        """The result after the last iteration."""
+class ChoiceIteration(IterationOf[ChoiceEstimate]):
+    """The state of one fit to choices: the chances of the options move."""
 
 
 class VoteIteration(ChoiceIteration):

@@ -28,7 +28,7 @@ class ClaimShown:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One object, its claims by falling weight, and why its truth differs from the plain average."""
+    """One object, its claims in order of decreasing weight, and why its truth differs from the plain average."""
 
     object: str
     truth: Any

@@ -51,15 +51,18 @@ class Habits:
 
     def _learn(self, table: Floats, totals: Floats, plain: Floats) -> None:
         """The strength by the likelihood of the counts (Dirichlet-multinomial), with a pull towards a usual one."""
+        right, wrong, options = plain[:, 0, 0], plain[:, 0, 1], self._options  # the only two entries in a plain row
 
         def cost(log_strength: float) -> float:
-            prior = math.exp(log_strength) * plain
-            likely = (gammaln(table + prior) - gammaln(prior)).sum() + (
-                gammaln(math.exp(log_strength)) - gammaln(totals + math.exp(log_strength))
-            ).sum()
+            strength = math.exp(log_strength)
+            plain_rows = gammaln(strength * right).sum() + (options - 1) * gammaln(strength * wrong).sum()
+            likely = gammaln(table + strength * plain).sum() - options * plain_rows
+            likely += (gammaln(strength) - gammaln(totals + strength)).sum()
             return (log_strength - self._usual) ** 2 / 2 - float(likely)
 
-        found = minimize_scalar(cost, bounds=(self._usual - 4, self._usual + 6), method="bounded")
+        found = minimize_scalar(
+            cost, bounds=(self._usual - 4, self._usual + 6), method="bounded", options={"xatol": 1e-3}
+        )
         self._log_strength = float(found.x)
         # Without habits, all of these errors are as probable as in the rows of a user without.
         self.seen = bool(found.fun < -float((table * np.log(plain)).sum()))

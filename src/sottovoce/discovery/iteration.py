@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sottovoce.engines import Engine, Step
 from sottovoce.errors import BadParameter
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -98,22 +99,26 @@ class Estimate:
     freedom: Floats | None = None  # degrees of freedom of that variance, where the method knows them
 
 
-class Iteration(ABC):
-    """The state of one fit."""
+class IterationOf(ABC, Generic[Result]):
+    """The state of one fit, to claims of any kind."""
 
     settled = False  # whether another iteration would change nothing
 
     @abstractmethod
     def advance(self) -> float:
-        """One iteration; the largest move of a truth, in units of its object's spread."""
+        """One iteration; the largest move of what is estimated, in the unit of the tolerance."""
 
     @abstractmethod
     def knowledge(self) -> Knowledge:
         """What is known after the last iteration."""
 
     @abstractmethod
-    def estimate(self) -> Estimate:
+    def estimate(self) -> Result:
         """The result after the last iteration."""
+
+
+class Iteration(IterationOf[Estimate]):
+    """The state of one fit to numbers: truths move in units of their object's spread."""
 
 
 class LossIteration(Iteration):

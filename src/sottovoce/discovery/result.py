@@ -39,8 +39,10 @@ class Outcome(Estimates):
     @property
     def effective_users(self) -> float:
         """(Σw)²/Σw² over all users: as if this many had equal weights."""
-        weights = self.fit.weights_ / (self.fit.weights_.max() or 1.0)
-        return float(weights.sum() ** 2 / ((weights**2).sum() or 1.0))
+        if not self.fit.weights_.any():  # nobody is believed more than anybody else
+            return float(len(self.fit.weights_))
+        weights = self.fit.weights_ / self.fit.weights_.max()
+        return float(weights.sum() ** 2 / (weights**2).sum())
 
     @property
     def reason(self) -> str | None:
@@ -211,13 +213,13 @@ class Result(Outcome):
         users = float(np.abs(self.by_user - self.means)[outside].sum())
         readings = float(np.abs(truths - self.by_user)[outside].sum())
         why = (
-            f"users who agree with the crowd count more (a fifth of them holds {best:.0%} of the weight)"
+            f"Users who agree with the crowd count more: a fifth of them hold {best:.0%} of the weight"
             if users >= readings
-            else "readings far from the others count little"
+            else "Readings far from the others count little"
         )
         return (
-            f"{int(outside.sum()):,} of {len(truths):,} means lie outside the interval, that of "
-            f"{objects[where]!s} by the most ({differences[where]:.3g}): {why}."
+            f"{int(outside.sum()):,} of {len(truths):,} means {'lie' if outside.sum() > 1 else 'lies'} outside the "
+            f"interval; the mean of {objects[where]!s} is furthest from the truth (by {differences[where]:.3g}). {why}."
         )
 
     @cached_property
@@ -290,6 +292,7 @@ class ChoiceResult(Outcome):
     def reason(self) -> str | None:
         """Why the truths differ from the majority, where they do."""
         differ = self.apart(self.majority) > 0
+        differ[self.fit.known_places] = False
         if not differ.any():
             return None
         where = int(np.argmax(np.where(differ, self.chance, -1.0)))

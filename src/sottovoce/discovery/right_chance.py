@@ -15,6 +15,7 @@ from sottovoce.engines.threads import in_threads, usual_threads
 Floats = NDArray[np.float64]
 
 _NODES = (np.arange(64) + 0.5) / 64  # chances of being right
+_LOG_NODES, _LOG_OTHERS = np.log(_NODES), np.log1p(-_NODES)
 _USUAL = math.log(4)  # logarithm of the concentration that the crowd's law is pulled to
 _LOW, _HIGH = (-6.0, -1.0), (6.0, 6.0)  # of the crowd's law
 _MOST_USERS = 4096  # from whom the crowd's law is learnt
@@ -98,7 +99,7 @@ class RightChance:
         simplex = np.array([(x, log_concentration), (x + away[0], log_concentration), (x, log_concentration + away[1])])
         found = minimize(
             cost, simplex[0], method="Nelder-Mead", bounds=list(zip(_LOW, _HIGH, strict=True)),
-            options={"initial_simplex": simplex, "xatol": 1e-3, "fatol": 1e-6, "maxfev": 120},
+            options={"initial_simplex": simplex, "xatol": 1e-3, "fatol": 1e-3, "maxfev": 120},
         )  # fmt: skip
         self._x, self._log_concentration = float(found.x[0]), float(found.x[1])
         self._moments = None
@@ -107,7 +108,7 @@ class RightChance:
         guess = 1 / self.groups[self._main].options
         mean = guess + (1 - guess) / (1 + math.exp(-x))
         a, b = mean * math.exp(log_concentration), (1 - mean) * math.exp(log_concentration)
-        logs = (a - 1) * np.log(_NODES) + (b - 1) * np.log1p(-_NODES)
+        logs = (a - 1) * _LOG_NODES + (b - 1) * _LOG_OTHERS
         chances = np.exp(logs - logs.max())
         return np.asarray(chances / chances.sum())
 

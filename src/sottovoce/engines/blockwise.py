@@ -272,7 +272,7 @@ class BlockwiseEngine(ABC):
 
 
 def _present(arrays: dict[str, NDArray[Any] | None]) -> tuple[tuple[str, ...], Arrays]:
-    """Names and arrays of those that there are."""
+    """Names and arrays of those that exist."""
     there = {name: array for name, array in arrays.items() if array is not None}
     return tuple(there), tuple(there.values())
 

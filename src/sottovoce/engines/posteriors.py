@@ -18,7 +18,7 @@ _LN2_HIGH, _LN2_LOW = 0.693145751953125, 1.42860682030941723212e-6
 _SERIES = tuple(1 / math.factorial(power) for power in range(11))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"contract"})
 def moments(agreed, disagreed, log_right, log_wrong, factors, out):
     """For each user, Σ likelihood · factor over the nodes, for each column of factors; likelihoods up to a constant.
 
@@ -51,7 +51,7 @@ def moments(agreed, disagreed, log_right, log_wrong, factors, out):
                 out[first + user, column] = sums[column, user]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
 def _log_likelihood(right, wrong, log_right, log_wrong, node, out):
     out[:] = 0.0
     for group in range(len(right)):
@@ -60,7 +60,7 @@ def _log_likelihood(right, wrong, log_right, log_wrong, node, out):
             out[user] += right[group, user] * one + wrong[group, user] * other
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
 def _exponentials(logs, largest, exponents, powers):
     """Logarithms, none above the largest, become numbers: 2^n · e^r, where r is small enough for a short series.
 

@@ -13,6 +13,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.protocol.http import HttpClient
 from sottovoce.protocol.links import server_address
 from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.table_formats import TITLES
 
 _MOST_INVITATIONS = 1000  # in one request
 _MOST_CODES = 100
@@ -158,7 +159,7 @@ class OperatorClient(HttpClient):
         """Write ``claims`` or ``results`` into a file in the format of its suffix; the number of bytes."""
         from sottovoce.claims.writing import check_place, whole_file
 
-        check_place(out, (".csv", ".parquet", ".jsonl"))
+        check_place(out, tuple(f".{ending}" for ending in TITLES))
         with whole_file(out) as temporary:
             return temporary.write_bytes(self._send("GET", f"/api/campaigns/{campaign}/{what}{out.suffix.lower()}"))
 

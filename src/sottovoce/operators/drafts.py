@@ -45,7 +45,7 @@ def changed_tasks(entry: Mapping[str, Any], table: TaskTable) -> dict[str, Any]:
     kept = {
         task["id"]: {name: part for name, part in task.items() if part not in (None, "")} for task in entry["tasks"]
     }
-    tasks = [with_the_rest(task, kept.get(task["id"], {})) for task in table.tasks]
+    tasks = [with_the_rest(task, kept.get(task["id"], {}), table.has_help) for task in table.tasks]
     fields: dict[str, Any] = {"tasks": tasks}
     if table.known is not None:
         fields["known"] = table.known

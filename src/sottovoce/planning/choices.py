@@ -3,7 +3,8 @@
 What an answer is worth is how clearly it separates the true choice from another one. With a the chance that a report
 names the truth and not the other, and b the chance of the reverse, the difference of their votes has mean a - b and
 variance a + b - (a - b)², so an answer adds (a - b)² / (a + b - (a - b)²) to the squared signal-to-noise ratio. This
-chooses the size of sets and how many questions to answer; the errors themselves are simulated.
+chooses the size of sets and how many questions to answer; the errors themselves are simulated, in a crowd whose users
+are right as often as those of a pilot, where there is one.
 """
 
 import math
@@ -14,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.claims import Claims
 from sottovoce.discovery import NoiseAware
 from sottovoce.errors import BadParameter
-from sottovoce.planning.answering import best_answering
+from sottovoce.planning.answering import best_answering, candidates
 from sottovoce.planning.noise import rounded_down
 from sottovoce.planning.plans import PromisePlan, Simulated
 from sottovoce.privacy.answers import MOST_ANSWERS, AnswerGuarantee
@@ -29,6 +31,9 @@ WORLDS, _MOST_WORLDS = 40, 10_000
 _ANSWERS_PER_WORLD = 200_000
 _OTHER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the one that is asked for
 _KEPT = 256
+_MOST_TRIED = 100  # answers, of all numbers for which the ε of one is searched for
+_PRECISION = 1e-5  # of that search
+_ROUNDS = 2  # the best size follows from the ε of one answer, and this, a little, from the size
 _NEAR = 1.03  # the number of participants is found up to this factor
 
 
@@ -41,12 +46,47 @@ class ChoicePlan(PromisePlan):
     choices: int
     without_sets: Simulated | None  # the error if an answer reports one choice
     answer_error: Simulated | None = None
+    quality: "AnswerQuality"
 
     def summary(self) -> dict[str, Any]:
-        return {**super().summary(), "size": self.law.cells_reported}
+        said = {**super().summary(), "size": self.law.cells_reported}
+        del said["quality"]
+        return said | {"right": self.quality.mean, "right_source": self.quality.source}
 
     def sentence(self) -> str:
         return self.guarantee.sentence(delta=self.delta)
+
+
+@dataclass(frozen=True)
+class AnswerQuality:
+    """How often participants are right before any noise: the mean, and the beta law if it is not the usual one."""
+
+    mean: float
+    law: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, choices: int, pilot: Claims | None) -> "AnswerQuality":
+        """The quality of the crowd in a pilot, or the usual one.
+
+        Where the pilot has another number of choices, users are as far from guessing to certainty as in the pilot.
+        """
+        if pilot is None:
+            return cls((1 + 1 / choices) / 2)
+        if pilot.kind != "choice":
+            raise BadParameter(
+                "pilot: its claims are numbers, and this is a plan for choices; give a pilot with answers, or plan for "
+                "numbers"
+            )
+        if not (pilot.claims_per_object > 1).any():
+            raise BadParameter("pilot: no object has two claims: quality shows where users disagree; add claims")
+        place, log_concentration = NoiseAware(noise=pilot.noise).fit(pilot).state().learnt["prior"]
+        mean = 1 / choices + (1 - 1 / choices) / (1 + math.exp(-place))
+        concentration = math.exp(log_concentration)
+        return cls(mean, (mean * concentration, (1 - mean) * concentration))
+
+    @property
+    def source(self) -> str:
+        return "assumed" if self.law is None else "estimated from the pilot"
 
 
 def plan_choices(
@@ -55,36 +95,45 @@ def plan_choices(
     readings: int = 30,
     participants: int = 150,
     *,
+    delta: float = 0.0,
     unit: Unit = "reading",
+    pilot: Claims | None = None,
     error: float | None = None,
     simulations: int = WORLDS,
     seed: int = 0,
 ) -> ChoicePlan:
     """Randomised response that promises ε for any two answers, to ``readings`` questions with this many choices.
 
-    ``error`` is a target share of wrong questions: the plan then says how many participants are needed for it.
+    Where the promise is for a participant, ``delta`` is the probability with which it may fail; answers may then be
+    more exact. ``error`` is a target share of wrong questions: the plan then says how many participants are needed for
+    it. ``pilot`` are answers to similar questions, which show how often participants are right.
 
     >>> planned = plan_choices(1.0, choices=10, simulations=0)
     >>> str(planned.law)
     'response:1.0:3'
     """
-    _check(epsilon, choices, readings, participants, simulations, seed)
+    _check(epsilon, delta, choices, readings, participants, simulations, seed)
     if error is not None and not (0 < error < 1 and simulations):
         raise BadParameter(
             f"error {error!r}: it is a share of wrong questions above 0 and below 1, found by simulation; write 0.05, "
             "and leave simulations on"
         )
-    law = _best_law(epsilon, choices, readings if unit == "participant" else 1)
+    quality = AnswerQuality.of(choices, pilot)
+    answers = readings if unit == "participant" else 1
+    law = _best_law(epsilon, delta, choices, answers, quality)
 
     def simulated(noise: AnswerLaw, answer: int | None = None, people: int = participants) -> Simulated | None:
-        return _simulate(noise, choices, readings, people, answer, simulations, seed) if simulations else None
+        return _simulate(noise, choices, readings, people, answer, simulations, seed, quality) if simulations else None
 
     found = simulated(law)
-    plain = found if law.cells_reported == 1 else simulated(Response(law.epsilon))
+    plain = found if law.size == 1 else simulated(_law_of_size(1, epsilon, delta, choices, answers))
     few: dict[str, Any] = {}
     if unit == "participant":
-        best = best_answering(lambda count: worth(_best_law(epsilon, choices, count), choices), readings).answer
-        noise = _best_law(epsilon, choices, best)
+        best = best_answering(
+            lambda count: worth(_best_law(epsilon, delta, choices, count, quality), choices, quality.mean),
+            readings, [count for count in candidates(readings) if not delta or count <= _MOST_TRIED],
+        ).answer  # fmt: skip
+        noise = _best_law(epsilon, delta, choices, best, quality)
         fewer = found if best == readings else simulated(noise, best)
         gain = found.mean / fewer.mean if found and fewer and fewer.mean > 0 else None
         few = {"answer": best, "answer_noise": str(noise), "answer_error": fewer, "answer_gain": gain}
@@ -93,6 +142,8 @@ def plan_choices(
         guarantee=law.guarantee(choices, readings, unit),
         choices=choices,
         epsilon=epsilon,
+        delta=delta if unit == "participant" else 0.0,
+        quality=quality,
         simulated_error=found,
         without_sets=plain,
         participants_needed=_needed(lambda people: simulated(law, people=people), error) if error else None,
@@ -106,17 +157,22 @@ def choice_trade_off(
     readings: int,
     participants: int,
     *,
+    delta: float = 0.0,
     unit: Unit = "reading",
+    quality: AnswerQuality | None = None,
     simulations: int = WORLDS,
     seed: int = 0,
     factors: Sequence[float] = _OTHER_EPSILONS,
 ) -> list[dict[str, Any]]:
     """The error to expect at smaller and larger ε: rows of epsilon, noise and simulated_error."""
-    _check(epsilon, choices, readings, participants, simulations, seed)
+    _check(epsilon, delta, choices, readings, participants, simulations, seed)
+    quality = AnswerQuality.of(choices, None) if quality is None else quality
     rows = []
     for factor in factors:
-        law = _best_law(epsilon * factor, choices, readings if unit == "participant" else 1)
-        found = _simulate(law, choices, readings, participants, None, simulations, seed) if simulations else None
+        law = _best_law(epsilon * factor, delta, choices, readings if unit == "participant" else 1, quality)
+        found = None
+        if simulations:
+            found = _simulate(law, choices, readings, participants, None, simulations, seed, quality)
         rows.append(
             {"epsilon": epsilon * factor, "noise": str(law), "simulated_error": asdict(found) if found else None}
         )
@@ -126,12 +182,12 @@ def choice_trade_off(
 def worth(law: AnswerLaw, choices: int, right: float | None = None) -> float:
     """What one answer adds to the squared signal-to-noise ratio between the truth and another choice.
 
-    Of a user who is right with this chance; by default that of the mean user in the simulated crowd.
+    Of a user who is right with this chance; by default that of the mean user in the usual crowd.
 
     >>> round(worth(Response(1.0), choices=2, right=0.75), 4)
     0.0564
     """
-    right = (1 + 1 / choices) / 2 if right is None else right
+    right = AnswerQuality.of(choices, None).mean if right is None else right
     channel, size = law.channel(choices), law.cells_reported
     # The chances that a report names one choice and not another given one: who reports holds the one, the other, or a
     # third choice.
@@ -148,16 +204,43 @@ def worth(law: AnswerLaw, choices: int, right: float | None = None) -> float:
     return signal / (truth + other - signal)
 
 
-def _best_law(epsilon: float, choices: int, answers: int) -> Response:
-    """Sets of the best size, whose promise for this many answers is ε."""
-    each = rounded_down(epsilon / answers)
-    return max((Response(each, size) for size in range(1, choices // 2 + 1)), key=lambda law: worth(law, choices))
+def _best_law(epsilon: float, delta: float, choices: int, answers: int, quality: AnswerQuality) -> Response:
+    """Sets of the best size, whose promise for this many answers is (ε, δ)."""
+
+    def best(each: float) -> Response:
+        laws = (Response(each, size) for size in range(1, choices // 2 + 1))
+        return max(laws, key=lambda law: worth(law, choices, quality.mean))
+
+    law = best(rounded_down(epsilon / answers))
+    if delta == 0 or answers == 1:
+        return law
+    for _ in range(_ROUNDS):
+        law = _law_of_size(best(law.epsilon).size, epsilon, delta, choices, answers)
+    return law
+
+
+@lru_cache(_KEPT)
+def _law_of_size(size: int, epsilon: float, delta: float, choices: int, answers: int) -> Response:
+    """Sets of this size with the largest ε, a short number, so that the certified δ of all answers is at most this."""
+
+    def keeps(each: float) -> bool:
+        promise = Response(each, size).guarantee(choices, answers, "participant")
+        return promise.delta(epsilon) <= delta
+
+    low, high = rounded_down(epsilon / answers), epsilon
+    while delta and answers > 1 and high > low * (1 + _PRECISION):
+        middle = rounded_down(math.sqrt(low * high))
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return Response(low, size)
 
 
 @lru_cache(_KEPT)
 def _simulate(
-    law: AnswerLaw, choices: int, readings: int, participants: int, answer: int | None, simulations: int, seed: int
-) -> Simulated:
+    law: AnswerLaw, choices: int, readings: int, participants: int, answer: int | None, simulations: int, seed: int,
+    quality: AnswerQuality,
+) -> Simulated:  # fmt: skip
     """The share of questions that the crowd gets wrong; one that nobody answered is guessed."""
     questions = max(1, min(readings, _ANSWERS_PER_WORLD // participants))
     if answer is not None:  # in a smaller world, as many answers to each question
@@ -166,7 +249,8 @@ def _simulate(
     errors = []
     for number in range(simulations):
         rng = np.random.default_rng((seed, number))
-        world = choice_crowd(participants, questions, choices, answer=answer, seed=rng).with_simulated_noise(law, rng)
+        world = choice_crowd(participants, questions, choices, answer=answer, right=quality.law, seed=rng)
+        world = world.with_simulated_noise(law, rng)
         fit = NoiseAware(noise=str(law)).fit(world.claims)
         right = float((np.asarray(fit.truths_) == world.truths).sum()) + (questions - len(world.truths)) / choices
         errors.append(1 - right / questions)
@@ -190,8 +274,10 @@ def _needed(simulated: Any, error: float) -> int:
     return high
 
 
-def _check(epsilon: float, choices: int, readings: int, participants: int, simulations: int, seed: int) -> None:
-    check_asked(epsilon, 0.0)
+def _check(
+    epsilon: float, delta: float, choices: int, readings: int, participants: int, simulations: int, seed: int
+) -> None:
+    check_asked(epsilon, delta)
     for name, number, least, most in (
         ("choices", choices, 2, MOST_CHOICES),
         ("readings", readings, 1, MOST_ANSWERS),

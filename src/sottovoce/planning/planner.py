@@ -225,6 +225,10 @@ def estimate_error_rate(pilot: Claims) -> float:
 
     One over the variance of claims around their object's mean, minus that of the noise if the claims have any.
     """
+    if pilot.kind != "number":
+        raise BadParameter(
+            "pilot: its claims are choices, and this is a plan for numbers; give choices= (--choices), or another pilot"
+        )
     counts = pilot.claims_per_object
     totals = np.add.reduceat(pilot.values, pilot.offsets[:-1])
     squares = (pilot.values - np.repeat(totals / counts, counts)) ** 2

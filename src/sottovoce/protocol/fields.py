@@ -20,6 +20,12 @@ MOST_LANGUAGES = 20  # of one text
 _FIRST_YEAR = 1000  # earlier years have no four-digit form that every parser accepts
 _VARIANTS = ("str", "constrained-str")  # of a field that takes several types: no part of its name
 _TAG = r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?"
+# Printable in Unicode's sense, but nobody sees them: variation selectors, fillers and other characters without ink.
+# They are listed, since a property would depend on the version of Unicode: all devices must agree.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159"
+    "\U000e0100-\U000e01ef]"
+)
 
 
 class Document(BaseModel):
@@ -31,6 +37,8 @@ class Document(BaseModel):
 def _printable(text: Any) -> Any:
     if isinstance(text, str) and (not text.replace("\n", "").isprintable() or text != text.strip()):
         raise ValueError("must be printable text without spaces around it")
+    if isinstance(text, str) and text and not comparable(text):
+        raise ValueError("must have a character that can be seen; leave out blank ones, such as U+3164")
     return text
 
 
@@ -108,8 +116,8 @@ def in_language(text: Text, language: str, default: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """What is left of a text when spaces, case and compatible forms of characters do not count."""
-    return unicodedata.normalize("NFKC", text).upper().lower().replace(" ", "")
+    """What is left of a text when spaces, case, invisible characters and compatible forms of others do not count."""
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).upper().lower().replace(" ", "")
 
 
 def field_error(field: str, message: str, rule: str) -> PydanticCustomError:

@@ -3,7 +3,6 @@
 A field that does not apply is left out, never null, so that a document has one form.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -26,6 +25,7 @@ from sottovoce.protocol.fields import (
     in_language,
     law_text,
 )
+from sottovoce.protocol.instruments import TYPED, checked_instrument
 from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS, ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.parts import NoisyNumbers, Part, PerturbedAnswers
 
@@ -35,22 +35,6 @@ WIDTH_OF_PLAN = 10_000  # places are counted in this many parts of its width and
 MOST_DAYS = 36_500
 MOST_QUOTA = 10**12
 
-INSTRUMENTS = ("typed", "steps", "sound-level", "stopwatch", "counter")
-LONGEST_SOUND = 3600  # seconds
-_TIMED_SOUND = re.compile(r"sound-level:([1-9][0-9]{0,3})")
-
-
-def _instrument(name: str) -> str:
-    timed = _TIMED_SOUND.fullmatch(name)
-    if name not in INSTRUMENTS and not (timed and int(timed[1]) <= LONGEST_SOUND):
-        raise ValueError(
-            f"{name!r} must be {', '.join(INSTRUMENTS[:-1])} or {INSTRUMENTS[-1]}, or sound-level:SECONDS with a whole "
-            f"number from 1 to {LONGEST_SOUND}"
-        )
-    return name
-
-
-Instrument = Annotated[str, AfterValidator(_instrument)]
 Coordinate = Annotated[int, Field(ge=0, le=WIDTH_OF_PLAN)]
 Point = Annotated[tuple[Coordinate, Coordinate], Field(strict=False)]
 Place = Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_POINTS, strict=False)]
@@ -76,7 +60,7 @@ class SecondNumberTask(SecondTask, NumberTask):
     kind: Literal["number"] = "number"
     unit: UnitText = ""
     distance: Decimal | None = None  # none where comparisons protect the whole range
-    instrument: Instrument = "typed"
+    instrument: Annotated[str, AfterValidator(checked_instrument)] = TYPED
 
     def texts(self) -> Iterator[Text]:
         yield from super().texts()
@@ -101,7 +85,7 @@ class SecondChoiceTask(SecondTask, ChoiceTask):
             alike = first_repeated(map(comparable, words))
             if alike is not None:
                 one, *_, other = [word for word in words if comparable(word) == alike]
-                rule = "must differ in more than spaces and case"
+                rule = "must differ in more than spaces and case, or invisible characters"
                 raise field_error(
                     "choices",
                     f"choices {one!r} and {other!r} of task {self.id!r} {rule}",

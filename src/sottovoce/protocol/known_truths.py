@@ -30,31 +30,39 @@ def known_number(truth: Any, low: str, high: str) -> str:
     return number
 
 
-def read_truths(name: str, text: str) -> dict[str, str]:
+def read_truths(name: str, text: str, titles: Mapping[str, str] | None = None) -> dict[str, str]:
     """Known truths by task from a table with the columns task and truth; other columns and empty truths are left out.
+
+    A task is named by its id, or by its title where ``titles`` gives those by id.
 
     >>> read_truths("known.csv", "task,truth,unit\\nhall-1,20.5,m\\nhall-2,,m\\n")
     {'hall-1': '20.5'}
     """
+    ids = {title: task for task, title in (titles or {}).items()}
     truths: dict[str, str] = {}
     for number, cells in read_rows(name, text, ("task", "truth")):
-        if "task" in cells and cells["task"] in truths:
+        if "truth" not in cells:
+            continue
+        if "task" not in cells:
+            raise UnreadableFile(f"{name}, line {number}: truth {cells['truth']!r} has no task; name it")
+        task = ids.get(cells["task"], cells["task"])
+        if task in truths:
             raise UnreadableFile(
                 f"{name}, line {number}: task {cells['task']!r} has a truth already; remove one of them"
             )
-        if "truth" in cells:
-            if "task" not in cells:
-                raise UnreadableFile(f"{name}, line {number}: truth {cells['truth']!r} has no task; name it")
-            truths[cells["task"]] = cells["truth"]
+        truths[task] = cells["truth"]
     return truths
 
 
-def write_truths(truths: Mapping[str, str]) -> str:
-    """Known truths by task as a table that `read_truths` reads.
+def write_truths(truths: Mapping[str, str], titles: Mapping[str, str]) -> str:
+    """A table for `read_truths` with a line for each task that ``titles`` names, by id; unknown truths are empty.
 
-    >>> write_truths({"bird": "robin, red"})
-    'task,truth\\nbird,"robin, red"\\n'
+    Semicolons divide it, so that people can write decimal commas.
+
+    >>> write_truths({"bird": "robin; red"}, {"bird": "Bird", "path": "Path"})
+    'task;truth\\nBird;"robin; red"\\nPath;\\n'
     """
     table = io.StringIO()
-    csv.writer(table, lineterminator="\n").writerows(map(harmless, row) for row in [("task", "truth"), *truths.items()])
+    rows = [("task", "truth"), *((title, truths.get(task, "")) for task, title in titles.items())]
+    csv.writer(table, delimiter=";", lineterminator="\n").writerows(map(harmless, row) for row in rows)
     return table.getvalue()

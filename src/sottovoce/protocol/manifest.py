@@ -8,7 +8,6 @@ import builtins
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from sottovoce.privacy.laws import Kind, Law, parse_law
-from sottovoce.protocol.canonical import canonical_bytes, first_repeated, parse_json, sha256_of
+from sottovoce.protocol.canonical import MOST_BYTES, canonical_bytes, first_repeated, parse_json, sha256_of
 from sottovoce.protocol.fields import (
     Decimal,
     Document,
@@ -148,7 +147,7 @@ class Manifest(Document):
 
     @cached_property
     def laws(self) -> dict[Kind, Law]:
-        """The noise law of each kind of task that there is."""
+        """The noise law of each kind of task in the campaign."""
         kinds = sorted({task.kind for task in self.tasks}, reverse=True)
         return {kind: parse_law(self.noise if isinstance(self.noise, str) else self.noise[kind]) for kind in kinds}
 
@@ -197,11 +196,6 @@ class Manifest(Document):
         """Whom participants can ask; empty where nothing is said about it."""
         return ""
 
-    @property
-    def deadline_moment(self) -> datetime | None:
-        """The deadline as a time."""
-        return datetime.fromisoformat(self.deadline) if self.deadline else None
-
     def check_tasks(self) -> None:
         twice = first_repeated(task.id for task in self.tasks)
         if twice is not None:
@@ -225,7 +219,7 @@ class Manifest(Document):
     @classmethod
     def parse(cls, data: builtins.bytes) -> "Manifest":
         """Read canonical bytes; refuse any other spelling, since its hash would be another."""
-        manifest = cls.of(parse_json(data))
+        manifest = cls._checked(parse_json(data))
         if manifest.bytes() != data:
             raise Problem("bad_manifest", "manifest: it must be in canonical JSON, with every field")
         return manifest
@@ -236,6 +230,18 @@ class Manifest(Document):
 
         Without a format it is the first.
         """
+        manifest = cls._checked(content)
+        size = len(manifest.bytes())
+        if size > MOST_BYTES:
+            raise Problem(
+                "bad_manifest",
+                f"manifest of {size / 2**20:.1f} MiB: devices take at most {MOST_BYTES >> 20} MiB; shorten its texts, "
+                "or divide the tasks among several campaigns",
+            )
+        return manifest
+
+    @classmethod
+    def _checked(cls, content: Any) -> "Manifest":
         with reported_as("bad_manifest"):
             return _model(content).model_validate(content)
 

@@ -9,18 +9,20 @@ any ``most_readings`` of the tasks, the parts add up.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.sentence import guessed, privacy_sentence
-from sottovoce.protocol.manifest import Manifest, NumberTask, Task
+from sottovoce.protocol.manifest import MOST_GRIDS, Manifest, NumberTask, Task
 from sottovoce.protocol.parts import Part
 from sottovoce.texts import Texts, texts_in
 
 _MOST_UNITS = 4  # in one sentence
+_MOST_WAYS = 12  # to choose the tasks that are answered: each takes as long as a promise
 
 
 @dataclass(frozen=True)
@@ -74,28 +76,57 @@ def _of_reading(manifest: Manifest, delta: float) -> float:
     """The ε of the part on which it is largest. Most are ruled out by their δ at the ε of another."""
     largest = 0.0
     # About the weakest first: then one look at each of the others is enough.
-    for part in sorted(manifest.parts, key=lambda part: -part.reach):
-        guarantee = part.guarantee(manifest.most_readings, "reading")
+    for part, tasks in sorted(manifest.parts.items(), key=lambda one: -one[0].reach):
+        guarantee = part.guarantee(min(tasks, manifest.most_readings), "reading")
         if delta == 0 or largest == 0 or guarantee.delta(largest) > delta:
             largest = max(largest, guarantee.epsilon(delta))
     return largest
 
 
 def _of_participant(manifest: Manifest, delta: float) -> float:
-    """The parts' ε, each for as many of its tasks as can be answered; those that need a δ share it.
+    """The largest ε over all ways to choose the tasks that are answered.
 
-    Laws without exception either need none, or become smaller by their share of it: whichever is less.
+    Where there are many ways, it is bounded as if as many as possible were answered of each part.
     """
     most, groups = manifest.most_readings, _groups(manifest.parts)
+    ways = [*islice(_ways(most, *groups.values()), _MOST_WAYS + 1)] if len(groups) <= _MOST_WAYS else []
+    if 0 < len(ways) <= _MOST_WAYS:
+        return max(_composed(_answered(groups, way), delta) for way in ways)
     pure = {part: tasks for part, tasks in manifest.parts.items() if part.is_pure}
-    others = {part: tasks for part, tasks in groups.items() if not part.is_pure}
+    return _composed(_answered(groups, [min(most, tasks) for tasks in groups.values()]), delta, _worst_sum(pure, most))
+
+
+def _ways(most: int, first: int, *others: int) -> Iterator[list[int]]:
+    """All ways to choose tasks, ``most`` of them or else all, from groups of these sizes: how many of each."""
+    if not others:
+        yield [min(first, most)]
+        return
+    for count in range(max(0, min(most - sum(others), first)), min(first, most) + 1):
+        for rest in _ways(most - count, *others):
+            yield [count, *rest]
+
+
+def _answered(groups: Iterable[Part], counts: Iterable[int]) -> dict[Part, int]:
+    return {part: count for part, count in zip(groups, counts, strict=True) if count}
+
+
+def _composed(answered: Mapping[Part, int], delta: float, pure: float | None = None) -> float:
+    """The sum of the parts' ε, of which those that need a δ share it.
+
+    Laws without exception either need none, and have ``pure`` together, or become smaller by their share of it:
+    whichever is less.
+    """
+    others = {part: count for part, count in answered.items() if not part.is_pure}
 
     def epsilons(parts: Mapping[Part, int]) -> list[float]:
-        each = (part.guarantee(min(tasks, most), "participant") for part, tasks in parts.items())
+        each = (part.guarantee(count, "participant") for part, count in parts.items())
         return [guarantee.epsilon(delta / len(parts)) for guarantee in each]
 
-    whole = _added(epsilons(groups))
-    return min(whole, _added([*epsilons(others), _worst_sum(pure, most)])) if pure and others else whole
+    if pure is None:
+        pure = _added(part.pure_epsilon(count) or 0.0 for part, count in answered.items() if part.is_pure)
+    # A share of δ for each of very many parts would be tiny, and the sums would take minutes.
+    whole = _added(epsilons(answered)) if len(answered) <= MOST_GRIDS else math.inf
+    return min(whole, _added([*epsilons(others), pure])) if len(others) < len(answered) else whole
 
 
 def _added(epsilons: Iterable[float]) -> float:

@@ -18,15 +18,15 @@ from pydantic import ValidationError
 from sottovoce.errors import BadParameter, MissingColumn, UnreadableFile
 from sottovoce.protocol.format_1 import FirstTask
 from sottovoce.protocol.format_2 import SecondChoiceTask, SecondNumberTask
+from sottovoce.protocol.instruments import TYPED
 from sottovoce.protocol.known_truths import known_choice, known_number
 from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS
 from sottovoce.protocol.problems import Problem
 from sottovoce.spreadsheets import CellRow, NumberCell, plain_heading, read_cells
 from sottovoce.text_tables import THOUSANDS, decimal_sign, harmless, with_point
 
-COLUMNS = (*FirstTask.model_fields, "choices", "instrument", "quota")
+COLUMNS = (*FirstTask.model_fields, "choices", "help", "instrument", "quota")
 TABLE_COLUMNS = (*COLUMNS, "known")
-TYPED = "typed"  # no instrument, so that the oldest format can say it
 # What a column is called on pages and in messages, and other headings that people give it.
 CALLED = {name: name for name in TABLE_COLUMNS} | {
     "low": "lowest value", "high": "highest value", "grid": "step", "known": "known truth",
@@ -37,6 +37,7 @@ _HEADINGS = {
     "high": ("highest", "max", "maximum", "to"),
     "grid": ("resolution", "precision"),
     "choices": ("choice", "answers", "options"),
+    "help": ("help text", "hint", "explanation", "instructions"),
     "instrument": ("measured with",),
     "quota": ("most readings", "readings"),
     "known": ("truth", "gold", "gold value", "known value"),
@@ -84,6 +85,7 @@ class TaskTable:
     tasks: list[dict[str, Any]]
     known: dict[str, str] | None = None  # truths by task; None where the table has no such column
     notes: tuple[str, ...] = ()  # what was read in another way than its author may think
+    has_help: bool = False  # whether there is such a column; without it, tasks keep the help that they had
 
 
 def read_tasks(
@@ -109,7 +111,8 @@ def read_tasks(
     read = read_task_rows(name, table.rows, table.counted, decimal=decimal, ids=ids, called=table.titles)
     twice = sorted({title for title, count in _counted(task.get("title") for task in read.tasks) if count > 1})
     alike = (f"Several tasks are called “{twice[0]}”: people cannot tell them apart.",) if twice else ()
-    return TaskTable(read.tasks, read.known if "known" in table.titles else None, (*table.notes, *alike))
+    known = read.known if "known" in table.titles else None
+    return TaskTable(read.tasks, known, (*table.notes, *alike), "help" in table.titles)
 
 
 def read_task_rows(
@@ -169,6 +172,8 @@ class _RowReader:
     def _task(self) -> dict[str, Any]:
         cells = self.cells
         task: dict[str, Any] = {name: " ".join(entry.split()) for name, entry in cells.items() if name != "known"}
+        if "help" in cells:  # may have several lines
+            task["help"] = "\n".join(" ".join(line.split()) for line in cells["help"].strip().splitlines())
         if not task.get("title") and not task.get("id"):
             self.mistakes["title"] = "it is missing; a task needs a title"
         if "choices" in cells:
@@ -180,7 +185,7 @@ class _RowReader:
             task["quota"] = self._quota(task["quota"])
         if "instrument" in task:
             task["instrument"] = task["instrument"].lower()
-            if task["instrument"] == TYPED:
+            if task["instrument"] == TYPED:  # left out, so that the oldest format can say it
                 del task["instrument"]
         if task.get("choices"):
             task.pop("unit", None)  # rows of a form repeat it
@@ -311,10 +316,11 @@ def id_from(title: str) -> str:
     return f"{plain[:_LONGEST_ID].strip('-') or 'task'}-{sha256(title.encode()).hexdigest()[:6]}"
 
 
-def with_the_rest(typed: dict[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+def with_the_rest(typed: dict[str, Any], kept: Mapping[str, Any], has_help: bool) -> dict[str, Any]:
     """A task as it was typed, with what a table does not show: other languages of an unchanged text, other fields."""
     same_kind = bool(typed.get("choices")) == bool(kept.get("choices"))
-    rest = {name: entry for name, entry in kept.items() if name not in COLUMNS} if same_kind else {}
+    typed_over = COLUMNS if has_help else set(COLUMNS) - {"help"}
+    rest = {name: entry for name, entry in kept.items() if name not in typed_over} if same_kind else {}
     shown = with_other_languages(typed, kept)
     if same_kind and typed.get("choices") and len(typed["choices"]) == len(kept["choices"]):
         shown["choices"] = [
@@ -344,7 +350,9 @@ def read_choices(text: str) -> list[str]:
     return choices[:-1] if len(choices) > 1 and not choices[-1] else choices
 
 
-def write_tasks(tasks: Sequence[Mapping[str, Any]], known: Mapping[str, str] | None = None) -> str:
+def write_tasks(
+    tasks: Sequence[Mapping[str, Any]], known: Mapping[str, str] | None = None, has_help: bool = False
+) -> str:
     """The inverse of `read_tasks`, for people to edit; text that a spreadsheet would run as a formula is marked."""
     tasks = [{**task, "choices": " | ".join(task["choices"])} if task.get("choices") else task for task in tasks]
     tasks = [{name: entry for name, entry in task.items() if (name, entry) != ("instrument", TYPED)} for task in tasks]
@@ -353,7 +361,8 @@ def write_tasks(tasks: Sequence[Mapping[str, Any]], known: Mapping[str, str] | N
     columns = [
         name
         for name in TABLE_COLUMNS
-        if name == "id" or (name == "known" and known is not None) or any(task.get(name) for task in tasks)
+        if any(task.get(name) for task in tasks)
+        or (name == "id" or (name == "known" and known is not None) or (name == "help" and has_help))
     ]
     text = io.StringIO()
     table = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")

@@ -56,7 +56,7 @@ def own_language(content: Mapping[str, Any]) -> str:
 
 
 def missing(texts: Sequence[CampaignText], language: str) -> list[CampaignText]:
-    """Texts that there are not in a language."""
+    """Texts that are missing in a language."""
     return [text for text in texts if language not in text.translations]
 
 

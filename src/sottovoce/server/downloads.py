@@ -14,9 +14,10 @@ from sottovoce.discovery.schema import Place
 from sottovoce.privacy.laws import Kind
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.table_formats import MEDIA_TYPES, Format
 from sottovoce.server.clock import moment
 from sottovoce.server.etags import tagged
-from sottovoce.server.exports import MEDIA_TYPES, Format, claims_table, encode_table
+from sottovoce.server.exports import claims_table, encode_table
 from sottovoce.server.results import kind_of, row_columns
 from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.claims import labels_of, load_readings, load_sets
@@ -37,7 +38,7 @@ def results_file_of(request: Request, results: ResultsRow, campaign: str, format
 
 
 def _results_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """All columns of the kinds of tasks that there are. With both kinds, truths are text."""
+    """All columns for the kinds of tasks in the campaign. With both kinds, truths are text."""
     kinds = list(dict.fromkeys(map(kind_of, rows)))
     columns = {column.name: column.type for kind in kinds for column in row_columns(Place.FILE, kind)}
     if len(kinds) > 1:

@@ -3,13 +3,13 @@
 import io
 import json
 from fractions import Fraction
-from typing import Any, Literal
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from numpy.typing import NDArray
 
 from sottovoce.claims.cells import harmless_table
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
@@ -17,15 +17,10 @@ from sottovoce.claims.writing import without_lists
 from sottovoce.comparisons.policy import places
 from sottovoce.comparisons.table import CUTS_COLUMN, LEVEL_COLUMN, cuts_text
 from sottovoce.privacy.laws import Kind
-from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask
-from sottovoce.server.storage.claims import Readings, Sets
+from sottovoce.protocol.manifest import Manifest, NumberTask
+from sottovoce.protocol.table_formats import Format
+from sottovoce.server.storage.claims import Readings, Sets, answers_in, choice_words, numbers_of, options_named
 
-Format = Literal["csv", "parquet", "jsonl"]
-MEDIA_TYPES: dict[Format, str] = {
-    "csv": "text/csv; charset=utf-8",
-    "parquet": "application/vnd.apache.parquet",
-    "jsonl": "application/jsonl",
-}
 Names = dict[tuple[int, int], str]  # by participant and cohort
 
 
@@ -49,7 +44,7 @@ def claims_table(manifest: Manifest, readings: Readings, names: Names, sets: Set
         NOISE_COLUMN: pa.repeat(law, len(readings)),
     }
     if kind == "choice":
-        columns[CHOICES_COLUMN] = _numbers_of_choices(manifest)[readings.places]
+        columns[CHOICES_COLUMN] = numbers_of(manifest)[readings.places]
     # Sorted by the random names, so that the order of joining stays hidden.
     return pa.table(columns).sort_by([("user", "ascending"), ("object", "ascending")])
 
@@ -67,25 +62,10 @@ def _said(manifest: Manifest, readings: Readings, sets: Sets, kind: Kind) -> dic
 
 
 def _answers(manifest: Manifest, readings: Readings, sets: Sets) -> pa.Array:
-    words = [
-        [manifest.words(choice) for choice in task.choices] if isinstance(task, ChoiceTask) else []
-        for task in manifest.tasks
-    ]
-    rows = zip(readings.participants.tolist(), readings.places.tolist(), readings.steps.tolist(), strict=True)
-    return pa.array(
-        [
-            json.dumps([words[place][number] for number in sets[who, place]], ensure_ascii=False)
-            if (who, place) in sets
-            else words[place][step]
-            for who, place, step in rows
-        ],
-        pa.string(),
-    )
-
-
-def _numbers_of_choices(manifest: Manifest) -> NDArray[np.int64]:
-    """By the place of the task."""
-    return np.array([len(task.choices) if isinstance(task, ChoiceTask) else 0 for task in manifest.tasks], np.int64)
+    named = answers_in(readings, choice_words(manifest), sets)
+    if options_named(manifest) > 1:
+        return pa.array([json.dumps(answer, ensure_ascii=False) for answer in named], pa.string())
+    return pa.array(list(chain.from_iterable(named)), pa.string())
 
 
 def encode_table(table: pa.Table, format: Format) -> bytes:

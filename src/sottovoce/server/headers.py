@@ -1,6 +1,18 @@
 """Headers that keep browsers from doing more than they should."""
 
+from collections.abc import Collection
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# What pages could ask a participant for, and may not unless they measure with it.
+_SENSORS = ("accelerometer", "camera", "geolocation", "gyroscope", "microphone")
+
+
+def permissions_policy(granted: Collection[str] = ()) -> str:
+    """The header that closes all sensors to a page but these."""
+    names = sorted({*_SENSORS, *granted})
+    return ", ".join(f"{name}=(self)" if name in granted else f"{name}=()" for name in names)
+
 
 _DATA = (
     (b"x-content-type-options", b"nosniff"),
@@ -18,8 +30,7 @@ _PAGES = (
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    # Only the participant's page measures, and says so in its own header.
-    (b"permissions-policy", b"accelerometer=(), camera=(), geolocation=(), gyroscope=(), microphone=()"),
+    (b"permissions-policy", permissions_policy().encode()),
 )
 _OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
 

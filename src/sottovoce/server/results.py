@@ -251,7 +251,9 @@ class Computation:
             overall["converged"] = all(bool(result.fit.converged_) for result in found.values())
             overall["iterations"] = max(result.fit.n_iter_ for result in found.values())
             if overall["participants"] >= self.least_claims:
-                overall |= {"effective_users": round(first.effective_users, 1), "weights": weights_of(first)}
+                tasks = [len(result.fit.objects_) for result in found.values()]
+                effective = np.average([result.effective_users for result in found.values()], weights=tasks)
+                overall |= {"effective_users": round(float(effective), 1), "weights": weights_of(first)}
         return overall
 
     def _anew(self, place: int) -> bool:

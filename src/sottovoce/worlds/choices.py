@@ -34,9 +34,12 @@ def choice_crowd(
     choices: int = 4,
     *,
     answer: int | None = None,
+    right: tuple[float, float] | None = None,
     seed: int | np.random.Generator = 0,
 ) -> ChoiceWorld:
     """Users who are right with chance q = 1/k + (1 - 1/k)·Beta(2, 2), and otherwise pick any other of the k choices.
+
+    ``right`` gives another law of q: the two parameters of a beta distribution.
 
     Each user answers ``answer`` of the questions, drawn at random; all by default. A question that nobody drew does not
     appear.
@@ -57,7 +60,10 @@ def choice_crowd(
     if choices < 2:
         raise BadParameter(f"choices={choices}: a question has at least 2 choices; give 4, for example")
     rng = np.random.default_rng(seed)
-    right = 1 / choices + (1 - 1 / choices) * rng.beta(_SHAPE, _SHAPE, participants)
+    if right is None:
+        chances = 1 / choices + (1 - 1 / choices) * rng.beta(_SHAPE, _SHAPE, participants)
+    else:
+        chances = rng.beta(*right, participants)
     truths = rng.integers(0, choices, questions)
     users = np.repeat(np.arange(participants), answer)
     if answer == questions:
@@ -67,7 +73,7 @@ def choice_crowd(
     else:
         order = np.argpartition(rng.random((participants, questions)), answer - 1, axis=1)
         objects = order[:, :answer].ravel()
-    hits = rng.random(len(users)) < right[users]
+    hits = rng.random(len(users)) < chances[users]
     answers = np.where(hits, truths[objects], (truths[objects] + rng.integers(1, choices, len(users))) % choices)
     claims = Claims.from_arrays(users, objects, answers, kind="choice", choices=list(range(choices)))
-    return ChoiceWorld(claims, choices, truths[claims.object_labels], right[claims.user_labels])
+    return ChoiceWorld(claims, choices, truths[claims.object_labels], chances[claims.user_labels])

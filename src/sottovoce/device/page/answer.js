@@ -31,7 +31,7 @@ export function choiceField(task, id, drafts) {
   }, say("form.clear"));
   const options = inputs.map((input, place) => h("label.choice", input, h("span", task.choices[place])));
   const element = h("fieldset.field", { "aria-describedby": `${id}-hint ${id}-error` }, h("legend", task.title || task.id),
-    h("p.quiet", { id: `${id}-hint` }, task.help), h("div.choices", options), clear, error);
+    h("p.quiet.help", { id: `${id}-hint` }, task.help), h("div.choices", options), clear, error);
   return { task, input: inputs[0], error, element, read: () => ({ reading: chosen() }) };
 }
 

@@ -13,7 +13,7 @@ import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
 import { people, person, read, usePerson } from "./store.js";
-import { contactLink, keeper, nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
+import { contactLink, isShown, keeper, nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
 
 const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached", "no_worker"]; // nothing was drawn, so it can be sent later
 const ENDED = ["campaign_not_open", "deadline_passed"];
@@ -100,7 +100,7 @@ export function showOffer(offer, promise, limits) {
 
 /** Who sees the results, and when values are erased. In the first format results are public. */
 function termsOf({ public_results: isPublic = true, retention: days }) {
-  return [isPublic ? say("terms.public") : say("terms.private"), days === undefined ? say("terms.kept") : say("terms.erased", { count: days })];
+  return [isPublic ? say("terms.public") : say("terms.private"), days !== undefined ? say("terms.erased", { count: days }) : isKiosk ? say("terms.keptHere") : say("terms.kept")];
 }
 
 async function showJoined({ campaign }, { isNew = false } = {}) {
@@ -175,7 +175,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
   }
 
   redrawnBy(draw);
-  changes.addEventListener("change", draw);
+  changes.addEventListener("change", () => isShown(draw) && draw());
   await draw();
   workerFailure.catch(({ code }) => {
     hindrance = code;

@@ -8,13 +8,15 @@ const WIDEST_NOISE = 2 ** 50; // in steps
 const DECIMAL = /^(?!-0$)-?(0|[1-9]\d{0,14})(\.\d{0,14}[1-9])?$/;
 const DEADLINE = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u; // such characters can make a text look like another
+// Printable in Unicode's sense, but without ink. Listed, as in the installed client: versions of Unicode must not matter.
+const INVISIBLE = /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{16fe4}\u{1d159}\u{e0100}-\u{e01ef}]/gu;
 
 /** A decimal of at most 15 digits. */
 export const isDecimal = (text) =>
   typeof text === "string" && DECIMAL.test(text) && text.replace(/[-.]/g, "").replace(/^0+/, "").length <= 15;
 export const isWhole = (number, most, least = 1) => Number.isInteger(number) && number >= least && number <= most;
 export const isText = (text, least, most) =>
-  typeof text === "string" && [...text].length <= most && text.length >= least && !/^[ \n]|[ \n]$/.test(text) && !UNPRINTABLE.test(text.replaceAll("\n", ""));
+  typeof text === "string" && [...text].length <= most && text.length >= least && !/^[ \n]|[ \n]$/.test(text) && !UNPRINTABLE.test(text.replaceAll("\n", "")) && (!text || comparable(text) !== "");
 export const isLine = (text, least, most) => isText(text, least, most) && !text.includes("\n");
 export const isMoment = (text) =>
   typeof text === "string" && DEADLINE.test(text) && Date.parse(text) > -Infinity && new Date(text).toISOString().startsWith(text.slice(0, -1));
@@ -34,5 +36,5 @@ export function isRange(task) {
 }
 export const takesNoise = (law, grid) => Math.sqrt(law.meanVariance) / grid <= WIDEST_NOISE;
 
-/** What is left of a text when spaces, case and compatible forms of characters do not count. */
-export const comparable = (text) => text.normalize("NFKC").toUpperCase().toLowerCase().replaceAll(" ", "");
+/** What is left of a text when spaces, case, invisible characters and compatible forms of others do not count. */
+export const comparable = (text) => text.replace(INVISIBLE, "").normalize("NFKC").toUpperCase().toLowerCase().replaceAll(" ", "");

@@ -45,13 +45,13 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
   function numberField(task, place) {
     const id = `reading-${place}`;
     const input = h("input", {
-      id, maxlength: 40, autocomplete: "off", enterkeyhint: "next", "aria-describedby": `${id}-hint ${id}-error`, value: drafts.get(task.id) ?? "",
+      id, maxlength: 40, autocomplete: "off", enterkeyhint: "next", "aria-describedby": `${task.help ? `${id}-help ` : ""}${id}-hint ${id}-error`, value: drafts.get(task.id) ?? "",
       inputmode: task.low.startsWith("-") ? "text" : "decimal", // the decimal keypad has no minus key
       oninput: () => (input.value ? drafts.set(task.id, input.value) : drafts.delete(task.id)),
       onkeydown: (event) => event.key === "Enter" && !event.isComposing && goOn(event, place),
     });
     const error = h("p.error", { id: `${id}-error` });
-    const element = h("div.field", h("label", { for: id }, nameOf(task)), task.help && h("p.quiet", task.help), h("div.reading", input, h("span", task.unit)),
+    const element = h("div.field", h("label", { for: id }, nameOf(task)), task.help && h("p.quiet.help", { id: `${id}-help` }, task.help), h("div.reading", input, h("span", task.unit)),
       h("p.quiet", { id: `${id}-hint` }, say("form.hint", { ...rangeOf(task), grid: decimal(task.grid) })), error,
       opener(task, panels, (text) => {
         input.value = editable(text);

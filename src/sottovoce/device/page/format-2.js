@@ -1,13 +1,12 @@
 // The second format of manifests: numbers and choices, each under a law of its own, in several languages.
 
 import { comparable, hasFields, isDecimal, isLine, isMoment, isRange, isText, isWhole, MOST_TASKS, takesNoise } from "./fields.js";
+import { isInstrument } from "./known-instruments.js";
 import { isLaw, lawOf } from "./laws.js";
 
 const FIELDS =
   "answer asked_by campaign contact deadline? format language levels? logo? noise plan? public_results purpose readings retention? tasks title unit version";
 const SHARED = "help id kind place? quota? title";
-const INSTRUMENTS = ["typed", "steps", "sound-level", "stopwatch", "counter"];
-const [TIMED_SOUND, LONGEST_SOUND] = [/^sound-level:([1-9]\d{0,3})$/, 3600]; // seconds
 const PICTURES = ["image/png", "image/jpeg", "image/svg+xml"];
 const [MOST_LANGUAGES, MOST_CHOICES, MOST_POINTS, WIDTH, MOST_DAYS, MOST_QUOTA] = [20, 100, 100, 10_000, 36_500, 1e12];
 const TAG = /^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d{3}))?$/;
@@ -15,7 +14,6 @@ const HASH = /^[0-9a-f]{64}$/;
 
 const isHash = (text) => typeof text === "string" && HASH.test(text);
 const isOptional = (value, isRight) => value === undefined || isRight(value);
-const isInstrument = (name) => INSTRUMENTS.includes(name) || (typeof name === "string" && TIMED_SOUND.exec(name)?.[1] <= LONGEST_SOUND);
 const isList = (value, least, most) => Array.isArray(value) && isWhole(value.length, most, least);
 
 export function isSecondManifest(manifest) {

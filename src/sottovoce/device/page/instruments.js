@@ -3,20 +3,12 @@
 //
 // panel(task, take)   an element to measure with; take(text) hands over a reading, as decimal text
 //
-// A task can state for how long, in seconds, after a colon: sound-level:60.
-//
 // What a sensor delivers stays in the module's memory: nothing is stored or sent but the reading, with noise, as if it
 // had been typed. Calibrations are kept in this browser. Typing stays possible, also without a sensor.
 
 import { button, h } from "./dom.js";
+import { INSTRUMENTS } from "./known-instruments.js";
 import { decimal, say, spokenTag } from "./language.js";
-
-const FILES = {
-  steps: ["instrument-steps.js", "instrument-step-counter.js"],
-  "sound-level": ["instrument-sound-level.js", "instrument-sound-worklet.js", "instrument-a-weighting.js"],
-  stopwatch: ["instrument-stopwatch.js"],
-  counter: ["instrument-counter.js"],
-};
 
 /** Have files kept for later, when there may be no network. */
 export function keepForLater(files) {
@@ -30,14 +22,15 @@ export function keepForLater(files) {
 export function opener(task, panels, take) {
   const { id } = task;
   const [instrument] = task.instrument?.split(":") ?? [];
-  if (!Object.hasOwn(FILES, instrument ?? "")) return null;
+  if (!INSTRUMENTS.has(instrument)) return null;
+  const module = `instrument-${instrument}.js`;
   const inUse = panels.get(id);
   if (inUse) return renamed(Object.assign(inUse, { take }).place);
-  keepForLater(FILES[instrument]);
+  keepForLater([module, ...(INSTRUMENTS.get(instrument).files ?? [])]);
   const place = h("div.instrument");
   const open = button(say(`instrument.open.${instrument}`), async () => {
     open.disabled = true;
-    const { panel } = await import(`./instrument-${instrument}.js`).catch(() => ({}));
+    const { panel } = await import(`./${module}`).catch(() => ({}));
     open.disabled = false;
     if (!panel) return place.append(h("p.error", { role: "alert" }, say("instrument.notLoaded")));
     const started = { place, take }; // another form may take over

@@ -1,6 +1,7 @@
 // A new variance for every reading: Laplace noise.
 
-import { ceil, exactNumber, isLess, over, ratio, root, roundedUp, times } from "./exact.js";
+import { ceil, exactNumber, isLess, over, ratio, root, roundedDown, roundedUp, times } from "./exact.js";
+import { laplaceLosses } from "./losses.js";
 import { equallyLikely, logOdds } from "./normal-noise.js";
 import { discreteLaplace } from "./sampler.js";
 
@@ -30,6 +31,7 @@ export class Fresh {
     return {
       draw: (count, stream) => Array.from({ length: count }, () => discreteLaplace(stream, scale.n, scale.d)),
       pureEpsilon: (steps, moved) => roundedUp(over(ratio(BigInt(moved) * steps), scale)),
+      losses: (steps) => laplaceLosses(roundedDown(scale), roundedUp(ratio(steps))),
     };
   }
 

@@ -33,6 +33,15 @@ export class Response {
     return roundedUp(times(this.#exact, ratio(BigInt(moved))));
   }
 
+  /** Of one answer: e^±ε times as likely, or equally likely because the set has both answers or neither. */
+  losses(cells) {
+    const [size, ratio] = [this.cellsReported, Math.exp(-this.epsilon)];
+    const others = ((cells - size) / size) * ratio;
+    const each = [cells - size, size - 1 + others * (cells - 1 - size), (cells - size) * ratio];
+    const chances = Float64Array.from(each, (part) => part / (cells - 1) / (1 + others));
+    return { top: this.pureEpsilon(1), spacing: this.pureEpsilon(1), chances };
+  }
+
   leastEpsilon(cells, readings, moved, delta) {
     const [size, ratio] = [this.cellsReported, Math.exp(-this.epsilon)];
     const tells = (cells - size) / (cells - 1) / (1 + ((cells - size) / size) * ratio);

@@ -4,11 +4,19 @@ import { exactNumber, isParameter, over, ratio } from "./exact.js";
 import { uniform, urn } from "./sampler.js";
 
 const [SLACK, TINY] = [1 + 1e-9, 1e-11]; // for the rounding of sums and logarithms
+const MOST_SUMMED = 60; // answers that all change: δ is summed up to here, and bounded by the pure ε beyond
 
 /** The logarithm of a quotient, which may itself be beyond the range of doubles. */
 function logRatio(one, other) {
   const quotient = one / other;
   return quotient > 1e-300 && quotient < 1e300 ? Math.log(quotient) : Math.log(one) - Math.log(other);
+}
+
+/** The logarithms of C(n, j) for j = 0 … n. */
+function logWays(n) {
+  const logs = [0];
+  for (let j = 0; j < n; j += 1) logs.push(logs[j] + Math.log((n - j) / (j + 1)));
+  return logs;
 }
 
 export class TwoLayer {
@@ -46,6 +54,33 @@ export class TwoLayer {
     const logs = this.#logChances(readings);
     const steps = logs.slice(1).map((log, place) => Math.abs(log - logs[place]));
     return (moved === 1 ? Math.max(...steps) : Math.max(...logs) - Math.min(...logs)) * SLACK + TINY;
+  }
+
+  /**
+   * A function from ε to an upper bound on δ(ε): the sum of (P - e^ε P′)₊ over how many flips there are among the answers
+   * that change, and among the others. If several may change, any number of them may: the largest sum counts.
+   */
+  bound(moved, readings) {
+    if (moved > MOST_SUMMED) {
+      const pure = this.pureEpsilon(moved, readings);
+      return (epsilon) => Math.max(0, -Math.expm1(epsilon - pure)) * SLACK; // as of a biased coin, which is the worst
+    }
+    const [logs, all] = [this.#logChances(readings), logWays(readings)];
+    const most = Math.max(...logs.map((log, flips) => log + all[flips]));
+    const whole = most + Math.log(logs.reduce((sum, log, flips) => sum + Math.exp(log + all[flips] - most), 0));
+    const size = logs.reduce((largest, log) => Math.max(largest, Math.abs(log)), readings); // of what is rounded
+    const slack = TINY + 4 * (readings + 10) * size * Number.EPSILON;
+    const counts = moved === 1 ? [1] : Array.from({ length: moved }, (_, place) => place + 1);
+    const ways = counts.map((count) => [count, logWays(count), logWays(readings - count)]);
+    return (epsilon) => Math.min(1, Math.max(...ways.map(([count, inside, outside]) => {
+      let total = 0;
+      inside.forEach((one, flips) => outside.forEach((other, more) => {
+        const [before, after] = [logs[flips + more], logs[count - flips + more]];
+        const excess = before - after - epsilon + slack;
+        if (excess > 0) total -= Math.exp(one + other + before - whole + slack) * Math.expm1(-excess);
+      }));
+      return total * SLACK + 1e-300;
+    })));
   }
 
   #logChances(n) {

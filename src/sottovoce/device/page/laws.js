@@ -6,7 +6,8 @@
 //
 // A law that adds noise to numbers has
 // meanVariance, variances(n)   of the noise on one reading; n equally likely ones, for a picture
-// onGrid(grid)                 draw(count, stream) and pureEpsilon(steps, moved) or bound(steps, moved, delta, work)
+// onGrid(grid)                 draw(count, stream); and bound(steps, moved, delta, work), or, if it is pure,
+//                              pureEpsilon(steps, moved) and the losses(steps) of one reading
 // leastEpsilon(…), chanceOfNoNoise(grid)   the simple bounds of sanity.js
 //
 // A law for answers, each one of several cells, has
@@ -15,6 +16,7 @@
 // channel(cells)               the chances that the true cell, and that any other one, is reported
 // shifts(cells, stream)        by how many cells each answer of a participant moves on, out of this many
 // pureEpsilon(moved, readings) without exception, when this many of a participant's readings change
+// losses(cells)                of one answer, if the law is pure; else bound(moved, readings), from ε to δ
 // leastEpsilon(…), chanceOfTruth(cells)
 
 import { isParameter } from "./exact.js";

@@ -34,7 +34,7 @@ export async function plan(element, manifest, tasks, choose, isDone) {
   style();
   const { sha256 } = manifest.plan;
   const address = await addressOf(manifest.campaign, "plan", sha256);
-  const told = h("p.quiet", { role: "status" });
+  const note = h("p.quiet", { role: "status" });
   const marks = tasks.map((task) => {
     const d = pathOf(task.place);
     const [edge, line] = [h("path.mark-edge", { d }), h("path.mark", { d })];
@@ -44,7 +44,7 @@ export async function plan(element, manifest, tasks, choose, isDone) {
   });
   let current = marks[0];
 
-  const name = ({ task }) => (told.textContent = isDone(task) ? say("plan.done", { name: nameOf(task) }) : nameOf(task));
+  const name = ({ task }) => (note.textContent = isDone(task) ? say("plan.done", { name: nameOf(task) }) : nameOf(task));
   function draw() {
     for (const mark of marks) {
       mark.line.setAttribute("class", `mark ${mark === current ? "chosen" : isDone(mark.task) ? "done" : "open"}`);
@@ -82,8 +82,8 @@ export async function plan(element, manifest, tasks, choose, isDone) {
   }
   resize(sizes.get(sha256) ?? 1);
   draw();
-  told.textContent = say("plan.help");
-  element.replaceChildren(h("div.plan-window", inner), h("p.actions", smaller, larger), told);
+  note.textContent = say("plan.help");
+  element.replaceChildren(h("div.plan-window", inner), h("p.actions", smaller, larger), note);
   element.closest("form")?.addEventListener("input", draw);
   return (task) => {
     const mark = marks.find(({ task: { id } }) => id === task.id);

@@ -7,6 +7,7 @@
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
 import { decimal, say } from "./language.js";
 import { mostReadings, movedReadings, partsOf, Problem, protectedDistance, textOf } from "./manifest.js";
+import { composed } from "./losses.js";
 import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
 
@@ -21,31 +22,80 @@ export const PRESETS = {
 const HAIR = 1e-9; // figures are doubles: a sum may miss a round limit by this much
 const [SMALLEST, LARGEST] = [1e-6, 1e7]; // a smaller ε is rounded up, a larger one promises nothing
 const MOST_UNITS = 4; // in one sentence
+const MOST_WAYS = 12; // to choose the tasks that are answered
+const MOST_GROUPS = 100; // that share a δ: the pure ε of more are simply added up
 const SMALLEST_DELTA = 1e-290; // far above what a double loses
 
-/** An ε that holds, except with a chance of at most δ: never below the exact one. Infinite if there is none. */
-export function promiseOf(manifest, delta) {
-  const [work, parts, moved] = [workload(), partsOf(manifest), movedReadings(manifest)];
-  const isPure = parts.every(({ law }) => law.isPure);
-  const readings = mostReadings(manifest);
-  const of = (part, count, least = 0) => epsilonOf(part, count, delta, work, least, Math.min(part.tasks, readings));
+/**
+ * An ε that holds, except with a chance of at most δ: never below the exact one. Infinite if there is none. An ε without
+ * exception that is at most `enough` is taken as it is.
+ */
+export function promiseOf(manifest, delta, enough = Infinity) {
+  const [work, parts, moved, readings] = [workload(), partsOf(manifest), movedReadings(manifest), mostReadings(manifest)];
+  const pure = parts.every(({ law }) => law.isPure) ? worst(parts, moved) : undefined;
+  if (pure <= enough || (pure && !delta)) return { epsilon: pure, delta: 0 };
+  const of = (part, count, share, least) => epsilonOf(part, count, share, work, least, Math.min(part.tasks, readings));
   let epsilon = 0;
-  if (manifest.unit === "reading") for (const part of parts) epsilon = Math.max(epsilon, of(part, 1, epsilon));
-  else {
-    const [pure, others] = [parts.filter(({ law }) => law.isPure), parts.filter(({ law }) => !law.isPure)];
-    epsilon = sumOf([...others.map((part) => of(part, Math.min(part.tasks, moved))), ...(pure.length ? [worst(pure, moved)] : [])]);
-  }
-  return { epsilon, delta: isPure ? 0 : delta };
+  if (manifest.unit === "reading") for (const part of parts) epsilon = Math.max(epsilon, of(part, 1, delta, epsilon));
+  else epsilon = ofParticipant(parts, moved, delta, of);
+  return epsilon < (pure ?? Infinity) ? { epsilon, delta } : { epsilon: pure ?? epsilon, delta: pure ? 0 : delta };
 }
 
-/** The ε of a part of which this many readings change, out of all of them; at least `least`. */
-function epsilonOf({ law, grid: text, distance, cells }, moved, delta, work, least, readings = moved) {
-  if (cells) return law.pureEpsilon(moved, readings);
-  const grid = exactNumber(text);
-  const steps = ceil(over(exactNumber(distance), grid));
-  if (law.isPure) return law.onGrid(grid).pureEpsilon(steps, moved);
-  const bound = law.onGrid(grid).bound(steps, moved, delta, work);
-  return smallest((candidate) => delta >= SMALLEST_DELTA && bound(candidate) <= delta, least);
+/**
+ * The largest ε over all ways to choose the tasks that are answered. Where there are many ways, it is bounded as if as
+ * many as possible were answered of each part.
+ */
+function ofParticipant(parts, most, delta, of) {
+  const groups = groupsOf(parts);
+  const ways = groups.length <= MOST_WAYS ? waysToAnswer(most, ...groups.map(({ tasks }) => tasks)) : [];
+  const answered = (way) => way.map((count, place) => ({ ...groups[place], tasks: count })).filter(({ tasks }) => tasks);
+  if (ways.length && ways.length <= MOST_WAYS) return Math.max(...ways.map((way) => composedOf(answered(way), delta, of)));
+  const pure = parts.filter(({ law }) => law.isPure);
+  return composedOf(answered(groups.map(({ tasks }) => Math.min(tasks, most))), delta, of, pure.length ? worst(pure, most) : 0);
+}
+
+/** Ways to choose tasks, `most` of them or else all, from groups of these sizes: how many of each. A few too many at most. */
+function waysToAnswer(most, first, ...others) {
+  if (!others.length) return [[Math.min(first, most)]];
+  const [ways, left] = [[], others.reduce((sum, tasks) => sum + tasks)];
+  for (let count = Math.max(0, Math.min(most - left, first)); count <= Math.min(first, most) && ways.length <= MOST_WAYS; count += 1) {
+    ways.push(...waysToAnswer(most - count, ...others).map((way) => [count, ...way]));
+  }
+  return ways;
+}
+
+/**
+ * The sum of the parts' ε, of which those that need a δ share it. Pure laws need none, and have `pure` together, or have
+ * a smaller ε with their share of it: whichever is less.
+ */
+function composedOf(parts, delta, of, pure) {
+  const others = parts.filter(({ law }) => !law.isPure);
+  const sharing = (all) => all.map((part) => of(part, part.tasks, delta / all.length));
+  const whole = parts.length > MOST_GROUPS ? Infinity : sumOf(sharing(parts));
+  const without = pure === undefined ? parts.filter(({ law }) => law.isPure).map((part) => of(part, part.tasks)) : [pure];
+  return others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
+}
+
+/** An answer out of more choices reveals less at the same ε: those under one law count as if out of the fewest. */
+function groupsOf(parts) {
+  const groups = new Map();
+  for (const part of parts) {
+    const key = part.cells && part.law.cellsReported === 1 ? part.noise : part;
+    const { cells = part.cells, tasks = 0 } = groups.get(key) ?? {};
+    groups.set(key, { ...part, cells: part.cells && Math.min(cells, part.cells), tasks: tasks + part.tasks });
+  }
+  return [...groups.values()];
+}
+
+/** The ε of a part of which this many readings change, out of all of them; at least `least`. Pure where no δ is given. */
+function epsilonOf({ law, grid: text, distance, cells }, moved, delta, work, least = 0, readings = moved) {
+  const grid = cells ? undefined : exactNumber(text);
+  const [noise, size] = cells ? [law, cells] : [law.onGrid(grid), ceil(over(exactNumber(distance), grid))];
+  const pure = cells ? law.pureEpsilon(moved, readings) : noise.pureEpsilon?.(size, moved) ?? Infinity;
+  if (!(delta >= SMALLEST_DELTA) || ((cells || law.isPure) && pure > LARGEST)) return pure;
+  const bound = law.isPure ? composed(noise.losses(size), moved, delta, work)
+    : cells ? law.bound(moved, readings) : noise.bound(size, moved, delta, work);
+  return Math.min(pure, smallest((candidate) => bound(candidate) <= delta, least));
 }
 
 /** The sum over the tasks with the largest ε that a participant can answer. One part has it by one exact division. */
@@ -56,7 +106,7 @@ function worst(parts, moved) {
   return sumOf(each.sort(([one], [two]) => two - one).map(([epsilon, tasks]) => {
     const count = Math.min(left, tasks);
     left -= count;
-    return epsilon * count * (1 + Number.EPSILON);
+    return count && epsilon * count * (1 + Number.EPSILON);
   }));
 }
 
@@ -114,7 +164,7 @@ export function judge(manifest, limits) {
     const most = times(exactNumber(String(limits.distance)), minus(exactNumber(high), exactNumber(low)));
     if (isLess(exactNumber(found), most)) throw new Problem("weaker_than_limits", { reason: "distance", found: Number(found), most: roundedUp(most), task: textOf(manifest, title) || id });
   }
-  const promise = promiseOf(manifest, limits.delta);
+  const promise = promiseOf(manifest, limits.delta, limits.epsilon);
   checkLimits(promise, limits);
   checkPromise(manifest, promise);
   return promise;

@@ -42,6 +42,7 @@ let again;
 /** What draws the current view; called when the language changes. */
 export const redrawnBy = (draw) => (again = draw);
 export const showAgain = () => again();
+export const isShown = (draw) => again === draw;
 
 /** Announce something to people who use a screen reader. */
 export const tell = (words) => (document.querySelector("#news").textContent = words);

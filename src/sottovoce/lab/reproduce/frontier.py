@@ -8,7 +8,7 @@ import numpy as np
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, moved_by_noise
 from sottovoce.lab.reproduce.style import BLACK, LINES, Look, legend_above, panel_title, spread_ticks, ticks
 from sottovoce.lab.reproduce.tables import Table, column, rounded
-from sottovoce.planning.paper import corrected_frontier, printed_frontier
+from sottovoce.planning.paper import TradeOffTheorem
 from sottovoce.privacy.laws import SharedVariance
 from sottovoce.worlds import synthetic
 
@@ -28,8 +28,8 @@ class FrontierFigure(Experiment):
         return [{"seed": setting.seed, "runs": runs, "epsilon": epsilon} for epsilon in epsilons]
 
     def run(self, task: Parameters) -> Table:
-        promises = (_BETA, _PARTICIPANTS, _ERROR_RATE, task["epsilon"], _DELTA)
-        printed, corrected = printed_frontier(*promises), corrected_frontier(*promises)
+        trade = TradeOffTheorem(_BETA, _PARTICIPANTS, _ERROR_RATE, task["epsilon"], _DELTA)
+        printed, corrected = trade.printed_frontier(), trade.corrected_frontier()
         moved = []
         for number in range(task["runs"]):
             rng = np.random.default_rng((task["seed"], number))

@@ -21,10 +21,7 @@ from sottovoce.planning.paper.sensitivity import (
 from sottovoce.planning.paper.tradeoff import (
     Frontier,
     Levels,
-    corrected_frontier,
-    corrected_levels,
-    printed_frontier,
-    printed_levels,
+    TradeOffTheorem,
     useful_levels,
 )
 from sottovoce.planning.paper.utility import (
@@ -143,11 +140,11 @@ def compare(
         noise_rate <= corrected_rate(epsilon, delta, corrected_distance(error_rate, b, eta)),
         corrected_beta(alpha, participants, error_rate, level) <= beta,
     )
-    promises = (beta, participants, error_rate, epsilon, delta, b, eta)
+    trade = TradeOffTheorem(beta, participants, error_rate, epsilon, delta, b, eta)
     return TheoremReport(
         level, noise_rate, rows, printed, corrected,
-        printed_levels(alpha, *promises), corrected_levels(alpha, *promises),
-        printed_frontier(*promises), corrected_frontier(*promises), ASSUMED,
+        trade.printed_levels(alpha), trade.corrected_levels(alpha),
+        trade.printed_frontier(), trade.corrected_frontier(), ASSUMED,
     )  # fmt: skip
 
 

@@ -40,40 +40,6 @@ class Frontier:
     alpha: float | None
 
 
-def printed_levels(
-    alpha: float,
-    beta: float,
-    participants: int,
-    error_rate: float,
-    epsilon: float,
-    delta: float,
-    b: float = 3.0,
-    eta: float = 0.95,
-) -> Levels | None:
-    """Noise levels as printed in Theorem 4.9: γ_s²/(2·λ1·ε·ln(1/(1−δ))) ≤ c ≤ C with α > α_{λ1,c}.
-
-    None if there are none. The last condition is Theorem 4.3's. Since the printed α_{λ1,c} is infinite at c = 1 and
-    grows like √c, it cuts the interval short, and out of one that reaches across c = 1 it takes a piece.
-
-    >>> levels = printed_levels(20, 0.05, 150, 2, epsilon=1, delta=0.1)
-    >>> round(levels.low), round(levels.high)
-    (128, 196)
-    """
-    low = printed_lowest_level(error_rate, epsilon, delta, b, eta)
-    high = printed_highest_level(alpha, beta, participants, error_rate)
-    inner = [level for level in _printed_edges(alpha, error_rate) if low < level < high]
-    edges = [low, *inner, high]
-    pieces = [
-        (start, end)
-        for start, end in pairwise(edges)
-        if start < end and printed_alpha(error_rate, (start + end) / 2) < alpha
-    ]
-    if not pieces:
-        return None
-    gaps = tuple(Levels(end, start) for (_, end), (start, _) in pairwise(pieces) if end < start)
-    return Levels(pieces[0][0], pieces[-1][1], gaps)
-
-
 def _printed_edges(alpha: float, error_rate: float) -> list[float]:
     """Noise levels at which α = α_{λ1,c} as printed, and c = 1, in rising order: roots of a quartic in √c."""
     error = alpha * math.sqrt(error_rate / 8)
@@ -115,52 +81,76 @@ def useful_levels(alpha: float, beta: float, participants: int, error_rate: floa
     return Levels(low, high)
 
 
-def corrected_levels(
-    alpha: float,
-    beta: float,
-    participants: int,
-    error_rate: float,
-    epsilon: float,
-    delta: float,
-    b: float = 3.0,
-    eta: float = 0.95,
-) -> Levels | None:
-    """Noise levels as corrected: from γ_s²/(2ℓ(ε + ℓ)), ℓ = ln(1/(1−δ)), to the largest with `corrected_beta` ≤ β."""
-    private = corrected_lowest_level(epsilon, delta, b, eta)
-    useful = useful_levels(alpha, beta, participants, error_rate)
-    if useful is None or private > useful.high:
-        return None
-    return Levels(max(private, useful.low), useful.high)
+@dataclass(frozen=True)
+class TradeOffTheorem:
+    """Theorem 4.9 for one campaign: which noise levels (c) keep what it promises.
 
-
-def printed_frontier(
-    beta: float,
-    participants: int,
-    error_rate: float,
-    epsilon: float,
-    delta: float,
-    b: float = 3.0,
-    eta: float = 0.95,
-) -> Frontier:
-    """Where the printed bounds meet: c = γ_s²/(2·λ1·ε·ℓ) = C, and the least α that this C and α > α_{λ1,c} allow."""
-    level = printed_lowest_level(error_rate, epsilon, delta, b, eta)
-    alpha = printed_least_alpha(beta, participants, error_rate, level)
-    return Frontier(level, alpha if math.isfinite(alpha) else None)
-
-
-def corrected_frontier(
-    beta: float,
-    participants: int,
-    error_rate: float,
-    epsilon: float,
-    delta: float,
-    b: float = 3.0,
-    eta: float = 0.95,
-) -> Frontier:
-    """Where the corrected bounds meet: c = γ_s²/(2ℓ(ε + ℓ)), and the α at which `corrected_beta` is β there.
-
-    >>> corrected_frontier(0.05, 150, 2, epsilon=1, delta=0.1).alpha < 20
-    True
+    With a chance of at most ``beta`` the noise moves an aggregate of ``participants`` users, who err with rate
+    ``error_rate`` (λ1), too far; one reading that moves by Δ_s, made of ``b`` and ``eta`` as in `sensitivity_factor`,
+    is protected with ``epsilon`` and ``delta``.
     """
-    level = corrected_lowest_level(epsilon, delta, b, eta)
-    return Frontier(level, corrected_least_alpha(beta, participants, error_rate, level))
+
+    beta: float
+    participants: int
+    error_rate: float
+    epsilon: float
+    delta: float
+    b: float = 3.0
+    eta: float = 0.95
+
+    @property
+    def printed_lowest(self) -> float:
+        """γ_s²/(2·λ1·ε·ℓ), ℓ = ln(1/(1−δ)), from which level on the printed bound on privacy holds."""
+        return printed_lowest_level(self.error_rate, self.epsilon, self.delta, self.b, self.eta)
+
+    @property
+    def corrected_lowest(self) -> float:
+        """γ_s²/(2ℓ(ε + ℓ)), from which level on the corrected bound on privacy holds."""
+        return corrected_lowest_level(self.epsilon, self.delta, self.b, self.eta)
+
+    def printed_levels(self, alpha: float) -> Levels | None:
+        """Noise levels as printed: `printed_lowest` ≤ c ≤ C with α > α_{λ1,c}. None if there are none.
+
+        The last condition is Theorem 4.3's. Since the printed α_{λ1,c} is infinite at c = 1 and grows like √c, it cuts
+        the interval short, and out of one that reaches across c = 1 it takes a piece.
+
+        >>> levels = TradeOffTheorem(0.05, 150, 2, epsilon=1, delta=0.1).printed_levels(20)
+        >>> round(levels.low), round(levels.high)
+        (128, 196)
+        """
+        low = self.printed_lowest
+        high = printed_highest_level(alpha, self.beta, self.participants, self.error_rate)
+        inner = [level for level in _printed_edges(alpha, self.error_rate) if low < level < high]
+        edges = [low, *inner, high]
+        pieces = [
+            (start, end)
+            for start, end in pairwise(edges)
+            if start < end and printed_alpha(self.error_rate, (start + end) / 2) < alpha
+        ]
+        if not pieces:
+            return None
+        gaps = tuple(Levels(end, start) for (_, end), (start, _) in pairwise(pieces) if end < start)
+        return Levels(pieces[0][0], pieces[-1][1], gaps)
+
+    def corrected_levels(self, alpha: float) -> Levels | None:
+        """Noise levels as corrected: from `corrected_lowest` to the largest with `corrected_beta` ≤ β."""
+        private = self.corrected_lowest
+        useful = useful_levels(alpha, self.beta, self.participants, self.error_rate)
+        if useful is None or private > useful.high:
+            return None
+        return Levels(max(private, useful.low), useful.high)
+
+    def printed_frontier(self) -> Frontier:
+        """Where the printed bounds meet: `printed_lowest` = C, and the least α that this C and α > α_{λ1,c} allow."""
+        level = self.printed_lowest
+        alpha = printed_least_alpha(self.beta, self.participants, self.error_rate, level)
+        return Frontier(level, alpha if math.isfinite(alpha) else None)
+
+    def corrected_frontier(self) -> Frontier:
+        """Where the corrected bounds meet: `corrected_lowest`, and the α at which `corrected_beta` is β there.
+
+        >>> TradeOffTheorem(0.05, 150, 2, epsilon=1, delta=0.1).corrected_frontier().alpha < 20
+        True
+        """
+        level = self.corrected_lowest
+        return Frontier(level, corrected_least_alpha(self.beta, self.participants, self.error_rate, level))

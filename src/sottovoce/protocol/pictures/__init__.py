@@ -5,7 +5,7 @@ photograph was taken, no camera, no author, no script, no bytes after the end.
 """
 
 from sottovoce.protocol.pictures.drawing import cleaned_drawing
-from sottovoce.protocol.pictures.limits import MOST_BYTES, MOST_LOGO_BYTES, Picture, refused
+from sottovoce.protocol.pictures.picture_limits import MOST_BYTES, MOST_LOGO_BYTES, Picture, refused
 from sottovoce.protocol.pictures.raster import cleaned_raster
 
 __all__ = ["MOST_BYTES", "MOST_LOGO_BYTES", "Picture", "cleaned_logo", "cleaned_picture"]

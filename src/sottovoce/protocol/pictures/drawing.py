@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-from sottovoce.protocol.pictures.limits import Picture, refused
+from sottovoce.protocol.pictures.picture_limits import Picture, refused
 from sottovoce.protocol.pictures.raster import cleaned_raster
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"

@@ -4,7 +4,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from sottovoce.protocol.pictures.limits import MOST_BYTES, Picture, check_size, refused
+from sottovoce.protocol.pictures.picture_limits import MOST_BYTES, Picture, check_size, refused
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8\xff"

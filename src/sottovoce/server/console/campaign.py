@@ -1,5 +1,6 @@
 """A campaign's own pages: how it is going, what came out, and what can be done with it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
@@ -9,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from sottovoce.discovery import methods_for
 from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.table_formats import Format
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
 from sottovoce.server.console.check import draft_page
@@ -49,17 +51,11 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
         return await draft_page(request, row, quotas, server)
 
     def show(connection: Connection) -> Response:
-        results = parsed(newest_results(connection, row.key).content)
-        listing = results_page(results["results"], request.query_params, f"/campaigns/{campaign}")
         return render(
             request,
             "campaign.html",
-            row=row,
-            manifest=parsed(row.manifest),
+            **_findings(connection, row, request.query_params),
             **_progress(connection, row, server),
-            results=results,
-            listing=listing,
-            steps=published_steps(connection, row, results["version"], listing.rows),
             methods=sorted(methods_for("number")),
             quotas=quotas,
         )
@@ -96,21 +92,25 @@ async def findings(
         row = stored.campaign_of(connection, session.key, campaign)
         if newest_version(connection, row.key) == version:
             return Response(status_code=204)
-        results = parsed(newest_results(connection, row.key).content)
         query = {name: text for name, text in request.query_params.items() if name != "version"}
-        listing = results_page(results["results"], query, f"/campaigns/{campaign}")
-        return render(
-            request,
-            "_findings.html",
-            row=row,
-            manifest=parsed(row.manifest),
-            results=results,
-            listing=listing,
-            steps=published_steps(connection, row, results["version"], listing.rows),
-            quotas=stored.quotas_of(connection, row.key),
-        )
+        quotas = stored.quotas_of(connection, row.key)
+        return render(request, "_findings.html", **_findings(connection, row, query), quotas=quotas)
 
     return await server.read(show)
+
+
+def _findings(connection: Connection, row: CampaignRow, query: Mapping[str, str]) -> dict[str, Any]:
+    """The campaign with the page of its newest results that was asked for."""
+    results = parsed(newest_results(connection, row.key).content)
+    listing = results_page(results["results"], query, f"/campaigns/{row.id}")
+    steps = published_steps(connection, row, results["version"], listing.rows)
+    return {
+        "row": row,
+        "manifest": parsed(row.manifest),
+        "results": results,
+        "listing": listing,
+        "steps": steps,
+    }
 
 
 @router.get("/history")
@@ -147,11 +147,7 @@ async def earlier(
 
 @router.get("/files/results.{format}")
 async def results_file(
-    campaign: CampaignId,
-    format: Literal["csv", "parquet", "jsonl"],
-    request: Request,
-    session: Session,
-    server: Server,
+    campaign: CampaignId, format: Format, request: Request, session: Session, server: Server
 ) -> Response:
     def load(connection: Connection) -> ResultsRow:
         return newest_results(connection, stored.campaign_of(connection, session.key, campaign).key)
@@ -160,9 +156,7 @@ async def results_file(
 
 
 @router.get("/files/claims.{format}")
-async def claims_file(
-    campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], session: Session, server: Server
-) -> Response:
+async def claims_file(campaign: CampaignId, format: Format, session: Session, server: Server) -> Response:
     least = server.settings.least_claims
     content = await server.read(lambda connection: claims_content(connection, session.key, campaign, least, format))
     return claims_file_of(content, campaign, format)

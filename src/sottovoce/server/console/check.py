@@ -133,7 +133,7 @@ def _compared(task: NumberTask, noise: str, readings: int, unit: str) -> str:
     except BadParameter:
         return "not known"
     if not plan.enough:
-        return f"not known: the search needs about {2 * plan.participants_to_find:,} readings"
+        return f"too few readings: about {2 * plan.participants_to_find:,} find the truth"
     return _measured(plan.predicted_error, unit)
 
 

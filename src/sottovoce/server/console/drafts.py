@@ -24,7 +24,7 @@ from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
 from sottovoce.server.console.about import SHOWN, about_of, first_about, typed_about
-from sottovoce.server.console.instruments import instruments_for, sensors_reachable
+from sottovoce.server.console.instruments import instruments_for, instruments_with_sensors, sensors_reachable
 from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.planner import EPSILONS, PlanRequest, first_noise
 from sottovoce.server.console.session import FileForm, Form, Session
@@ -97,7 +97,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, sent:
     def prepare(table: TaskTable) -> Action:
         raw, tasks = Manifest.parse(row.manifest).content(), table.tasks
         kept = {task["id"]: task for task in raw["tasks"]}
-        asked = [with_the_rest(task, kept.get(task["id"], {})) for task in tasks]
+        asked = [with_the_rest(task, kept.get(task["id"], {}), table.has_help) for task in tasks]
         about = with_other_languages(typed_about(form, raw), raw)
         fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
         if table.known is not None:
@@ -248,6 +248,7 @@ def _question(
         tasks=rows,
         columns=TABLE_COLUMNS,
         instruments=instruments_for(rows),
+        sensors=instruments_with_sensors(),
         sensors_reachable=sensors_reachable(request),
         asked=asked,
         encodings=ENCODINGS,

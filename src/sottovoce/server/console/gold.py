@@ -1,6 +1,8 @@
 """The truths that an operator knows: in fields of their own where tasks are few, as a table where they are many."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -45,14 +47,19 @@ async def keep(campaign: CampaignId, request: Request, session: Session, form: F
 
 
 def _typed(row: CampaignRow, form: Mapping[str, str]) -> Known:
+    tasks = parsed(row.manifest)["tasks"]
     if "table" in form:
-        return read_truths("the table", form["table"]) if form["table"].strip() else {}
-    typed: Known = {}
-    for place, task in enumerate(parsed(row.manifest)["tasks"]):
-        truth = form.get(f"truth-{place}", "").strip()
-        if truth:
-            typed[task["id"]] = truth if "choices" in task else truth.replace(",", ".")
-    return typed
+        typed = read_truths("the table", form["table"], _titles(tasks)) if form["table"].strip() else {}
+    else:
+        typed = {task["id"]: form.get(f"truth-{place}", "").strip() for place, task in enumerate(tasks)}
+    questions = {task["id"] for task in tasks if "choices" in task}
+    return {name: truth if name in questions else truth.replace(",", ".") for name, truth in typed.items() if truth}
+
+
+def _titles(tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What each task is called in a table: its title, or its id where the title does not name it alone."""
+    names = Counter(name for task in tasks for name in {task["title"], task["id"]})
+    return {task["id"]: task["title"] if task["title"] and names[task["title"]] == 1 else task["id"] for task in tasks}
 
 
 def _page(
@@ -60,10 +67,12 @@ def _page(
 ) -> Response:
     manifest = parsed(row.manifest)
     many = len(manifest["tasks"]) > MOST_TYPED
-    if table is None and many:
-        table = write_truths(known)
     whole = Manifest.trusted(manifest)
-    compared = [] if many else [whole.is_compared(task) for task in whole.tasks]
+    compared = [whole.is_compared(task) for task in whole.tasks]
+    if table is None and many:
+        titles = _titles(manifest["tasks"])
+        usable = [task.id for task, is_out in zip(whole.tasks, compared, strict=True) if not is_out]
+        table = write_truths(known, {name: titles[name] for name in usable})
     return render(
         request, "known.html", status=200 if mistake is None else 422,
         row=row, manifest=manifest, known=known, compared=compared, table=table if many else None, mistake=mistake,

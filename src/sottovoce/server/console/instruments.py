@@ -5,26 +5,25 @@ from typing import Any
 
 from fastapi import Request
 
-from sottovoce.protocol.task_table import TYPED
+from sottovoce.protocol.instruments import INSTRUMENTS, TYPED, instrument_of, offered_instruments
 from sottovoce.server.state import ServerState
 
-_INSTRUMENTS = {
-    "": "typed",
-    "steps": "steps × stride",
-    "sound-level": "sound level, 10 s",
-    "sound-level:60": "sound level, 1 min",
-    "sound-level:300": "sound level, 5 min",
-    "sound-level:900": "sound level, 15 min",
-    "stopwatch": "stopwatch",
-    "counter": "counter",
-}
-_SENSORS = ("steps", "sound-level")  # the others are buttons
+
+def instruments_with_sensors() -> list[str]:
+    """Those for which browsers ask participants; the others are buttons."""
+    return [name for name, instrument in INSTRUMENTS.items() if instrument.permissions]
 
 
 def instruments_for(tasks: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Instruments to choose from, with those that a table gave another time."""
     timed = [name for task in tasks if ":" in (name := task.get("instrument") or "")]
-    return {name: f"sound level, {name.partition(':')[2]} s" for name in timed} | _INSTRUMENTS
+    return dict(map(_stated, timed)) | {"": TYPED} | dict(offered_instruments())
+
+
+def _stated(text: str) -> tuple[str, str]:
+    """An instrument with a time, or what somebody wrote instead of one."""
+    instrument, seconds = instrument_of(text), text.partition(":")[2]
+    return text, f"{instrument.title}, {seconds} s" if instrument else text
 
 
 def sensors_reachable(request: Request) -> bool:
@@ -35,7 +34,8 @@ def sensors_reachable(request: Request) -> bool:
 
 def sensor_warning(manifest: Mapping[str, Any], request: Request) -> str | None:
     """What to tell an operator whose tasks need a sensor that no phone will offer."""
-    count = sum(task.get("instrument", TYPED).partition(":")[0] in _SENSORS for task in manifest["tasks"])
+    named = [instrument_of(task.get("instrument")) for task in manifest["tasks"]]
+    count = sum(bool(instrument and instrument.permissions) for instrument in named)
     if not count or sensors_reachable(request):
         return None
     return (

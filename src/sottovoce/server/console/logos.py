@@ -2,7 +2,6 @@
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.errors import SottovoceError
@@ -14,11 +13,11 @@ from sottovoce.server.console.session import FileForm, Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.console.task_form import words_of
 from sottovoce.server.routes.campaigns import CampaignId
-from sottovoce.server.routes.plans import picture_response
+from sottovoce.server.routes.plans import shown_picture
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import campaign_of, draft_of
 from sottovoce.server.storage.pictures import LOGOS
-from sottovoce.server.storage.rows import CampaignRow, PictureRow
+from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns/{campaign}/logo", route_class=PageRoute, include_in_schema=False)
 
@@ -31,11 +30,9 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 @router.get("/picture")
 async def picture(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The logo of one's own campaign, also while it is a draft."""
-
-    def load(connection: Connection) -> PictureRow:
-        return LOGOS.of(connection, campaign_of(connection, session.key, campaign).key)
-
-    return picture_response(request, await server.read(load))
+    return await shown_picture(
+        request, server, LOGOS, lambda connection: campaign_of(connection, session.key, campaign)
+    )
 
 
 @router.post("")

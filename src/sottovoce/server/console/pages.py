@@ -19,6 +19,7 @@ from sottovoce.discovery import DEFAULT, describe_method
 from sottovoce.discovery.schema import SCHEMAS, Column, Place, columns_in
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import common_unit
+from sottovoce.protocol.table_formats import TITLES
 from sottovoce.server.console import charts
 from sottovoce.server.console.closing import closing_chart
 from sottovoce.server.console.plan_maps import plan_maps
@@ -90,6 +91,7 @@ _templates.globals.update(
     default_method=DEFAULT,
     column_title=column_title,
     describe_method=describe_method,
+    formats=TITLES,
     method_words=method_words,
     say=say,
     spoken=spoken,

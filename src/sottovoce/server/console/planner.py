@@ -212,14 +212,20 @@ class PlanRequest:
         }
         if "levels" in manifest:  # it compared before
             change |= {"levels": None, "answer": None}
-        promise = promise_of(drafted(replaced(dict(manifest), change)), law.granted(self.delta))
-        if promise.epsilon > self.epsilon * (1 + _HAIR):
-            raise Problem(
-                "bad_manifest",
-                f"noise {law}: devices would compute ε = {promise.epsilon:.4g} instead of {self.epsilon:.4g}; "
-                "choose another kind of noise",
-            )
-        return change
+        return checked_change(manifest, change, self.epsilon, law.granted(self.delta), "choose another kind of noise")
+
+
+def checked_change(
+    manifest: Mapping[str, Any], change: dict[str, Any], epsilon: float, delta: float, fix: str
+) -> dict[str, Any]:
+    """A change of a draft's noise, after the same check that devices will make."""
+    promise = promise_of(drafted(replaced(dict(manifest), change)), delta)
+    if promise.epsilon > epsilon * (1 + _HAIR):
+        raise Problem(
+            "bad_manifest",
+            f"noise {change['noise']}: devices would compute ε = {promise.epsilon:.4g} instead of {epsilon:.4g}; {fix}",
+        )
+    return change
 
 
 def first_noise(tasks: list[dict[str, Any]]) -> dict[str, Any]:

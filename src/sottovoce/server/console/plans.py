@@ -19,11 +19,11 @@ from sottovoce.server.console.stored import parsed
 from sottovoce.server.console.task_form import words_of
 from sottovoce.server.console.uploads import UploadForm
 from sottovoce.server.routes.campaigns import CampaignId
-from sottovoce.server.routes.plans import picture_response
+from sottovoce.server.routes.plans import shown_picture
 from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import campaign_of, draft_of
 from sottovoce.server.storage.pictures import PLANS
-from sottovoce.server.storage.rows import CampaignRow, PictureRow
+from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns/{campaign}/plan", route_class=PageRoute, include_in_schema=False)
 _MOST_LISTED = 2_000  # tasks; more are placed by a file
@@ -38,11 +38,9 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 @router.get("/picture")
 async def picture(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
     """The picture of one's own campaign, also while it is a draft."""
-
-    def load(connection: Connection) -> PictureRow:
-        return PLANS.of(connection, campaign_of(connection, session.key, campaign).key)
-
-    return picture_response(request, await server.read(load))
+    return await shown_picture(
+        request, server, PLANS, lambda connection: campaign_of(connection, session.key, campaign)
+    )
 
 
 @router.get("/places.geojson")

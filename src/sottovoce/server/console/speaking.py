@@ -70,13 +70,13 @@ def when(time: int | str | None) -> Markup | str:
 
 
 def chosen_language(query: Mapping[str, str]) -> str:
-    """The language that an address names; empty if it names none that there is."""
+    """The language that an address names; empty if it names none of ours."""
     chosen = query.get("lang", "")
     return chosen if chosen in LANGUAGES else ""
 
 
 def wanted_language(query: Mapping[str, str], accepted: str) -> str:
-    """The language that somebody chose on the page, else the first of their browser's that there is.
+    """The language that somebody chose on the page, else the first of their browser's that is available.
 
     >>> wanted_language({}, "pt-BR, zh-CN;q=0.8, de;q=0.5"), wanted_language({"lang": "fr"}, "de")
     ('zh-Hans', 'fr')

@@ -90,7 +90,7 @@ class AskedTasks:
             else:
                 rows = [CellRow(place, _cells(row)) for place, row in enumerate(asked.typed, 1)]
                 table = read_task_rows("the form", rows, "task", ids=ids)
-                asked.read = TaskTable(table.tasks)
+                asked.read = TaskTable(table.tasks, has_help="help-0" in form)
                 if not rows:
                     raise Problem("bad_request", "tasks: there are none; add at least one thing to measure")
         except BadTasks as mistakes:
@@ -110,8 +110,10 @@ class AskedTasks:
         )
         if not read.tasks:
             raise Problem("bad_request", f"{source}: it has no tasks; write one per row below the names of the columns")
-        self.table = write_tasks(read.tasks, read.known)
-        columns = [("title", "Task"), ("answer", "Answer"), ("quota", "Quota"), ("known", "Known truth")]
+        self.table = write_tasks(read.tasks, read.known, read.has_help)
+        columns = [
+            ("title", "Task"), ("answer", "Answer"), ("help", "Help"), ("quota", "Quota"), ("known", "Known truth"),
+        ]  # fmt: skip
         rows = [_previewed(task, read.known or {}) for task in read.tasks[:MOST_SHOWN]]
         used = [(name, title) for name, title in columns if any(row[name] for row in rows)]
         self.preview = Preview(source, len(read.tasks), used, rows, read.notes)
@@ -143,6 +145,7 @@ def _previewed(task: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, A
     return {
         "title": task.get("title") or task["id"],
         "answer": answer,
+        "help": task.get("help", ""),
         "quota": task.get("quota") or "",
         "known": known.get(task["id"], ""),
     }

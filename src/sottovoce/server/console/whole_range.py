@@ -9,11 +9,9 @@ from sottovoce.planning.comparisons import plan_comparisons
 from sottovoce.privacy.laws import parse_answer_law
 from sottovoce.privacy.sentence import answer_words, figures
 from sottovoce.protocol.drafting import drafted, replaced
-from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import promise_of, sentence
-from sottovoce.server.console.planner import PlanRequest
+from sottovoce.server.console.planner import PlanRequest, checked_change
 
-_HAIR = 1e-9  # by which devices, too, let a figure miss a round limit
 _OTHER_EPSILONS = (0.5, 1.0, 2.0, 3.0)
 
 
@@ -60,14 +58,7 @@ class WholeRange:
             "readings": asked.readings,
             "answer": self.answer,
         }
-        promise = promise_of(drafted(replaced(dict(manifest), change)), 0.0)
-        if promise.epsilon > asked.epsilon * (1 + _HAIR):
-            raise Problem(
-                "bad_manifest",
-                f"noise {self.noise}: devices would compute ε = {promise.epsilon:.4g} instead of {asked.epsilon:.4g}; "
-                "choose a larger strength",
-            )
-        return change
+        return checked_change(manifest, change, asked.epsilon, 0.0, "choose a larger strength")
 
     def sentence(self, asked: PlanRequest, manifest: Mapping[str, Any]) -> str:
         """The promise in words and figures, as devices compute it."""

@@ -46,7 +46,7 @@ PublicState = Literal["open", "closed"]
 
 
 def public_state(row: CampaignRow, now: int) -> PublicState:
-    """As participants see it: a campaign whose deadline has passed takes nothing more, even if it is closed later."""
+    """As participants see it: a campaign whose deadline has passed accepts nothing more, even if it is closed later."""
     is_over = row.deadline is not None and row.deadline <= now
     return "open" if row.state == "open" and not is_over else "closed"
 
@@ -229,18 +229,16 @@ async def delete(operator: Operator, campaign: CampaignId, server: Server) -> No
     await server.write(lambda connection: actions.delete(connection, operator.key, campaign))
 
 
+_Changes = Annotated[CampaignChange, Depends(body_of(CampaignChange, required=False))]
+
+
 @router.post(
     "/{campaign}/versions",
     status_code=201,
     responses=problems("unauthorised", "not_found", "wrong_state", "bad_manifest", *UNREADABLE),
     openapi_extra=described(CampaignChange, required=False),
 )
-async def new_version(
-    operator: Operator,
-    campaign: CampaignId,
-    body: Annotated[CampaignChange, Depends(body_of(CampaignChange, required=False))],
-    server: Server,
-) -> Campaign:
+async def new_version(operator: Operator, campaign: CampaignId, body: _Changes, server: Server) -> Campaign:
     """A new draft with the terms of an open or closed campaign: a campaign of its own, with the next version number."""
     now = server.clock()
     return await server.write(
@@ -256,12 +254,7 @@ async def new_version(
     responses=problems("unauthorised", "not_found", "bad_manifest", *UNREADABLE),
     openapi_extra=described(CampaignChange, required=False),
 )
-async def duplicate(
-    operator: Operator,
-    campaign: CampaignId,
-    body: Annotated[CampaignChange, Depends(body_of(CampaignChange, required=False))],
-    server: Server,
-) -> Campaign:
+async def duplicate(operator: Operator, campaign: CampaignId, body: _Changes, server: Server) -> Campaign:
     """A new draft like any of your campaigns, with other people: no invitations and no readings are copied."""
     now = server.clock()
     return await server.write(

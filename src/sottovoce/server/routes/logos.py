@@ -2,7 +2,6 @@
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.protocol.pictures import cleaned_logo
@@ -10,11 +9,10 @@ from sottovoce.server import logos as actions
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator
 from sottovoce.server.routes.campaigns import UNREADABLE, Campaign, CampaignId, whole_campaign
-from sottovoce.server.routes.plans import FOUND, PICTURES, picture_response
+from sottovoce.server.routes.plans import FOUND, PICTURES, shown_picture
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.pictures import LOGOS
-from sottovoce.server.storage.rows import PictureRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}/logo", tags=["plans"])
 
@@ -43,8 +41,4 @@ async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Ca
 @router.get("", response_class=Response, responses={**FOUND, **problems("not_found", "bad_request")})
 async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
     """The logo of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
-
-    def load(connection: Connection) -> PictureRow:
-        return LOGOS.of(connection, published_campaign(connection, campaign).key)
-
-    return picture_response(request, await server.read(load))
+    return await shown_picture(request, server, LOGOS, lambda connection: published_campaign(connection, campaign))

@@ -18,9 +18,11 @@ from importlib.resources import files
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from sottovoce.protocol.instruments import INSTRUMENTS
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bundles import bundled, loaded_first
 from sottovoce.server.etags import tagged
+from sottovoce.server.headers import permissions_policy
 from sottovoce.texts import LANGUAGES, texts_in
 
 router = APIRouter(prefix="/j", include_in_schema=False)
@@ -40,7 +42,7 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "img-src 'self' blob:; object-src 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "accelerometer=(self), camera=(), geolocation=(), gyroscope=(self), microphone=(self)",
+    "Permissions-Policy": permissions_policy([one for known in INSTRUMENTS.values() for one in known.permissions]),
     "Referrer-Policy": "no-referrer",
     "Vary": "Accept-Encoding",
 }

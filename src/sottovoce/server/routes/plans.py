@@ -1,5 +1,6 @@
 """The plan of a campaign: its picture, which everybody may see once the campaign is open, and the places of tasks."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -18,10 +19,10 @@ from sottovoce.server.etags import tagged
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator
 from sottovoce.server.routes.campaigns import UNREADABLE, Campaign, CampaignId, whole_campaign
-from sottovoce.server.state import Server
+from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import published_campaign
-from sottovoce.server.storage.pictures import PLANS
-from sottovoce.server.storage.rows import PictureRow
+from sottovoce.server.storage.pictures import PLANS, Pictures
+from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["plans"])
 # Opened by itself, a picture is a document without rights: nothing in it runs, loads, or counts as being from here.
@@ -56,8 +57,11 @@ class NewPlaces(RequestBody):
         return {entry.task: entry.place for entry in self.places}
 
 
-def picture_response(request: Request, picture: PictureRow) -> Response:
-    """A stored picture as it is shown, only ever as an image."""
+async def shown_picture(
+    request: Request, server: ServerState, pictures: Pictures, campaign: Callable[[Connection], CampaignRow]
+) -> Response:
+    """The stored picture of a campaign, only ever as an image."""
+    picture = await server.read(lambda connection: pictures.of(connection, campaign(connection).key))
     answer = tagged(request, picture.content, picture.sha256, picture.type)
     answer.headers.update(_ALONE)
     return answer
@@ -111,8 +115,4 @@ FOUND: dict[int | str, dict[str, Any]] = {200: {"content": PICTURES}, 304: {"des
 @router.get("/plan", response_class=Response, responses={**FOUND, **problems("not_found", "bad_request")})
 async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
     """The picture of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
-
-    def load(connection: Connection) -> PictureRow:
-        return PLANS.of(connection, published_campaign(connection, campaign).key)
-
-    return picture_response(request, await server.read(load))
+    return await shown_picture(request, server, PLANS, lambda connection: published_campaign(connection, campaign))

@@ -12,10 +12,10 @@ from starlette.concurrency import run_in_threadpool
 from sottovoce.discovery.schema import Column, Place
 from sottovoce.discovery.target import Target
 from sottovoce.privacy.laws import Kind
+from sottovoce.protocol.table_formats import MEDIA_TYPES, Format
 from sottovoce.server.clock import moment
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
 from sottovoce.server.etags import tagged
-from sottovoce.server.exports import MEDIA_TYPES, Format
 from sottovoce.server.problems import problems
 from sottovoce.server.results import row_columns
 from sottovoce.server.rights import Operator, bearer_token
@@ -173,22 +173,21 @@ async def version(campaign: CampaignId, version: VersionNumber, request: Request
     return tagged(request, row.content, f"{campaign}-{row.version}", "application/json")
 
 
-def _file(schema: dict[str, str], *kinds: Format) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {MEDIA_TYPES[kind]: {"schema": schema} for kind in kinds}}}
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {media_type: {"schema": {"type": "string"}} for media_type in MEDIA_TYPES.values()}}
+}
 
 
 @router.get(
     "/results.{format}",
     response_class=Response,
     responses={
-        **_file({"type": "string"}, "csv", "parquet", "jsonl"),
+        **_FILE,
         304: {"description": "Not changed"},
         **problems("not_found", "bad_request", "unauthorised"),
     },
 )
-async def results_file(
-    campaign: CampaignId, format: Literal["csv", "parquet", "jsonl"], request: Request, server: Server
-) -> Response:
+async def results_file(campaign: CampaignId, format: Format, request: Request, server: Server) -> Response:
     """The newest results as a table: one row per task, with its truth, interval and number of claims."""
     return await run_in_threadpool(results_file_of, request, await _newest(campaign, request, server), campaign, format)
 
@@ -197,14 +196,14 @@ async def results_file(
     "/claims.{format}",
     response_class=Response,
     responses={
-        **_file({"type": "string"}, "csv", "parquet", "jsonl"),
+        **_FILE,
         **problems("unauthorised", "not_found", "erased", "bad_request"),
     },
 )
 async def claims_file(
     operator: Operator,
     campaign: CampaignId,
-    format: Literal["csv", "parquet", "jsonl"],
+    format: Format,
     server: Server,
     kind: Literal["number", "choice"] | None = None,
 ) -> Response:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Engine, select
 
 from sottovoce.claims.streaming import Chunk
-from sottovoce.protocol.manifest import Manifest, NumberTask
+from sottovoce.privacy.laws import Kind
+from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.fast.arrays import gathered
 from sottovoce.server.storage.campaigns import published_campaign
@@ -58,38 +59,95 @@ def load_readings(connection: Connection, campaign_key: int, cohort: int) -> Rea
     return Readings(*np.concatenate([np.empty((4, 0), np.int64), *parts], axis=1))
 
 
-def load_sets(connection: Connection, campaign_key: int) -> Sets:
-    """The sets of choices that participants reported, where there are such sets."""
+def load_sets(connection: Connection, campaign_key: int, between: tuple[int, int] | None = None) -> Sets:
+    """The sets of choices that participants reported, where there are such sets; of some participants or of all."""
     query = select(details.c.participant_key, details.c.place, details.c.content).where(
         details.c.campaign_key == campaign_key
     )
+    if between is not None:
+        query = query.where(details.c.participant_key.between(int(between[0]), int(between[1])))
     return {(row[0], row[1]): json.loads(row[2]) for row in connection.execute(query)}
 
 
-def stream_claims(database: Engine, campaign_id: str) -> Iterator[Chunk]:
-    """All claims of a campaign as the database has them, in the order of participants, in batches."""
+def stream_claims(database: Engine, campaign_id: str, kind: Kind | None = None) -> Iterator[Chunk]:
+    """All claims of a campaign as the database has them, in the order of participants, in batches.
+
+    Where a campaign has numbers and choices, ``kind`` says which of them.
+    """
     with readable(database.url), database.connect() as connection:
         campaign = published_campaign(connection, campaign_id)
-        if set(Manifest.parse(campaign.manifest).laws) != {"number"}:
-            raise Problem(
-                "bad_request", f"campaign {campaign_id!r}: it has choices; export its claims, and read the file"
-            )
         manifest, labels = Manifest.parse(campaign.manifest), labels_of(connection, campaign.key)
+        wanted = _one_kind(manifest, campaign_id, kind)
+        places = [place for place, task in enumerate(manifest.tasks) if task.kind == wanted]
         tasks = pa.array([task.id for task in manifest.tasks], pa.string())
+        words, numbers_of_choices, law = choice_words(manifest), numbers_of(manifest), manifest.laws[wanted]
+        size = options_named(manifest) if wanted == "choice" else 1
         done = 0
         for rows in _in_parts(connection, campaign.key):
             part = Readings(*_columns(rows))
+            part = part.where(np.isin(part.places, places))
+            if not len(part):
+                continue
             keys, ids = np.unique(part.participants, return_inverse=True)
             users = pa.array([labels[key] for key in keys.tolist()], pa.string()).take(pa.array(ids))
             numbers = np.arange(done, done + len(part)) + 1
-            yield Chunk(
-                users,
-                tasks.take(pa.array(part.places)),
-                part.values(manifest),
-                numbers,
-                noise=str(manifest.laws["number"]),
-            )
+            values: NDArray[np.float64] | pa.Array = part.values(manifest)
+            choices = None
+            if wanted == "choice":
+                sets = load_sets(connection, campaign.key, between=(keys[0], keys[-1])) if size > 1 else {}
+                values = pa.array(chain.from_iterable(answers_in(part, words, sets)), pa.string())
+                choices = numbers_of_choices[part.places]
+            yield Chunk(users, tasks.take(pa.array(part.places)), values, numbers, 0, str(law), choices, size)
             done += len(part)
+
+
+def _one_kind(manifest: Manifest, campaign_id: str, kind: Kind | None) -> Kind:
+    """The kind of claims to read."""
+    kinds = list(manifest.laws)
+    if kind is None and len(kinds) > 1:
+        raise Problem(
+            "bad_request",
+            f"campaign {campaign_id!r}: it has numbers and choices, and a pack holds claims of one kind; say which "
+            "with kind= (--kind number or --kind choice)",
+        )
+    wanted = kind or kinds[0]
+    if wanted not in kinds:
+        raise Problem(
+            "bad_request",
+            f"kind {wanted!r}: campaign {campaign_id!r} has only {kinds[0]}s; leave the kind out, or give {kinds[0]!r}",
+        )
+    if wanted == "number" and any(map(manifest.is_compared, manifest.tasks)):
+        raise Problem(
+            "bad_request",
+            f"campaign {campaign_id!r}: its numbers are compared with cuts, and a pack holds values; export its "
+            "claims, and give that file to discover",
+        )
+    return wanted
+
+
+def choice_words(manifest: Manifest) -> list[list[str]]:
+    """The choices of each task, in the campaign's own language; none for numbers."""
+    return [
+        [manifest.words(choice) for choice in task.choices] if isinstance(task, ChoiceTask) else []
+        for task in manifest.tasks
+    ]
+
+
+def numbers_of(manifest: Manifest) -> NDArray[np.int64]:
+    """The number of choices of each task; 0 for numbers."""
+    return np.array([len(task.choices) if isinstance(task, ChoiceTask) else 0 for task in manifest.tasks], np.int64)
+
+
+def options_named(manifest: Manifest) -> int:
+    """How many choices one answer names."""
+    return max((manifest.part_of(task).cells_reported for task in manifest.tasks if task.kind == "choice"), default=1)
+
+
+def answers_in(readings: Readings, words: list[list[str]], sets: Sets) -> Iterator[list[str]]:
+    """The choices that each reading names: one, or those of its set."""
+    rows = zip(readings.participants.tolist(), readings.places.tolist(), readings.steps.tolist(), strict=True)
+    for who, place, step in rows:
+        yield [words[place][number] for number in sets.get((who, place), (step,))]
 
 
 def _in_parts(

@@ -87,8 +87,9 @@ def rotate_invitation(connection: Connection, campaign: CampaignRow, key: int, n
 
 def _require_open(campaign: CampaignRow) -> None:
     if campaign.state != "open":
+        state = "a draft" if campaign.state == "draft" else campaign.state
         raise Problem(
-            "campaign_not_open", f"campaign {campaign.id!r}: it is {campaign.state}; invitations need it open"
+            "campaign_not_open", f"campaign {campaign.id!r}: it is {state}, and only open ones have invitations"
         )
 
 

@@ -126,26 +126,23 @@ tasks = Table(
     UniqueConstraint("campaign_key", "id"),
 )
 
-# Apart from their campaigns, of which nearly every request reads the row.
-plans = Table(
-    "plans",
-    metadata,
-    Column("campaign_key", Key, ForeignKey("campaigns.key", ondelete="CASCADE"), nullable=False, comment="campaign"),
-    Column("sha256", String(64), nullable=False, comment="SHA-256 of the picture, as in the manifest"),
-    Column("type", String(20), nullable=False, comment="its media type"),
-    Column("content", LargeBinary, nullable=False, comment="the picture, checked and written anew"),
-    PrimaryKeyConstraint("campaign_key"),
-)
 
-logos = Table(
-    "logos",
-    metadata,
-    Column("campaign_key", Key, ForeignKey("campaigns.key", ondelete="CASCADE"), nullable=False, comment="campaign"),
-    Column("sha256", String(64), nullable=False, comment="SHA-256 of the picture, as in the manifest"),
-    Column("type", String(20), nullable=False, comment="its media type"),
-    Column("content", LargeBinary, nullable=False, comment="the picture, checked and written anew"),
-    PrimaryKeyConstraint("campaign_key"),
-)
+def _pictures(name: str) -> Table:
+    """Pictures stand apart from their campaigns, of which nearly every request reads the row."""
+    campaign = ForeignKey("campaigns.key", ondelete="CASCADE")
+    return Table(
+        name,
+        metadata,
+        Column("campaign_key", Key, campaign, nullable=False, comment="campaign"),
+        Column("sha256", String(64), nullable=False, comment="SHA-256 of the picture, as in the manifest"),
+        Column("type", String(20), nullable=False, comment="its media type"),
+        Column("content", LargeBinary, nullable=False, comment="the picture, checked and written anew"),
+        PrimaryKeyConstraint("campaign_key"),
+    )
+
+
+plans = _pictures("plans")
+logos = _pictures("logos")
 
 # No column links an invitation to its participant: whoever handed out the link must not find the readings.
 invitations = Table(

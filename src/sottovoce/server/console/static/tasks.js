@@ -15,7 +15,7 @@ function addRow() {
     }
     part.removeAttribute("aria-invalid");
     part.removeAttribute("aria-describedby");
-    if (part.matches("input")) {
+    if (part.matches("input, textarea")) {
       // Most tasks of a campaign are alike: unit, range and step are copied.
       if (!/^(unit|low|high|grid)-/.test(part.name)) part.value = "";
       part.placeholder = "";
@@ -40,7 +40,8 @@ file.addEventListener("change", () => {
 // The warning about sensors concerns those who want to use one.
 const warning = document.querySelector("#no-sensors");
 function warn() {
-  if (warning) warning.hidden = ![...typed.querySelectorAll("select")].some(({ value }) => ["steps", "sound-level"].includes(value));
+  const sensors = warning?.dataset.instruments.split(" ");
+  if (warning) warning.hidden = ![...typed.querySelectorAll("select")].some(({ value }) => sensors.includes(value.split(":")[0]));
 }
 typed.addEventListener("change", warn);
 warn();
