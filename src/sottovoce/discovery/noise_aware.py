@@ -17,6 +17,7 @@ from sottovoce.discovery.object_scales import NORMAL_DEVIATION, ObjectScales, ty
 from sottovoce.discovery.own_influence import MOST_CLAIMS, OwnInfluence
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.reading_lookup import ReadingLookup
+from sottovoce.discovery.scatter_check import SEVERAL, variance_factor
 from sottovoce.discovery.state import State
 from sottovoce.discovery.tails import FIRST_TAIL, learn_tail, learn_whole_tail
 from sottovoce.discovery.target import Target, check_target, likely_target
@@ -188,11 +189,11 @@ class _AwareIteration(Iteration):
                 self._quality.begin_with(*self._priors.ahead(np.array(self._quality.prior)))
             self._belief = self._quality.belief(squares, counts)
             self._acceleration = Acceleration()
-            if self._done >= self._last_lesson:
-                self._quality.freeze(squares, counts)
             if resting:
                 self.settled = not moved and swept.move <= self._tol
                 self._rest = max(self._rest / 10, self._tol) if moved else self._tol
+            if self._done >= self._last_lesson and not self.settled:
+                self._quality.freeze(squares, counts)
         else:
             if self._done > self._last_lesson:
                 squares, counts = self._extrapolate(squares, counts)
@@ -222,7 +223,10 @@ class _AwareIteration(Iteration):
             return swept.losses + swept.doubts + least * self._quality.scale, claims
         counts = np.maximum(claims - self._belief.weight * swept.doubts, _LEAST_COUNT)
         usual = min(self._quality.scale, math.exp(self._quality.prior[0]))  # units of objects leave the scale open
-        return swept.losses + (counts * _RESOLUTION + _BY_CHANCE) * usual, counts
+        # Who has no share in the truths of their objects agrees with others by accuracy, not by chance. Of opinions,
+        # even many agree by chance.
+        by_chance = _BY_CHANCE * (1 if self._opinions else 1 - counts / claims)
+        return swept.losses + (counts * _RESOLUTION + by_chance) * usual, counts
 
     def _learn(self, squares: Floats, counts: Floats) -> bool:
         """Learn the crowd's prior, tails and units of objects; whether they still change."""
@@ -269,9 +273,8 @@ class _AwareIteration(Iteration):
         compared = known.any() or bool((engine.comparable() > 0).any())
         variance = 1 / precision if compared else np.full(engine.n_objects, np.inf)
         freedom = None if self._noisy and not self._opinions else self._freedom()
-        if (
-            freedom is not None and not self._coincide
-        ):  # the information in Student's t is less than its scale says: not to be counted twice
+        if freedom is not None and not self._coincide:
+            # The information in Student's t is less than its scale says: not to be counted twice.
             variance = variance * (freedom + 1) / (freedom + 3)
         if freedom is not None and self._opinions and compared:
             # Nothing is known of how opinions are distributed: where they scatter more than the model says, it counts.
@@ -279,6 +282,8 @@ class _AwareIteration(Iteration):
             seen = scatter * several / (several - 1)
             freedom = np.where(seen > variance, np.minimum(freedom, several - 1), freedom)
             variance = np.maximum(variance, seen)
+        elif freedom is not None and not self._coincide and compared:
+            variance = self._as_certain_as_seen(variance, effective_users)
         variance = variance + self._alone(effective_users, truths)
         bias = self._common_bias() if known.any() and compared else None
         if compared and not (self._noisy or self._coincide or bias):
@@ -294,6 +299,20 @@ class _AwareIteration(Iteration):
             truths = np.where(known, truths, truths - bias.shift / self._scatter_unit)
             variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
         return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
+
+    def _as_certain_as_seen(self, variance: Floats, effective_users: Floats) -> Floats:
+        """Variances of truths that have several claims, by how these scatter."""
+        engine, belief = self._engine, self._belief
+        several = (engine.claims_per_object >= SEVERAL) & ~self._given.known
+        if not several.any():
+            return variance
+        objects, users, residuals = engine.sample(self._truths, _SAMPLE)
+        chosen = several[objects]
+        objects, users, residuals = objects[chosen], users[chosen], residuals[chosen] * self._unit[objects[chosen]]
+        assumed = float(np.exp(np.log(variance * self._swept.precision)[several].mean()))
+        shares = 1 / np.maximum(effective_users[objects], 1 + _LEAST_FREEDOM)
+        factor = variance_factor(residuals, belief.weight[users], belief.spread[users], self._tail, shares, assumed)
+        return np.where(several, factor * variance, variance)
 
     def _without_own_influence(self, truths: Floats, variance: Floats) -> tuple[Floats, Floats]:
         """Truths and variances without what claims do to their own weights."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from sottovoce.discovery.state import Common
 from sottovoce.privacy.laws import NoiseLaw
@@ -20,7 +21,9 @@ Floats = NDArray[np.float64]
 _NODES = 480  # of a user's variance, on a logarithmic scale: fine against the posterior of one with 1,000 claims
 _LEAST_LOG_CHANCE = -600.0  # no prior is so sure that a user could become impossible
 _LEAST_PRIOR, _MOST_PRIOR = (-11.0, -2.5), (9.0, 4.0)  # log of mean over scale, log of shape
+_BOUNDS = tuple(zip(_LEAST_PRIOR, _MOST_PRIOR, strict=True))
 _NO_GAIN = 1e-6  # in the logarithm of the likelihood: learning again is of no use
+_SEARCH = {"ftol": 1e-14, "gtol": 1e-5}  # until nothing is gained that counts
 _SAMPLED_USERS = 2000  # enough to learn two numbers
 _ROWS = 512  # users at once: bounds the memory of an evaluation
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
@@ -77,20 +80,20 @@ class Quality:
         logs = self._log_likelihood(squares[::every], counts[::every])
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
 
-        def misfit(prior: Floats) -> float:
-            if np.any(prior < _LEAST_PRIOR) or np.any(prior > _MOST_PRIOR):
-                return math.inf
-            weights = np.exp(self._prior_weights(prior))
+        def misfit(prior: Floats) -> tuple[float, Floats]:
+            weights, slopes = self._prior_weights(prior)
+            chances = likelihood @ weights
             # Where data say little: the shape is pulled towards 1, the exponential law of the paper, and all mean
             # variances are equally likely, so that nobody is thought free of error because noise hides it. But only up
             # to what claims and noise show: two or three users cannot refute any larger one.
-            unlikely = 2 * np.logaddexp(0, prior[0] - self._plausible) - prior[0]
-            return float(-np.log(likelihood @ weights).sum() + prior[1] ** 2 / 2 + unlikely)
+            beyond = prior[0] - self._plausible
+            unlikely = 2 * np.logaddexp(0, beyond) - prior[0]
+            pull = np.array([2 * expit(beyond) - 1, prior[1]])
+            value = float(-np.log(chances).sum() + prior[1] ** 2 / 2 + unlikely)
+            return value, pull - slopes @ ((1 / chances) @ likelihood)
 
-        corners = np.clip(self._prior, -10.0, 3.0) + np.array([[0.0, 0.0], [-0.5, 0.0], [0.0, 0.5]])
-        options = {"xatol": 1e-4, "fatol": _NO_GAIN / 10, "initial_simplex": corners}
-        found = minimize(misfit, self._prior, method="Nelder-Mead", options=options)
-        gained = bool(misfit(self._prior) - found.fun > _NO_GAIN)
+        found = minimize(misfit, self._prior, jac=True, method="L-BFGS-B", bounds=_BOUNDS, options=_SEARCH)
+        gained = bool(misfit(self._prior)[0] - found.fun > _NO_GAIN)
         if gained:
             self._believe(found.x)
         return gained
@@ -108,19 +111,23 @@ class Quality:
             return self.evaluate(squares, counts)
         return _Table.around(self, squares, counts).belief(squares, counts)
 
-    def _prior_weights(self, prior: Floats) -> Floats:
-        """Log of the prior's mass at the nodes: gamma for the user's own variance, with the drawn noise's added."""
+    def _prior_weights(self, prior: Floats) -> tuple[Floats, Floats]:
+        """The prior's mass at the nodes, gamma for the user's own variance with the drawn noise's added; its slopes."""
         shape, ratio = math.exp(prior[1]), self._learnt / (self.scale * math.exp(prior[0]))
         logs = shape * (np.log(ratio) - ratio)
         mass = np.exp(np.maximum(logs - logs.max(), _LEAST_LOG_CHANCE))
+        slopes = mass * np.stack((shape * (ratio - 1), logs))
         if self._drawn is not None:
             mass = self._drawn @ mass + mass.sum() * math.exp(_LEAST_LOG_CHANCE)
-        return np.asarray(np.log(mass / mass.sum()))
+            slopes = slopes @ self._drawn.T
+        total = mass.sum()
+        mass /= total
+        return mass, slopes / total - mass * (slopes.sum(axis=1, keepdims=True) / total)
 
     def _believe(self, prior: Floats) -> None:
         """Take this prior: log of mean over scale, log of shape."""
         self._prior = prior
-        self._log_weights = self._prior_weights(prior)
+        self._log_weights = np.log(self._prior_weights(prior)[0])
         if self._reading_noise:
             self._told = self._reading_noise.weight_of_squares(self.scale * math.exp(prior[0]))
 

@@ -6,7 +6,8 @@ There are three kinds of sweep, and Numba compiles each one by itself, without t
 - ``tail`` is a pair: a claim counts less if it is far off (Student's t, first of the pair = 1/degrees of freedom). If
   the second is true, one that is too far off loses all its weight, but still counts for its user; otherwise its square
   counts for its user as much as the claim does for the truth.
-- ``lookup`` is a table: a claim's weight is looked up by its size and by its user's own variance.
+- ``lookup`` is a pair: a claim's weight is looked up in a table by its size and by its user's own variance; the second
+  is how many columns of the table a unit of size takes.
 
 ``per_user`` holds each user's weight, or with a lookup their position in it and the information in one of their claims;
 ``sums`` holds each user's loss, and beside it with a lookup a count, otherwise the variances of their objects' truths.
@@ -27,8 +28,8 @@ BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 def weighed(per_user, user, value, before, tail, lookup):
     """Weight of a claim, the value to average with it, and the share of its square that counts for its user."""
     if lookup is not None:
-        pulls, inliers, step = lookup
-        weight, share = looked_up(pulls, inliers, per_user[user, 0], abs(value - before) / step)
+        table, columns_per_unit = lookup
+        weight, share = looked_up(table, per_user[user, 0], abs(value - before) * columns_per_unit)
         return weight, value - before, share
     if tail is None:
         return per_user[user, 0], value, 1.0
@@ -86,14 +87,14 @@ def trusted(far, tail, rejects):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def looked_up(pulls, inliers, position, size):
-    """Weight of a claim of this size, in steps of the table, and the probability that it is not a gross error.
+def looked_up(table, position, size):
+    """Weight of a claim of this size, in columns of the table, and the probability that it is not a gross error.
 
     ``position`` is the row of the user's own variance, not necessarily a whole number. A weight is the pull over the
     size. Under Laplace noise the pull is all but constant, so two claims on either side of a truth cancel out as they
     should; weights between two columns would not, and the truth would creep along.
     """
-    last_column = pulls.shape[1] - 2.0
+    last_column = table.shape[1] - 2.0
     beyond = 1.0
     size = max(size, 1e-9)
     if size > last_column:  # far out, weights fall with the square of the size
@@ -101,16 +102,15 @@ def looked_up(pulls, inliers, position, size):
         size = last_column
     column, row = np.int64(size), np.int64(position)  # converting to unsigned and back would take longer
     f, g = size - column, position - row
-    return (
-        _between(pulls, np.uint64(row), np.uint64(column), f, g) / size * beyond,
-        _between(inliers, np.uint64(row), np.uint64(column), f, g) * beyond,
+    # Bilinear interpolation, of pull and probability with the same four shares.
+    low, high = np.uint64(row), np.uint64(row) + np.uint64(1)
+    left, right = np.uint64(column), np.uint64(column) + np.uint64(1)
+    low_right, high_right = f * (1 - g), f * g
+    low_left, high_left = 1 - g - low_right, g - high_right
+    pull = (low_left * table[low, left, 0] + low_right * table[low, right, 0]) + (
+        high_left * table[high, left, 0] + high_right * table[high, right, 0]
     )
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _between(table, row, column, f, g):
-    """Bilinear interpolation."""
-    one = np.uint64(1)
-    low = table[row, column] * (1 - f) + table[row, column + one] * f
-    high = table[row + one, column] * (1 - f) + table[row + one, column + one] * f
-    return low * (1 - g) + high * g
+    inlier = (low_left * table[low, left, 1] + low_right * table[low, right, 1]) + (
+        high_left * table[high, left, 1] + high_right * table[high, right, 1]
+    )
+    return pull / size * beyond, inlier * beyond

@@ -5,6 +5,7 @@ over all claims; the method turns losses into weights. So a method is written on
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -23,6 +24,11 @@ class Lookup:
     pulls: Floats  # weight times distance, in columns: what a claim adds to the score
     inliers: Floats  # probability that a claim of this size is not a gross error
     step: float  # difference in size between neighbouring columns
+
+    @cached_property
+    def table(self) -> Floats:
+        """Pulls and inliers side by side: a claim needs both, and they are read together."""
+        return np.stack((self.pulls, self.inliers), axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -176,7 +176,7 @@ class BlockwiseEngine(ABC):
         else:
             before = truths, np.zeros(self.n_objects, bool) if step.known is None else step.known
             if step.lookup is not None:
-                look = step.lookup.pulls, step.lookup.inliers, step.lookup.step
+                look = step.lookup.table, 1 / step.lookup.step
                 (moved, precision), (losses, counts) = self._pass(
                     operations.sweep_looked_up, (step.center, *before), per_user, look, sums=2
                 )

@@ -1,0 +1,65 @@
+"""Variances of truths beside the scatter of the claims: right models are kept, wrong ones are seen."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import sottovoce as sv
+from sottovoce.discovery import noise_aware
+from sottovoce.discovery.scatter_check import variance_factor
+from sottovoce.engines import MemoryEngine
+from sottovoce.worlds import crowd
+
+
+def factor(errors, weight=1.0, spread=0.0, tail=0.0, assumed=1.0):
+    many = len(errors)
+    return variance_factor(errors, np.full(many, weight), np.full(many, spread), tail, np.zeros(many), assumed)
+
+
+def test_variances_of_a_right_model_are_kept():
+    """The mean of 20,000 squares has a standard error of 1 %."""
+    errors = np.random.default_rng(1).standard_normal(20_000)
+    assert factor(errors) == pytest.approx(1, abs=0.04)
+    assert factor(3 * errors, weight=1 / 9) == pytest.approx(1, abs=0.04)
+
+
+def test_errors_twice_as_large_as_the_weights_say_double_the_deviation_up_to_a_limit():
+    errors = np.random.default_rng(2).standard_normal(20_000)
+    assert factor(np.sqrt(2) * errors) == pytest.approx(2, abs=0.08)
+    assert factor(2 * errors) == 3.0
+
+
+def test_the_factor_is_the_variance_of_an_average_with_that_tail():
+    """Student's t with 4 degrees of freedom: simulated truths, weighed by the same tail, have this variance."""
+    rng, tail = np.random.default_rng(3), 0.25
+    errors = rng.standard_t(4, (4000, 50))
+    truths = np.zeros(len(errors))
+    for _ in range(30):
+        kept = (1 + tail) / (1 + tail * (errors - truths[:, None]) ** 2)
+        truths = (kept * errors).sum(axis=1) / kept.sum(axis=1)
+    kept = (1 + tail) / (1 + tail * errors**2)
+    found = factor(errors.ravel(), tail=tail)
+    # Over the inverse of the sum of weights, which `assumed=1` stands for; of 4,000 truths, to within 2 · 2.2 %.
+    assert found == pytest.approx(truths.var() * kept.sum(axis=1).mean(), rel=0.07)
+
+
+def test_smaller_variances_have_to_be_clear():
+    errors = 0.9 * np.random.default_rng(4).standard_normal(20_000)
+    assert factor(errors) == pytest.approx(0.81, abs=0.05)
+    few = 0.9 * ndtri((np.arange(20) + 0.5) / 20)
+    assert factor(few) == 1.0
+    assert factor(0.1 * errors) == 0.7
+
+
+@pytest.mark.parametrize("errors", [np.zeros(20), np.ones(3)])
+def test_too_little_to_see_changes_nothing(errors):
+    assert factor(errors) == 1.0
+
+
+def test_users_of_two_kinds_have_wider_intervals_than_their_weights_say(monkeypatch):
+    """No gamma prior describes them, so the weights are too sure of themselves."""
+    claims = MemoryEngine(crowd(20, 100, "two kinds", seed=np.random.default_rng(5)).claims, threads=1)
+    seen = sv.NoiseAware(target="value").fit(claims).intervals()
+    monkeypatch.setattr(noise_aware, "variance_factor", lambda *_: 1.0)
+    believed = sv.NoiseAware(target="value").fit(claims).intervals()
+    assert np.median((seen[1] - seen[0]) / (believed[1] - believed[0])) > 1.05
