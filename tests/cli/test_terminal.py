@@ -60,3 +60,10 @@ def test_a_pipe_gets_no_progress_bar():
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "auditing" not in ran.stdout
     assert "\x1b" not in ran.stdout
+
+
+def test_a_long_path_in_a_mistake_stays_in_one_piece(tmp_path):
+    missing = tmp_path / ("a" * COLUMNS) / "claims.csv"
+    code, written = in_terminal("discover", missing)
+    assert code == 2
+    assert str(missing) in written
