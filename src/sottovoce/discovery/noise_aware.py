@@ -11,6 +11,8 @@ from sottovoce.discovery.aware_choices import AwareChoices
 from sottovoce.discovery.base import TruthDiscovery, check_level
 from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
 from sottovoce.discovery.common_bias import CommonBias
+from sottovoce.discovery.copied_figures import MOST_CLAIMS as MOST_COPIED
+from sottovoce.discovery.copied_figures import MOST_ROUNDS, votes
 from sottovoce.discovery.cross_check import PlainAverages, cross_check
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.discovery.object_scales import NORMAL_DEVIATION, ObjectScales, typical_variance
@@ -51,7 +53,7 @@ class NoiseAware(TruthDiscovery):
     w_s = E[1/(v_s + noise variance) | their residuals]; under fresh noise each reading has a weight of its own,
     -f'(r)/(r·f(r)) with f the density of error and noise together. The uncertainty of the truths is added back to the
     residuals, or one user could capture a truth. Without noise, objects may differ in scale. Readings far off count
-    less (Student's t, its degrees of freedom learnt); where claims mostly coincide, truths are weighted medians.
+    less (Student's t, its degrees of freedom learnt); where claims mostly coincide, users vote.
 
     Parameters
     ----------
@@ -257,7 +259,7 @@ class _AwareIteration(Iteration):
         engine, known, belief = self._engine, self._given.known, self._belief
         truths = self._swept.truths
         if self._coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
-            truths = self._weighted_medians()
+            truths = self._voted()
         truths[known] = self._given.known_truths
         if self._lookup:
             weights = self._lookup.information(belief.learnt)
@@ -291,7 +293,7 @@ class _AwareIteration(Iteration):
             if self._opinions:
                 truths, variance = self._without_own_influence(truths, variance)
             plain = PlainAverages.of(engine, self._opinions)
-            medians = truths if self._opinions else self._weighted_medians()
+            medians = truths if self._opinions else self._weighted_medians(belief.weight)
             checked = cross_check(truths, variance, plain, medians, ~known)
             truths, variance = checked.truths, checked.variance
             freedom = np.where(checked.plain, np.minimum(freedom, np.maximum(engine.claims_per_object - 1, 1)), freedom)
@@ -332,9 +334,22 @@ class _AwareIteration(Iteration):
         found = np.clip(found, *engine.ranges())  # no weights lead beyond the claims
         return np.where(known, truths, found), np.where(known, variance, wider)
 
-    def _weighted_medians(self) -> Floats:
+    def _weighted_medians(self, weights: Floats) -> Floats:
         middling = Step(self._center, np.ones(self._engine.n_objects), self._spreads, average="median")
-        return self._engine.sweep(middling, self._belief.weight, self._truths).truths
+        return self._engine.sweep(middling, weights, self._truths).truths
+
+    def _voted(self) -> Floats:
+        """What users claim who are right about other objects too."""
+        engine, known = self._engine, self._given.known
+        truths = self._weighted_medians(self._belief.weight)
+        for _ in range(MOST_ROUNDS):
+            truths[known] = self._given.known_truths
+            objects, users, residuals = engine.sample(truths, MOST_COPIED)
+            counted = votes(objects, users, residuals / self._spreads[objects], engine.n_users)
+            before, truths = truths, self._weighted_medians(counted)
+            if np.array_equal(before[~known], truths[~known]):
+                break
+        return truths
 
     def _alone(self, effective_users: Floats, truths: Floats) -> Floats:
         """Added to the variance where fewer than three users decide.
