@@ -32,6 +32,7 @@ def test_tasks_are_placed_by_mouse_and_keyboard(desk, server, tmp_path):
     page.get_by_label("Picture", exact=True).set_input_files(tmp_path / "plan.png")
     page.get_by_role("button", name="Upload").click()
     plan = page.get_by_role("application", name="Plan of the place")
+    page.locator(".plan-picture img").evaluate("(image) => image.decode()")
     box = plan.bounding_box()
     assert box["height"] == pytest.approx(box["width"] * 3 / 4, abs=3)  # the picture has loaded, in its shape
     plan.click(position={"x": box["width"] * 0.25, "y": box["height"] * 0.5})
@@ -72,6 +73,7 @@ def test_tasks_are_placed_by_touch(operator, server):  # noqa: F811
     put(server, campaign, encoded(drawn()))
     page = phone.open(f"{server.url}/campaigns/{campaign}/plan")
     plan = page.get_by_role("application")
+    page.locator(".plan-picture img").evaluate("(image) => image.decode()")
     box = plan.bounding_box()
     plan.tap(position={"x": box["width"] / 2, "y": box["height"] / 4})
     page.get_by_role("button", name="Save the places").tap()

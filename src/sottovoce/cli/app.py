@@ -100,6 +100,7 @@ def _print_error(mistake: str) -> None:
     # The value may be very long; the rule and the fix come last.
     lines = [line if len(line) <= 2 * _SHOWN else f"{line[:_SHOWN]} … {line[-_SHOWN:]}" for line in lines]
     mistake = "\n".join(lines)
+    console = Console(stderr=True)
     # A path that is longer than a line stays in one piece, so that it can be copied.
-    text = f"[bold red]Error:[/] {escape(mistake)}"
-    Console(stderr=True).print(text, highlight=False, overflow="ignore", crop=False)
+    is_long = max(map(len, mistake.split()), default=0) >= console.width
+    console.print(f"[bold red]Error:[/] {escape(mistake)}", highlight=False, soft_wrap=is_long)
