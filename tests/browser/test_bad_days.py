@@ -179,6 +179,29 @@ def test_readings_are_not_released_on_terms_that_another_tab_has_replaced(partic
     assert (problem, releases) == ("manifest_changed", 0)
 
 
+def test_readings_confirmed_on_terms_that_are_replaced_meanwhile_are_not_sent(participant, invited):
+    _, url = invited(halls=1)
+    phone = participant()
+    page = phone.join(url)
+    phone.fill("5")
+    page.locator("#send").click()
+    expect(page.locator("#yes")).to_be_visible()
+    page.evaluate(
+        """async () => {
+            const { changes } = await import("./device.js");
+            const { change } = await import("./store.js");
+            await change(({ memberships }) => {
+                for (const joined of Object.values(memberships)) joined.manifest_sha256 = "0".repeat(64);
+            });
+            changes.dispatchEvent(new Event("change"));
+        }"""
+    )
+    page.wait_for_timeout(500)  # until the page is drawn with the other terms
+    phone.confirm()
+    expect(page.get_by_role("alert")).to_contain_text("What to do")
+    assert not phone.bodies()
+
+
 def test_two_tabs_send_a_queue_once(participant, invited, claims):
     campaign, url = invited(halls=1)
     phone = participant()

@@ -139,7 +139,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
       hindrance && h("p.banner", problemText(hindrance)), !isOver && full > 0 && h("p.quiet", say("form.full", { count: full })),
       pairs && !withdrawn && pairsCard(joined, pairs, sent),
       isKiosk && sent === "delivered" && h("p.actions", button(say("kiosk.next"), startOver)),
-      ids.length > 0 && same("form", [hash, ids, left], () => form(joined, open.tasks, left, { drafts, panels }, send)),
+      ids.length > 0 && same("form", [hash, ids, left], () => form(joined, open.tasks, left, { drafts, panels }, (...confirmed) => send(hash, ...confirmed))),
       joined.own && kept,
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest, one === released[0]))),
@@ -157,10 +157,10 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     if (ownAnswers) kept.replaceChildren(...(await ownAnswers(joined, draw)));
   }
 
-  async function send(readings, options) {
+  async function send(hash, readings, options) {
     [hindrance, isNew] = [null, false];
     try {
-      const noisy = await release(joined, readings, options);
+      const noisy = await release({ ...joined, manifest_sha256: hash }, readings, options); // on the terms that were confirmed
       pairs = noisy.map((one) => ({ ...one, measured: readings.get(one.task) }));
       drafts.place = 0;
       panels.clear();
