@@ -44,6 +44,16 @@ def test_effective_participants_are_those_of_numbers_and_of_choices(server, tmp_
     assert server.results(campaign)["effective_users"] == pytest.approx(sum(effective) / 3, abs=0.06)
 
 
+def test_everybody_counts_once_among_the_weights_whatever_they_answered(server):
+    campaign = server.opened(**MIXED)
+    answered(server, campaign, 10, lambda number: {"path": 0, "bird": 1})
+    answered(server, campaign, 10, lambda number: {"width": 40 + number})
+    answered(server, campaign, 10, mostly)
+    server.recompute()
+    weights = server.results(campaign)["weights"]
+    assert sum(weights["counts"]) == 30
+
+
 def test_small_numbers_are_hidden_and_figures_change_in_steps(server):
     campaign = server.opened(tasks=[ASKED_PATH, ASKED_BIRD], noise="response:2", readings=2)
     answered(server, campaign, 4, lambda number: {"path": 0})

@@ -150,7 +150,7 @@ def class_votes(given: ChoiceInput, group: Group) -> Floats:
     """
     answers = given.answers
     options = group.options
-    table = given.engine.tally(np.ones(given.engine.n_users)).reshape(given.engine.n_objects, -1)
+    table = given.plain_votes.reshape(given.engine.n_objects, -1)
     claims = float(table.sum()) / group.size
     shares = table.sum(axis=0) / claims
     gain = group.hit - group.miss

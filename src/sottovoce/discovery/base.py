@@ -183,15 +183,15 @@ class TruthDiscovery(ABC):
         try:
             while len(history) < self.max_iter and not iteration.settled:
                 history.append(iteration.advance())
-                state = self._state_after(len(history), iteration, engine)
                 if checkpoint is not None:
-                    checkpoint.take(state)
+                    checkpoint.take(self._state_after(len(history), iteration, engine))
                 if progress is not None:
                     progress(len(history), history[-1])
         finally:
             if checkpoint is not None:
                 checkpoint.write()
-        self.kind_, self._state = engine.kind, state
+        state = self._state = self._state_after(len(history), iteration, engine)
+        self.kind_ = engine.kind
         self.objects_, self.users_, self.claims_ = state.objects, state.users, engine.claims_per_object
         estimate = iteration.estimate()
         if isinstance(estimate, ChoiceEstimate):

@@ -5,6 +5,7 @@ Arrays by option have an entry for each option of each object, those of one obje
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -93,6 +94,11 @@ class ChoiceInput:
         """Claims of each user."""
         return self.engine.claims_per_user
 
+    @cached_property
+    def plain_votes(self) -> Floats:
+        """How many chose each option."""
+        return self.engine.tally(np.ones(self.engine.n_users))
+
     def pinned(self, chances: Floats) -> Floats:
         """Chances with the known truths in them."""
         if self.known is not None:
@@ -117,7 +123,7 @@ class ChoiceInput:
 
     def shares(self, weights: Floats | None = None) -> Floats:
         """The share of each option in the votes about its object."""
-        votes = self.engine.tally(np.ones(self.engine.n_users) if weights is None else weights)
+        votes = self.plain_votes if weights is None else self.engine.tally(weights)
         return self.pinned(normalised(votes, self.answers.offsets))
 
 

@@ -1,5 +1,6 @@
 """How often users are right: what is learnt of each from how often they agreed with the truths."""
 
+import itertools
 import math
 from collections import deque
 from dataclasses import dataclass
@@ -7,17 +8,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
-from sottovoce.engines.posteriors import moments
+from sottovoce.discovery.newton import least
+from sottovoce.engines.posteriors import mixtures, moments
 from sottovoce.engines.threads import in_threads, usual_threads
 
 Floats = NDArray[np.float64]
 
 _NODES = (np.arange(64) + 0.5) / 64  # chances of being right
 _LOG_NODES, _LOG_OTHERS = np.log(_NODES), np.log1p(-_NODES)
-_USUAL = math.log(4)  # logarithm of the concentration that the crowd's law is pulled to
-_LOW, _HIGH = (-6.0, -1.0), (6.0, 6.0)  # of the crowd's law
+# The crowd's law: where between guessing (-∞) and certainty (∞) its mean lies, and the logarithm of its concentration.
+_USUAL, _PULLS = np.array([0.0, math.log(4)]), np.array([0.25, 1.0])  # what it is pulled to, and how strongly
+_BOUNDS = np.array([-6.0, -1.0]), np.array([6.0, 6.0])
+_STARTS = np.array(list(itertools.product((-2.0, 0.0, 2.0), (0.0, 1.5, 3.0))))
+_NO_GAIN = 1e-5  # in the logarithm of the likelihood
 _MOST_USERS = 4096  # from whom the crowd's law is learnt
 _USERS_AT_ONCE = 4096  # by one thread
 
@@ -59,20 +63,19 @@ class RightChance:
     def __init__(self, groups: list[Group], counts: Floats) -> None:
         self.groups, self._counts = groups, counts
         self._main = int(np.argmax(counts.sum(axis=0)))
-        guess = 1 / groups[self._main].options
-        above = (_NODES - guess) / (1 - guess)  # guessing
+        self._guess = 1 / groups[self._main].options
+        above = (_NODES - self._guess) / (1 - self._guess)  # guessing
         self._right = [
             group.reported(np.clip(1 / group.options + above * (1 - 1 / group.options), _NODES[0], _NODES[-1]))
             for group in groups
         ]
         self._log_right, self._log_wrong = np.log(self._right), np.log1p(-np.array(self._right))
-        self._x, self._log_concentration = 0.0, _USUAL
-        self._every = max(1, len(counts) // _MOST_USERS)
+        self._numbers = _USUAL
 
     @property
     def prior(self) -> list[float]:
-        """Place and concentration of the crowd's law."""
-        return [self._x, self._log_concentration]
+        """The two numbers of the crowd's law."""
+        return [float(number) for number in self._numbers]
 
     def take(self, agreed: Floats) -> None:
         """How often users agreed with the truths, by group."""
@@ -81,41 +84,52 @@ class RightChance:
 
     def learn(self) -> None:
         """The crowd's law by maximum marginal likelihood, with a pull towards a usual one."""
-        some = slice(None, None, self._every)
-        logs = self._agreed[some] @ self._log_right + self._disagreed[some] @ self._log_wrong
-        likely = np.exp(logs - logs.max(axis=1, keepdims=True))
-        scale = len(self._agreed) / len(likely)
+        every = slice(None, None, max(1, len(self._agreed) // _MOST_USERS))
+        right = map(np.outer, self._log_right, self._agreed[every].T)
+        wrong = map(np.outer, self._log_wrong, self._disagreed[every].T)
+        logs = sum((*right, *wrong), start=np.zeros(()))
+        likely = np.exp(logs - logs.max(axis=0))
+        scale = len(self._agreed) / likely.shape[1]
 
-        def cost(law: Floats) -> float:
-            x, log_concentration = float(law[0]), float(law[1])
-            chances = self._law(x, log_concentration)
-            pull = (log_concentration - _USUAL) ** 2 / 2 + x**2 / 8
-            return pull - scale * float(np.log(np.maximum(likely @ chances, 1e-300)).sum())
+        def cost(numbers: Floats) -> tuple[float, Floats, Floats]:
+            found, *changes = mixtures(self._law_and_changes(numbers), likely)
+            found, away = np.maximum(found, 1e-300), numbers - _USUAL
+            one, other, twice, mixed, twice_other = changes / found
+            value = float((_PULLS * away**2).sum()) / 2 - scale * float(np.log(found).sum())
+            slope = np.array([one.sum(), other.sum()])
+            between = (mixed - one * other).sum()
+            curvature = np.array([[(twice - one**2).sum(), between], [between, (twice_other - other**2).sum()]])
+            return value, _PULLS * away - scale * slope, np.diag(_PULLS) - scale * curvature
 
-        x, log_concentration = self.prior
-        # Two numbers, and a cost that takes under a millisecond: a simplex needs no linear algebra, which would wait
-        # for its threads longer than that.
-        away = [0.7 if place < 5 else -0.7 for place in self.prior]  # inside the bounds
-        simplex = np.array([(x, log_concentration), (x + away[0], log_concentration), (x, log_concentration + away[1])])
-        found = minimize(
-            cost, simplex[0], method="Nelder-Mead", bounds=list(zip(_LOW, _HIGH, strict=True)),
-            options={"initial_simplex": simplex, "xatol": 1e-3, "fatol": 1e-3, "maxfev": 120},
-        )  # fmt: skip
-        self._x, self._log_concentration = float(found.x[0]), float(found.x[1])
+        if self._numbers is _USUAL:  # nothing is learnt yet, and there may be several maxima
+            found = mixtures(np.stack([self._law(start) for start in _STARTS]), likely)
+            costs = ((_STARTS - _USUAL) ** 2 @ _PULLS) / 2 - scale * np.log(np.maximum(found, 1e-300)).sum(axis=1)
+            self._numbers = _STARTS[np.argmin(costs)]
+        self._numbers = least(cost, self._numbers, *_BOUNDS, _NO_GAIN)
         self._moments = None
 
-    def _law(self, x: float, log_concentration: float) -> Floats:
-        guess = 1 / self.groups[self._main].options
-        mean = guess + (1 - guess) / (1 + math.exp(-x))
-        a, b = mean * math.exp(log_concentration), (1 - mean) * math.exp(log_concentration)
-        logs = (a - 1) * _LOG_NODES + (b - 1) * _LOG_OTHERS
-        chances = np.exp(logs - logs.max())
-        return np.asarray(chances / chances.sum())
+    def _law(self, numbers: Floats) -> Floats:
+        """The crowd's law at the nodes."""
+        return np.asarray(self._law_and_changes(numbers)[0])
+
+    def _law_and_changes(self, numbers: Floats) -> Floats:
+        """The same, and its first and second derivatives by its two numbers."""
+        guess, rise, concentration = self._guess, 1 / (1 + math.exp(-numbers[0])), math.exp(numbers[1])
+        mean = guess + (1 - guess) * rise
+        by_other = concentration * (mean * _LOG_NODES + (1 - mean) * _LOG_OTHERS)
+        by_one = concentration * (1 - guess) * rise * (1 - rise) * (_LOG_NODES - _LOG_OTHERS)
+        logs = by_other - _LOG_NODES - _LOG_OTHERS
+        law = np.exp(logs - logs.max())
+        law /= law.sum()
+        one, other = by_one - (law * by_one).sum(), by_other - (law * by_other).sum()
+        second = np.stack((one**2 + (1 - 2 * rise) * by_one, one * other + by_one, other**2 + by_other))
+        second -= (law * second).sum(axis=1, keepdims=True)
+        return np.vstack((law, law * one, law * other, law * second))
 
     def mean(self) -> Floats:
         """The expected chance that a reported answer is right, in the main group."""
         moments = self._expected()
-        return np.asarray(moments[:, 1 + 4 * self._main] / moments[:, 0])
+        return np.asarray(moments[:, 1 + 3 * self._main] / moments[:, 0])
 
     def weights(self) -> Floats:
         """What users' votes weigh, in the main group."""
@@ -129,20 +143,20 @@ class RightChance:
         moments = self._expected()
         weights, slopes = [], []
         for place, group in enumerate(self.groups):
-            over_right, over_wrong, odds = moments[:, 2 + 4 * place : 5 + 4 * place].T
+            over_right, odds = moments[:, 2 + 3 * place : 4 + 3 * place].T
             one_less_right = group.weight(moments[:, 0] / over_right)
-            one_less_wrong = group.weight(odds / over_wrong)
+            one_less_wrong = group.weight(odds / (moments[:, 0] + odds))  # 1/(1-r) = 1 + r/(1-r)
             weights.append(one_less_wrong)
             slopes.append(one_less_right - one_less_wrong)
         return np.stack(weights, axis=1), np.stack(slopes, axis=1)
 
     def _expected(self) -> Floats:
-        """For each user, sums over the nodes: of the posterior, and by group of it times r, 1/r, 1/(1-r), r/(1-r)."""
+        """For each user, sums over the nodes: of the posterior, and by group of it times r, 1/r and r/(1-r)."""
         if self._moments is None:
-            law = self._law(*self.prior)
+            law = self._law(self._numbers)
             columns = [law]
             for right in self._right:
-                columns += [law * right, law / right, law / (1 - right), law * right / (1 - right)]
+                columns += [law * right, law / right, law * right / (1 - right)]
             factors, out = np.stack(columns, axis=1), np.empty((len(self._agreed), len(columns)))
             logs = self._log_right, self._log_wrong
 

@@ -51,6 +51,21 @@ def moments(agreed, disagreed, log_right, log_wrong, factors, out):
                 out[first + user, column] = sums[column, user]
 
 
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def mixtures(laws, likely):
+    """For each law and user, Σ likelihood · law over the nodes.
+
+    This is a product of matrices, of a size at which a library's would wait for its threads longer than it computes.
+    """
+    out = np.zeros((len(laws), likely.shape[1]))
+    for node in range(len(likely)):
+        for law in range(len(laws)):
+            factor = laws[law, node]
+            for user in range(likely.shape[1]):
+                out[law, user] += likely[node, user] * factor
+    return out
+
+
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
 def _log_likelihood(right, wrong, log_right, log_wrong, node, out):
     out[:] = 0.0

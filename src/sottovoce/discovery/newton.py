@@ -1,0 +1,42 @@
+"""Newton's method for the few numbers of a law, with safeguards.
+
+A library's search would first have to find out the curvature, step by step, and the linear algebra in it would wait for
+its threads longer than it computes.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Cost = Callable[[Floats], tuple[float, Floats, Floats]]  # value, slope and curvature at a place
+
+_MOST_STEPS = 50
+_FARTHEST = 2.0  # that a step leads
+_LEAST_CURVATURE = 1e-9
+
+
+def least(cost: Cost, start: Floats, low: Floats, high: Floats, gain: float) -> Floats:
+    """A place within bounds from which no step promises more than this gain.
+
+    Steps lead downhill even where the curvature is negative, and become shorter until something is gained.
+    """
+    place, (value, slope, curvature) = start, cost(start)
+    for _ in range(_MOST_STEPS):
+        free = ((place > low) | (slope < 0)) & ((place < high) | (slope > 0))
+        sizes, ways = np.linalg.eigh(np.where(np.outer(free, free), curvature, np.eye(len(place))))
+        step = -ways @ ((ways.T @ (slope * free)) / np.maximum(np.abs(sizes), _LEAST_CURVATURE))
+        if -float(slope @ step) / 2 <= gain:
+            break
+        step *= min(1.0, _FARTHEST / float(np.linalg.norm(step)))
+        while True:
+            ahead = np.clip(place + step, low, high)
+            found = cost(ahead)
+            if found[0] < value:
+                break
+            step = step / 4
+            if -float(slope @ step) <= gain:
+                return place
+        place, (value, slope, curvature) = ahead, found
+    return place
