@@ -91,7 +91,9 @@ class NumpyEngine:
             slip = (4 + (1600 - 4) * np.maximum((40_000 - far) / (40_000 - 1600), 0)) / far
         counted = np.where(far > 1600, slip, 1.0)
         if not step.rejects:
-            kept = counted = (1 + step.tail) / (1 + step.tail * far)
+            counted = (1 + step.tail) / (1 + step.tail * far)
+            constant = (1 + step.tail) / np.sqrt(np.maximum(4 * step.tail * far, 1e-300))  # the greatest pull, kept
+            kept = np.where(step.tail * far <= 1, counted, constant)
         each = np.where(self.present, weights[:, None] * kept, 0.0)
         moved = np.where(step.known, truths, np.nansum(each * self.matrix, axis=0) / each.sum(axis=0))
         uncertain = np.where(step.known, 0.0, 1 / each.sum(axis=0))

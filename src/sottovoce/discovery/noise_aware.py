@@ -237,7 +237,7 @@ class _AwareIteration(Iteration):
         self._lessons += 1
         moved = self._quality.learn(squares, counts)
         if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
-            users, errors = _standard_errors(self._engine, self._truths, self._unit, self._belief.weight)
+            objects, users, errors = _standard_errors(self._engine, self._truths, self._unit, self._belief.weight)
             sample = errors**2
             if not self._rejects:
                 kept = errors * np.sqrt((1 + self._tail) / (1 + self._tail * sample))
@@ -247,7 +247,7 @@ class _AwareIteration(Iteration):
                     self._independent = self._independent * squares_worth(users, sample, self._engine.n_users)
             self._tail = self._learn_tail(sample) if self._learn_tail else self._tail
             if self._objects and self._swept.misfit is not None:
-                self._unit = self._objects.learn(self._swept.misfit, sample)
+                self._unit = self._objects.learn(self._swept.misfit, objects, sample)
         return moved
 
     def _extrapolate(self, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
@@ -397,6 +397,7 @@ class _AwareIteration(Iteration):
         most = np.where(engine.claims_per_user > 1, _MOST_DOUBT[1], _MOST_DOUBT[0])
         spread = np.minimum(belief.spread, most * belief.weight**2)
         doubt = engine.object_sums(spread) / engine.object_sums(belief.weight) ** 2
+        doubt = doubt + self._objects.doubt if self._objects else doubt
         return np.clip(2 / np.maximum(doubt, 1e-12), _LEAST_FREEDOM, 1e6)
 
 
@@ -410,7 +411,9 @@ def _mostly_the_same(given: FitInput, kind: str) -> State | None:
     return earlier if share >= _MOSTLY else None
 
 
-def _standard_errors(engine: Engine, truths: Floats, unit: Floats, weights: Floats) -> tuple[NDArray[np.int32], Floats]:
-    """Users and residuals of a sample of claims, in their users' deviations."""
+def _standard_errors(
+    engine: Engine, truths: Floats, unit: Floats, weights: Floats
+) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
+    """Objects, users and residuals of a sample of claims, in their users' deviations."""
     objects, users, residuals = engine.sample(truths, _SAMPLE)
-    return users, np.asarray(residuals * unit[objects] * np.sqrt(weights[users]))
+    return objects, users, np.asarray(residuals * unit[objects] * np.sqrt(weights[users]))

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.discovery.own_offsets import kurtosis_within
 from sottovoce.discovery.state import Common
 from sottovoce.engines import Engine
 from sottovoce.engines.aware import BOUND
@@ -13,23 +14,27 @@ Floats = NDArray[np.float64]
 
 NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
 _SAMPLE = 20_000
+_SEVERAL = 4  # claims about an object whose squares show a kurtosis: those of fewer are tied to each other
 
 
 class ObjectScales:
     """Scales of objects, learnt where they differ by more than chance (empirical Bayes on their logarithms).
 
-    Chance is what claims of one scale would show: the logarithm of a mean of m squares with kurtosis κ has a variance
-    of about (κ - 1)/m. Heavy tails alone make objects look different, and must not be taken for scales.
+    ``doubt`` is the variance of the logarithm of each scale. Chance is what claims of one scale would show: the
+    logarithm of a mean of m squares with kurtosis κ has a variance of about (κ - 1)/m. Heavy tails alone make objects
+    look different, and must not be taken for scales.
     """
+
+    doubt: Floats
 
     def __init__(self, engine: Engine, typical: float) -> None:
         self._claims = engine.claims_per_object
-        _, _, residuals = engine.sample(engine.medians(), _SAMPLE)
+        objects, _, residuals = engine.sample(engine.medians(), _SAMPLE)
         robust = (engine.deviations() * NORMAL_DEVIATION) ** 2
         self._middle = math.log(typical)
         # One claim more, of the typical scale: an object whose claims all agree has a small scale, not none.
         logs = np.log((self._claims * robust + typical) / (self._claims + 1))
-        self._logs = self._shrunk(logs, np.minimum(residuals**2 / typical, BOUND))
+        self._logs = self._shrunk(logs, objects, np.minimum(residuals**2 / typical, BOUND))
 
     @property
     def unit(self) -> Floats:
@@ -44,18 +49,23 @@ class ObjectScales:
         here, there = common
         self._logs[here] = earlier[there] + self._middle
 
-    def learn(self, misfit: Floats, squares: Floats) -> Floats:
+    def learn(self, misfit: Floats, objects: NDArray[np.intp], squares: Floats) -> Floats:
         """Units from each object's mean square in its present unit, and a sample of squares of readings."""
         misfit = (self._claims * misfit + 1) / (self._claims + 1)
-        self._logs = self._shrunk(self._logs + np.log(misfit), np.minimum(squares, BOUND))
+        self._logs = self._shrunk(self._logs + np.log(misfit), objects, np.minimum(squares, BOUND))
         return self.unit
 
-    def _shrunk(self, logs: Floats, squares: Floats) -> Floats:
-        kurtosis = float(np.mean(squares**2)) / max(float(np.mean(squares)) ** 2, 1e-300)
+    def _shrunk(self, logs: Floats, objects: NDArray[np.intp], squares: Floats) -> Floats:
+        several = self._claims[objects] >= _SEVERAL
+        if several.any():
+            kurtosis = kurtosis_within(objects[several], squares[several], len(self._claims))
+        else:
+            kurtosis = float(np.mean(squares**2)) / max(float(np.mean(squares)) ** 2, 1e-300)
         chance = max(kurtosis - 1, 2.0) / self._claims
         weights = 1 / (1 + chance)
         middle = float(np.average(logs, weights=weights))
         beyond = max(0.0, float(np.average((logs - middle) ** 2 - chance, weights=weights)))
+        self.doubt = beyond * chance / (beyond + chance)
         # The middle stays where it is: what all objects have in common belongs to the users.
         return np.asarray(self._middle + (logs - middle) * beyond / (beyond + chance))
 

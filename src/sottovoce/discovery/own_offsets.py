@@ -35,10 +35,15 @@ def independent_share(claims: NDArray[np.int64], repeated: float) -> Floats:
 
 def squares_worth(users: NDArray[np.int32], squares: Floats, n_users: int) -> float:
     """What a square says about its user, over what it would say if errors were normal, which have a kurtosis of 3."""
-    claims = np.bincount(users, minlength=n_users)
-    sums, fourth = np.bincount(users, squares, n_users), np.bincount(users, squares**2, n_users)
-    apart = float((sums**2 - fourth).sum())  # squares of a user times their other squares
-    if apart <= 0:
-        return 1.0
-    kurtosis = float((fourth * (claims - 1)).sum()) / apart
-    return min(1.0, 2 / max(kurtosis - 1, 1e-12))
+    return min(1.0, 2 / max(kurtosis_within(users, squares, n_users) - 1, 1e-12))
+
+
+def kurtosis_within(groups: NDArray[np.integer], squares: Floats, n_groups: int) -> float:
+    """Kurtosis of errors whose scale differs from group to group; 3 if no group has two of them.
+
+    The mean fourth power over the mean product of two squares of the same group.
+    """
+    many = np.bincount(groups, minlength=n_groups)
+    sums, fourth = np.bincount(groups, squares, n_groups), np.bincount(groups, squares**2, n_groups)
+    apart = float((sums**2 - fourth).sum())
+    return float((fourth * (many - 1)).sum()) / apart if apart > 0 else 3.0

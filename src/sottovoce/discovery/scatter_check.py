@@ -31,10 +31,11 @@ def variance_factor(
     if len(residuals) < SEVERAL:
         return 1.0
     squares = weights * residuals**2
-    kept = weights * (1 + tail) / (1 + tail * squares)
+    far = tail * squares
+    kept = weights * (1 + tail) / np.where(far <= 1, 1 + far, 2 * np.sqrt(far))
     # A truth lies nearer to its claims than they err.
     scatter = kept**2 * residuals**2 / (1 - shares)
-    curvature = kept * ((1 - tail * squares) / (1 + tail * squares)) - spreads * residuals**2 * kept / weights
+    curvature = kept * np.maximum((1 - far) / (1 + far), 0) - spreads * residuals**2 * kept / weights
     total = float(kept.sum())
     if not scatter.any():
         return 1.0

@@ -72,8 +72,10 @@ def lose(per_user, sums, user, residual, share, variance, tail, lookup):
 def trusted(far, tail, rejects):
     """The share of a claim's weight that counts for the truth, and the share of its square that counts for its user."""
     if not rejects:
-        kept = (1 + tail) / (1 + tail * far)
-        return kept, kept
+        share = (1 + tail) / (1 + tail * far)
+        # Beyond where it is greatest the pull stays as it is. Falling again, it would lead to where claims are densest:
+        # of skewed errors that is neither the median nor the mean, and of two opinions it is one of them.
+        return share if tail * far <= 1 else (1 + tail) / (2 * np.sqrt(tail * far)), share
     kept = bounded = 1.0
     if far > DOUBT:
         trust = max((GROSS - far) / (GROSS - DOUBT), 1e-9)
