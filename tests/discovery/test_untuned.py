@@ -252,3 +252,12 @@ def test_no_bias_is_found_where_there_is_none():
     sure = CommonBias.learn(rng.normal(3, 1, 400), np.full(400, 1.0))
     assert sure.shift == pytest.approx(3, abs=0.2)
     assert sure.variance < 0.3
+
+
+def test_a_few_gross_errors_are_no_common_bias():
+    """As with copied figures: most objects are right, so a correction by the mean error would make them wrong."""
+    rng = np.random.default_rng(10)
+    errors = np.where(rng.random(200) < 0.1, rng.exponential(30, 200), 0.0)
+    found = CommonBias.learn(errors, np.full(200, 0.01))
+    assert found.shift == 0
+    assert found.variance > errors.var()

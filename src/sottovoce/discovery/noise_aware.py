@@ -143,13 +143,13 @@ class _AwareIteration(Iteration):
         self._truths = given.first_truths(self._center)
         self._opinions, self._noisy = target == "mean", law is not None
         typical = typical_variance(engine, given.deviations)
-        self._objects = ObjectScales(engine, typical) if law is None and not self._opinions else None
+        self._coincide = law is None and not self._opinions and claims_coincide(engine)
+        self._objects = ObjectScales(engine, typical, self._coincide) if law is None and not self._opinions else None
         noise = law.reading_noise() if law else None
         if noise and self._opinions:  # a mean takes readings as they are: of the noise only the variance counts
             law, noise = Gaussian(math.sqrt(noise.variance)), None
         self._quality = Quality(law, 1.0 if self._objects else typical)
         self._lookup = ReadingLookup(noise, typical) if noise else None
-        self._coincide = law is None and not self._opinions and claims_coincide(engine)
         # Without noise, one who agrees with themselves alone must not capture truths; see `_residuals`.
         self._rejects = not self._opinions and (law is not None or self._coincide)
         constant = self._lookup or self._coincide or self._opinions

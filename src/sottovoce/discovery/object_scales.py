@@ -27,7 +27,9 @@ class ObjectScales:
 
     doubt: Floats
 
-    def __init__(self, engine: Engine, typical: float) -> None:
+    def __init__(self, engine: Engine, typical: float, coincide: bool) -> None:
+        # Where claims coincide, an object about which all agree is not an easy one: its scale is that of the others.
+        self._least = math.inf if coincide else _SEVERAL
         self._claims = engine.claims_per_object
         objects, _, residuals = engine.sample(engine.medians(), _SAMPLE)
         robust = (engine.deviations() * NORMAL_DEVIATION) ** 2
@@ -56,7 +58,7 @@ class ObjectScales:
         return self.unit
 
     def _shrunk(self, logs: Floats, objects: NDArray[np.intp], squares: Floats) -> Floats:
-        several = self._claims[objects] >= _SEVERAL
+        several = self._claims[objects] >= self._least
         if several.any():
             kurtosis = kurtosis_within(objects[several], squares[several], len(self._claims))
         else:
