@@ -51,7 +51,7 @@ class MemoryEngine(BlockwiseEngine):
     def map(self, work: Work) -> Iterator[PartialResult]:
         def over(run: Sequence[ObjectBlock]) -> PartialResult:
             mine = work.part(run[0].first_object, run[-1].first_object + run[-1].n_objects)
-            return compute(run, mine)
+            return compute(run, mine, together=self.kind == "number" and not run[0].iterates_by_user)
 
         return in_threads(over, self._runs if work.sums else self._blocks, self.threads)
 
