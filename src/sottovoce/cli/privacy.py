@@ -23,7 +23,6 @@ from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import (
     JsonOption,
     console,
-    counted,
     figures_table,
     notes,
     number,
@@ -33,6 +32,7 @@ from sottovoce.cli.output import (
     progress_bar,
 )
 from sottovoce.cli.ranges import parse_range
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
 
