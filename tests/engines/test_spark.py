@@ -250,7 +250,7 @@ def test_an_interruption_that_also_breaks_the_connection_to_java_is_one(crowd, m
         try:
             raise KeyboardInterrupt
         finally:
-            raise Py4JError("Answer from Java side is empty")
+            raise Py4JError("Gateway must be connected to send cancel cmd.")
 
     engine = SparkEngine(crowd, MASTER)
     monkeypatch.setattr(engine, "_session", lambda: None)
