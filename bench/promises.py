@@ -54,7 +54,7 @@ def run(console: Console, quick: bool, seconds: float = math.inf) -> Counter[str
         for number, cases in enumerate(
             (
                 tests.usual(kinds=("gaussian", "fresh")), tests.usual(kinds=("shared", "floored")), tests.extreme(),
-                tests.little(),
+                tests.little(), tests.mixed(), tests.mixed(kinds=("shared", "floored")),
             )
         ):  # fmt: skip
             limited: Any = settings(

@@ -1,6 +1,10 @@
 """Crowds that several tests share, and what makes tests the same on any machine."""
 
+import os
 import signal
+
+# As the command does, and before NumPy is loaded: on a loaded machine threads for tiny matrices wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from promise_reference import TooLarge, exact_answer_delta, exact_delta
+from promise_reference import TooLarge, exact_answer_delta, exact_composed_delta, exact_delta
 from promise_reference import _scale as scale_of
 from sottovoce.protocol import Manifest, Problem
 from sottovoce.protocol.parts import Part
@@ -106,7 +106,9 @@ def random_delta(draw: random.Random) -> float:
 def exact(manifest: Manifest, epsilon: float) -> float:
     """δ(ε) of the worst part."""
     if manifest.unit == "participant" and len(manifest.parts) > 1:
-        raise TooLarge  # the parts would have to be composed
+        if manifest.most_readings < len(manifest.tasks) or any("twolayer" in part.noise for part in manifest.parts):
+            raise TooLarge  # there are many ways to choose tasks
+        return float(exact_composed_delta([_described(*one) for one in manifest.parts.items()], epsilon))
     found = 0.0
     for part, tasks in manifest.parts.items():
         moved = min(manifest.most_readings, tasks) if manifest.unit == "participant" else 1
@@ -120,6 +122,12 @@ def exact(manifest: Manifest, epsilon: float) -> float:
         except TooLarge:
             found = max(found, _summed(part, moved, epsilon))
     return found
+
+
+def _described(part: Part, tasks: int) -> tuple:
+    if part.cells is not None:
+        return part.noise, part.cells, tasks
+    return part.noise, part.protected_distance, part.grid, tasks
 
 
 def fault(manifest: Manifest, delta: float, epsilon: float, with_delta=False) -> str | None:

@@ -6,37 +6,21 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from promise_reference import TooLarge, exact_delta
+from promise_reference import TooLarge, exact_composed_delta, exact_delta
 from sottovoce.protocol import Manifest, Problem
 
 MOST = 1.01  # a certified ε is at most this many times the exact one
 
 
-@dataclass(frozen=True)
-class Case:
-    """A question: the promise of a manifest with one grid at this δ."""
+class Judged:
+    """A question whose exact answer can be computed, mostly."""
 
-    noise: str
-    distance: str
-    grid: str
-    moved: int
     delta: float
-
-    def manifest(self) -> Manifest:
-        """Raises a problem where the protocol does not admit it."""
-        tasks = [{"id": str(number), "low": 0, "high": self.grid, "grid": self.grid} for number in range(self.moved)]
-        return Manifest.of(
-            {
-                "campaign": "c", "title": "t", "asked_by": "a", "tasks": tasks, "noise": self.noise,
-                "distance": self.distance, "readings": self.moved,
-                "unit": "participant" if self.moved > 1 else "reading",
-            }
-        )  # fmt: skip
 
     def exact(self, epsilon: float):
         """δ at ε by the reference, or None where that would take too long."""
         try:
-            return exact_delta(self.noise, self.distance, self.moved, self.grid, epsilon)
+            return self.exact_delta(epsilon)
         except TooLarge:
             return None
 
@@ -58,6 +42,71 @@ class Case:
             return "too small"
         before = self.exact(epsilon / MOST - 1e-9) if epsilon > 1e-9 else None
         return "" if before is None or before > self.delta else "too large"
+
+
+@dataclass(frozen=True)
+class Case(Judged):
+    """A question: the promise of a manifest with one grid at this δ."""
+
+    noise: str
+    distance: str
+    grid: str
+    moved: int
+    delta: float
+
+    def manifest(self) -> Manifest:
+        """Raises a problem where the protocol does not admit it."""
+        tasks = [{"id": str(number), "low": 0, "high": self.grid, "grid": self.grid} for number in range(self.moved)]
+        return Manifest.of(
+            {
+                "campaign": "c", "title": "t", "asked_by": "a", "tasks": tasks, "noise": self.noise,
+                "distance": self.distance, "readings": self.moved,
+                "unit": "participant" if self.moved > 1 else "reading",
+            }
+        )  # fmt: skip
+
+    def exact_delta(self, epsilon: float):
+        return exact_delta(self.noise, self.distance, self.moved, self.grid, epsilon)
+
+
+@dataclass(frozen=True)
+class MixedCase(Judged):
+    """The promise to a participant who answers all of several kinds of tasks.
+
+    Parts are (noise, distance, grid, moved), or (noise, cells, moved) of answers.
+    """
+
+    parts: tuple[tuple, ...]
+    delta: float
+
+    def manifest(self) -> Manifest:
+        """Raises a problem where the protocol does not admit it."""
+        tasks: list[dict] = []
+        laws = {}
+        for noise, *rest in self.parts:
+            laws["number" if len(rest) == 3 else "choice"] = noise
+            if len(rest) == 3:
+                distance, grid, moved = rest
+                task = {"kind": "number", "low": 0, "high": grid, "grid": grid, "distance": distance}
+            else:
+                cells, moved = rest
+                task = {"kind": "choice", "choices": [f"c{place}" for place in range(cells)]}
+            tasks += [{**task, "id": f"{len(tasks) + number}"} for number in range(moved)]
+        return Manifest.of(
+            {
+                "format": "sottovoce-manifest/2", "campaign": "c", "title": "t", "asked_by": "a", "tasks": tasks,
+                "noise": laws if len(laws) > 1 else next(iter(laws.values())), "readings": len(tasks),
+                "unit": "participant",
+            }
+        )  # fmt: skip
+
+    def exact_delta(self, epsilon: float):
+        return exact_composed_delta([*self.parts], epsilon)
+
+    def judge(self, epsilon: float) -> str:
+        """Where δ is almost that of ε = 0, its ten-thousandths are worth more than 1 % of ε."""
+        verdict = super().judge(epsilon)
+        return "" if verdict == "too large" and self.exact(0.0) < 1.02 * self.delta else verdict
 
 
 def _decimal(number: float) -> str:
@@ -82,6 +131,43 @@ def little(draw, kinds=("shared", "floored")):
     law = draw(_law(kinds, 10 ** draw(st.floats(-1, 0.2))))
     moved = draw(st.sampled_from([10, 100, 1000, 10_000]))
     return Case(law, draw(st.sampled_from(["1", "2"])), "1", moved, draw(st.sampled_from([1e-5, 1e-3, 0.1, 0.5, 0.9])))
+
+
+@st.composite
+def mixed(draw, kinds=("fresh", "gaussian")):
+    """Numbers and choices, each part alone worth about as much as the others, or far from it."""
+    law = draw(_law(kinds, draw(st.floats(0.5, 20))))
+    grids = draw(st.lists(st.sampled_from(["1", "0.5", "0.25"]), min_size=1, max_size=3, unique=True))
+    if not law.startswith("fresh"):
+        del grids[1:]  # as the protocol has it
+    drawn = law.startswith(("shared", "floored"))
+    numbers = [
+        (
+            law,
+            draw(st.sampled_from(["0.5", "1", "2", "3"])),
+            grid,
+            draw(st.sampled_from([1, 2, 3] if drawn else [1, 2, 5])),
+        )
+        for grid in grids
+    ]
+    epsilon, size = 10 ** draw(st.floats(-2, 0.7)), draw(st.sampled_from([1, 1, 2]))
+    # Answers out of different numbers are told apart only where sets of them are reported.
+    cells = draw(st.lists(st.integers(size + 1, 6), min_size=1, max_size=size, unique=True))
+    noise = f"response:{epsilon!r}" + (f":{size}" if size > 1 else "")
+    questions = [(noise, count, draw(st.sampled_from([1, 2, 6] if drawn else [1, 2, 7]))) for count in cells]
+    return MixedCase((*numbers, *questions), draw(deltas))
+
+
+# Parts that are worth about as much as each other, that are not, that are many or reveal much; and rare exceptions.
+MIXED = [
+    MixedCase((("gaussian:5.0", "1", "0.5", 4), ("response:0.7", 2, 4)), 1e-5),
+    MixedCase((("gaussian:2.0", "1", "1", 3), ("response:0.2", 2, 2), ("response:0.2", 7, 3)), 1e-9),
+    MixedCase((("fresh:0.02", "3", "1", 3), ("fresh:0.02", "2", "0.5", 5), ("response:0.3", 4, 10)), 1e-3),
+    MixedCase((("fresh:0.5", "1", "1", 1), ("response:3.0:2", 4, 1), ("response:3.0:2", 6, 2)), 0.2),
+    MixedCase((("gaussian:0.6", "1", "1", 2), ("response:0.01", 3, 20)), 1e-5),
+    MixedCase((("gaussian:4.0", "2", "1", 2), ("response:0.4", 2, 6)), 1e-150),
+    MixedCase((("response:0.1", 2, 30), ("response:0.1", 3, 20), ("response:0.1", 50, 30)), 1e-5),
+]
 
 
 @st.composite

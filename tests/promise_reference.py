@@ -37,6 +37,50 @@ def exact_delta(noise: str, distance: str, moved: int, grid: str, epsilon: float
 
 def exact_answer_delta(noise: str, cells: int, moved: int, epsilon: float) -> mpf:
     """δ at ε for this many answers out of ``cells`` that all change, under a law ``response:EPSILON[:SIZE]``."""
+    with mp.workdps(60):
+        return _advantage(*_answer_losses(noise, cells, moved), epsilon)
+
+
+def exact_composed_delta(parts: list[tuple], epsilon: float) -> mpf:
+    """δ at ε of several independent parts: (noise, distance, grid, moved), or (noise, cells, moved) of answers.
+
+    With L the losses of the pure parts together, it is the mean of the δ of the one other part at ε - L.
+    """
+    others = [part for part in parts if part[0].split(":")[0] not in ("fresh", "response")]
+    with mp.workdps(60):
+        atoms = {mpf(0): mpf(1)}
+        for noise, *rest in (part for part in parts if part not in others):
+            if noise.startswith("response"):
+                chances, losses = _answer_losses(noise, *rest)
+            else:
+                distance, grid, moved = rest
+                steps = -(-Fraction(distance) // Fraction(grid))
+                chances, losses = _laplace_losses(_scale(Fraction(noise[6:]), Fraction(grid)), steps, moved)
+            if len(atoms) * len(chances) > 300_000:
+                raise TooLarge
+            wider: dict[mpf, mpf] = {}
+            for loss, chance in atoms.items():
+                for more, other in zip(losses, chances, strict=True):
+                    total = loss + more
+                    wider[total] = wider.get(total, 0) + chance * other
+            atoms = wider
+        if not others:
+            return _advantage([*atoms.values()], [*atoms], epsilon)
+        ((noise, distance, grid, moved),) = others
+        drawn = not noise.startswith("gaussian")
+        if len(atoms) > (40 if drawn else 500):
+            raise TooLarge
+
+        def other_delta(place: mpf) -> mpf:
+            at = exact_delta(noise, distance, moved, grid, float(abs(place)))
+            # Moves in both directions are alike, so a test and its opposite are.
+            return at if place >= 0 else 1 - mpmath.exp(place) + mpmath.exp(place) * at
+
+        return mpmath.fsum(chance * other_delta(epsilon - loss) for loss, chance in atoms.items())
+
+
+def _answer_losses(noise: str, cells: int, moved: int) -> tuple[list[mpf], list[mpf]]:
+    """Chances and losses of this many answers."""
     _, *parameters = noise.split(":")
     size = int(parameters[1]) if len(parameters) > 1 else 1
     if moved > 300 or float(parameters[0]) > 1e4:
@@ -51,7 +95,7 @@ def exact_answer_delta(noise: str, cells: int, moved: int, epsilon: float) -> mp
         for _ in range(moved):
             wider = [mpf(0), mpf(0), *law, mpf(0), mpf(0)]
             law = [mpmath.fdot(wider[place : place + 3], one[::-1]) for place in range(len(law) + 2)]
-        return _advantage(law, [each * (place - moved) for place in range(len(law))], epsilon)
+        return law, [each * (place - moved) for place in range(len(law))]
 
 
 def _scale(rate: Fraction, step: Fraction) -> Fraction:
@@ -79,14 +123,17 @@ def _laplace(scale: Fraction, steps: int, moved: int, epsilon: float) -> mpf:
             )  # fmt: skip
             best = max(best, up_to - mpmath.exp(mpf(epsilon)) * moved_up_to)
         return best
+    return _advantage(*_laplace_losses(scale, steps, moved), epsilon)
+
+
+def _laplace_losses(scale: Fraction, steps: int, moved: int) -> tuple[list[mpf], list[mpf]]:
+    """Chances and losses of this many readings."""
     if moved * steps > 1000:
         raise TooLarge
     ratio = mpmath.exp(-1 / _real(scale))
     one = [ratio**j * (1 - ratio) / (1 + ratio) for j in range(steps + 1)]
     one[0], one[steps] = 1 / (1 + ratio), ratio**steps / (1 + ratio)
-    sums = _sum_of(one, moved)
-    losses = [_real((moved * steps - 2 * j) / scale) for j in range(moved * steps + 1)]
-    return _advantage(sums, losses, epsilon)
+    return _sum_of(one, moved), [_real((moved * steps - 2 * j) / scale) for j in range(moved * steps + 1)]
 
 
 def _normal(variance: Fraction, steps: int, moved: int, epsilon: float) -> mpf:

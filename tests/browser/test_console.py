@@ -9,6 +9,7 @@ from browser.accessibility import assert_accessible
 from browser.conftest import PHONE, Participant
 from browser.test_looks import press_until
 from patience import until
+from questions import MIXED
 from server_under_test import OPERATOR_TOKEN
 
 DESK = {"viewport": {"width": 1280, "height": 860}, "is_mobile": False, "has_touch": False, "device_scale_factor": 1}
@@ -243,6 +244,10 @@ def walk(desk, server, measured):
     page.get_by_text("More options").click()
     planned(page)
     yield "privacy"
+    asked = server.create(**MIXED, distance=1)
+    desk.open(f"{server.url}/campaigns/{asked}/privacy")
+    expect(page.locator(".curve")).to_have_count(2)
+    yield "privacy of questions"
     for path in (f"{draft}", f"{draft}/delete/confirm", f"{campaign}", f"{campaign}/history", f"{campaign}/history/1"):
         desk.open(f"{server.url}/campaigns/{path}")
         yield path.replace(campaign, "campaign").replace(draft, "draft")

@@ -9,6 +9,7 @@ import pytest
 
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
+from promise_cases import MIXED
 from promise_reference import exact_answer_delta, exact_delta
 from sottovoce.device import Limits
 from sottovoce.device.participant_limits import PRESETS
@@ -192,6 +193,28 @@ def test_large_campaigns_of_pure_and_mixed_laws_are_judged_as_by_the_installed_c
     found = ask("promise", [{"manifest": sent(one), "delta": delta, "enough": 1.0} for one, delta in asked])
     for (one, delta), epsilon in zip(asked, found, strict=True):
         assert float(epsilon) == pytest.approx(promise_of(one, delta, enough=1.0).epsilon, rel=1e-2), one.noise
+
+
+def test_several_parts_together_by_the_exact_law_of_their_losses(ask):
+    asked = [{"manifest": sent(case.manifest()), "delta": case.delta, "enough": 0} for case in MIXED]
+    for case, found in zip(MIXED, ask("promise", asked), strict=True):
+        assert not case.judge(float(found)), (case, found)
+
+
+def test_drawn_noise_and_answers_are_judged_together_as_by_the_installed_client(ask):
+    """Both are upper bounds, computed by other means. What a participant may answer beside it makes them larger."""
+    two = answers("", 6, 2, 5) | {"readings": 9}
+    number = {"kind": "number", "low": "0", "high": "100", "grid": "0.1", "distance": "1"}
+    two["tasks"] += [{**number, "id": f"n{n}"} for n in range(3)]
+    laws = [("floored:10.2:0.07", "response:0.4"), ("shared:0.003", "response:0.4"), ("gaussian:5", "twolayer:uniform")]
+    for numbers, choices in laws:
+        # Two layers are for two choices.
+        tasks = [task for task in two["tasks"] if "twolayer" not in choices or len(task.get("choices", "ab")) == 2]
+        described = Manifest.of(two | {"tasks": tasks, "noise": {"number": numbers, "choice": choices}})
+        (found,) = ask("promise", [{"manifest": sent(described), "delta": 1e-5, "enough": 0}])
+        alone = promise_of(manifest(noise=numbers, tasks=3, unit="participant"), 1e-5, enough=0).epsilon
+        assert alone < float(found)
+        assert float(found) == pytest.approx(promise_of(described, 1e-5, enough=0).epsilon, rel=1e-2)
 
 
 def test_many_grids_of_a_pure_law_are_simply_added_up(ask):

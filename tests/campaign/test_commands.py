@@ -133,6 +133,9 @@ def test_known_truths_are_set_shown_and_forgotten(campaigns, opened, tmp_path):
     path.write_text(f"task,truth\n{task},20.50\n")
     assert campaigns("known", opened, path)["known"] == {task: "20.5"}
     assert campaigns("known", opened)["known"] == {task: "20.5"}
+    title = campaigns("status", opened)["tasks"][1]["title"]
+    path.write_text(f"task;truth\n{title};20,50\n")
+    assert [*campaigns("known", opened, path)["known"].values()] == ["20.5"]
     path.write_text("task,truth\nnowhere,20\n")
     assert "there is no such task" in campaigns.refused("known", opened, path)
     assert "leave one of them out" in campaigns.refused("known", opened, path, "--clear")

@@ -89,6 +89,21 @@ def test_known_answers_are_kept(claims, tmp_path, method):
     assert found["truths"]["t2"]["chance"] == 1
 
 
+@pytest.mark.parametrize("method", ["DawidSkene", "CRH"])
+def test_methods_go_by_the_names_that_tables_and_messages_show(claims, method):
+    found = json.loads(run_command("discover", claims, "--method", method, "--json").stdout)
+    assert found["method"] == {"DawidSkene": "dawid-skene", "CRH": "crh"}[method]
+
+
+def test_truths_that_were_written_are_read_as_known_ones(claims, tmp_path):
+    run_command("discover", claims, "--out", tmp_path / "truths.csv")
+    found = json.loads(run_command("discover", claims, "--truth", tmp_path / "truths.csv", "--json").stdout)
+    assert found["scores"]["accuracy"] == 1
+    (tmp_path / "other.csv").write_text("object,answer\nt2,yes\n")
+    ran = run_command("discover", claims, "--truth", tmp_path / "other.csv", status=2)
+    assert "there is no column 'value' among 'object', 'answer'" in " ".join(ran.stderr.split())
+
+
 def test_answers_that_differ_only_in_spaces_and_case_are_pointed_out(tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("user,object,value\na,x,Yes\nb,x,yes\nc,x,no\na,y,no\nb,y,no\nc,y,y es\n")

@@ -8,6 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.common_bias import CommonBias
+from sottovoce.discovery.copied_figures import claims_coincide
 from sottovoce.discovery.own_influence import OwnInfluence
 from sottovoce.discovery.target import likely_target
 from sottovoce.engines import MemoryEngine
@@ -205,13 +206,26 @@ def test_an_unknown_target_is_refused():
 
 def test_copies_are_judged_against_chance():
     """Half of all claims are 0 about everything: they coincide, but nobody copies."""
-    from sottovoce.discovery.noise_aware import _claims_coincide
-
     rng = np.random.default_rng(4)
     popular = np.where(rng.random((30, 20)) < 0.6, 0.0, rng.uniform(0, 100, (30, 20)))
-    assert not _claims_coincide(MemoryEngine(sv.Claims.from_matrix(popular)))
+    assert not claims_coincide(MemoryEngine(sv.Claims.from_matrix(popular)))
     copied = np.where(rng.random((30, 20)) < 0.6, rng.uniform(0, 100, 20), rng.uniform(0, 100, (30, 20)))
-    assert _claims_coincide(MemoryEngine(sv.Claims.from_matrix(copied)))
+    assert claims_coincide(MemoryEngine(sv.Claims.from_matrix(copied)))
+
+
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_rounded_measurements_are_not_copies(step):
+    """Up to half of the claims about an object coincide, but as many lie one step off; voting cost a third to twice."""
+    rng = np.random.default_rng(step)
+    matrix = np.round((rng.uniform(0, 50, 30) + rng.normal(0, 2, (7, 30))) / step) * step
+    assert not claims_coincide(MemoryEngine(sv.Claims.from_matrix(matrix)))
+
+
+def test_copies_are_found_among_few_claims_too():
+    rng = np.random.default_rng(8)
+    figures = np.exp(rng.normal(9, 2, 60)).round()
+    copied = np.where(rng.random((3, 60)) < 0.7, figures, np.round(figures * np.exp(rng.normal(0, 0.2, (3, 60)))))
+    assert claims_coincide(MemoryEngine(sv.Claims.from_matrix(copied)))
 
 
 def test_known_truths_teach_the_common_bias():

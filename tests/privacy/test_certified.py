@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from promise_cases import Case, admitted, extreme, usual
-from promise_reference import exact_delta
+from promise_cases import MIXED, Case, admitted, extreme, mixed, usual
+from promise_reference import exact_composed_delta, exact_delta
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.laws import parse_law
@@ -45,6 +45,35 @@ def test_the_reference_against_sums_by_hand():
 @example(Case("gaussian:1.0", "9", "0.000000000000001", 1, 1e-5))  # 2^53 steps
 @example(Case("fresh:0.005", "1", "0.1", 40, 1e-5))
 def test_constant_and_fresh_noise_by_sums_of_forty_digits(case):
+    assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
+
+
+def test_the_reference_of_several_parts_against_sums_by_hand():
+    # Two coins: right with p = e/(1+e) and r = e²/(1+e²); losses of 3 and 1 are above ½.
+    p, r = (math.exp(one) / (1 + math.exp(one)) for one in (1, 2))
+    both = p * r * (1 - math.exp(0.5 - 3)) + (1 - p) * r * (1 - math.exp(0.5 - 1))
+    parts = [("response:1", 2, 1), ("response:2", 2, 1)]
+    assert float(exact_composed_delta(parts, 0.5)) == pytest.approx(both, rel=1e-12)
+    # Two parts of normal noise that is nearly continuous are one with twice the variance of losses.
+    one, three = (exact_delta("gaussian:100", "100", moved, "1", 1.0) for moved in (1, 3))
+    coin = p * exact_delta("gaussian:100", "100", 3, "1", 0.0) + (1 - p) * exact_delta(
+        "gaussian:100", "100", 3, "1", 2.0
+    )
+    assert float(exact_composed_delta([("gaussian:100", "100", "1", 3), ("response:1", 2, 1)], 1.0)) == pytest.approx(
+        float(coin), rel=1e-12
+    )
+    assert one < three < coin
+
+
+@pytest.mark.parametrize("case", MIXED, ids=str)
+def test_several_parts_together_by_the_exact_law_of_their_losses(case):
+    assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
+
+
+@pytest.mark.slow
+@settings(max_examples=8, deadline=None)
+@given(mixed())
+def test_any_parts_together_by_the_exact_law_of_their_losses(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 
 

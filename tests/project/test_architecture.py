@@ -1,6 +1,7 @@
 """Imports point one way, and nothing heavy is imported before it is used."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce
+from sottovoce.cli import main
 
 SOURCE = Path(sottovoce.__file__).parent
 # From DESIGN: which room may import which. Modules outside the rooms are open to all.
@@ -79,6 +81,17 @@ def test_help_is_light():
     code = "import sottovoce.cli.app as a, contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n"
     code += "    a.app(['--help'], standalone_mode=False)"
     assert not modules_after(f"exec({code!r})") & HEAVY
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "1"), ("4", "4")])
+def test_the_command_uses_one_thread_for_matrices_unless_asked_for_more(given, used, monkeypatch):
+    """NumPy and SciPy, which read this as they are loaded, are not loaded with the command (see above)."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
+    if not given:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    monkeypatch.setattr("sottovoce.cli.app.app", lambda: None)
+    main()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == used
 
 
 def test_reading_claims_compiles_but_draws_and_serves_nothing():

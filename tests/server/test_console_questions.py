@@ -130,3 +130,49 @@ def test_open_questions_are_listed_among_the_campaigns(server, console):
     assert listed.status_code == 200
     assert "Paths in the park" in listed.text
     assert "Wege" not in listed.text
+
+
+def test_the_console_offers_the_methods_that_take_the_tasks(server, console):
+    def offered(**terms):
+        page = console.get(f"/campaigns/{server.opened(**terms)}").text
+        return re.findall(r'<option value="([a-z-]+)"', re.search(r'<select id="method".*?</select>', page, re.S)[0])
+
+    questions = offered(tasks=[MIXED["tasks"][0]], noise="response:1", readings=1)
+    assert {"majority", "dawid-skene", "noise-aware"} <= {*questions}
+    assert not {"gtm", "median"} & {*questions}
+    assert {"gtm", "median"} <= {*offered(**MIXED)}
+
+
+def wrong_shares(page):
+    """The table beside the chart: strength and, for each number of choices, the share of wrong questions."""
+    table = re.search(r'<table class="strengths">(.*?)</table>', page, re.S)[1]
+    rows = re.findall(r"<tr[^>]*><th scope=\"row\">([\d.]+)</th>(.*?)</tr>", table)
+    return {float(epsilon): re.findall(r"<td>([^<]+)</td>", cells) for epsilon, cells in rows}
+
+
+def test_the_cost_of_a_promise_for_answers_is_drawn(server, console):
+    birds = {"title-2": "Which bird?", "choices-2": "finch | robin | wren | tit"}
+    campaign = console.create(**QUESTION, **WIDTH, **birds)
+    page = console.get(f"/campaigns/{campaign}/privacy?epsilon=1&answer=3").text
+    assert page.count('class="curve') == 2  # questions with two choices, and with four
+    # With 100 answers, 2 choices and ε = 1: a report names the truth with chance ½ + ½·tanh(½)·½ = 0.616, so votes
+    # differ by 23.1 ± 9.7, and the truth loses with the chance Φ(-2.38) = 0.9 %.
+    assert wrong_shares(page)[1.0][0] == "1 %"
+    fewer = wrong_shares(console.get(f"/campaigns/{campaign}/privacy?epsilon=1&answer=1").text)
+    assert fewer[1.0][0] == "9 %"  # 33 answers: Φ(-2.38 / √3) = 8.6 %
+    assert "Numbers: the expected error of a truth is ±" in page
+    for participants in ("none", "0", "1.5", "1e99"):
+        refused = console.get(f"/campaigns/{campaign}/privacy?participants={participants}")
+        assert refused.status_code == 422
+        assert "participants" in refused.text
+
+
+def test_the_cost_is_drawn_at_the_ends_of_what_can_be_asked(server, console):
+    many = {**QUESTION, "choices-0": " | ".join(f"answer {n}" for n in range(100))}
+    campaign = console.create(**many)
+    for epsilon in ("0.001", "700"):
+        for participants in ("1", "1000000000"):
+            page = console.get(f"/campaigns/{campaign}/privacy?epsilon={epsilon}&participants={participants}")
+            assert page.status_code == 200, page.text
+            assert "nan" not in page.text
+            assert len(wrong_shares(page.text)[float(epsilon)]) == 1

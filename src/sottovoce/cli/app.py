@@ -1,5 +1,6 @@
 """The command ``sottovoce``: its commands, its version, and how mistakes are reported."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -75,6 +76,8 @@ app.add_typer(campaign.app, name="campaign", rich_help_panel=CAMPAIGN)
 
 def main() -> None:
     """Run the command; mistakes in the input end with exit code 2 and one clear sentence."""
+    # Read when NumPy and SciPy are loaded, which is later. Matrices are tiny here: threads would wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app()
     except SottovoceError as mistake:

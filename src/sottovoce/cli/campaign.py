@@ -231,7 +231,10 @@ def known(
     campaign: CampaignArgument,
     file: Annotated[
         Path | None,
-        typer.Argument(help="Truths as CSV (task, truth); they replace those from before.", show_default=False),
+        typer.Argument(
+            help="Truths as CSV (task, truth), tasks by id or title; they replace those from before.",
+            show_default=False,
+        ),
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Forget all known truths.")] = False,
     json: bool = False,
@@ -242,7 +245,7 @@ def known(
     if file and clear:
         raise BadParameter("--clear with a file: known truths are either removed or replaced; leave one of them out")
     if file or clear:
-        truths = client.set_known(campaign, read_known(file) if file else {})["known"]
+        truths = client.set_known(campaign, read_known(file, client.campaign(campaign)) if file else {})["known"]
     else:
         truths = client.campaign(campaign)["known"]
     if json:

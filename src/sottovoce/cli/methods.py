@@ -40,14 +40,23 @@ OneMethodOption = Annotated[
 
 
 def method_name(text: str | None) -> str:
-    """The name of the method that was asked for; a method of one's own is registered."""
-    from sottovoce.discovery import DEFAULT
+    """The name of the method that was asked for; a method of one's own is registered.
+
+    The name of its class will do, as messages and tables have it: NoiseAware is noise-aware.
+    """
+    from sottovoce.discovery import DEFAULT, METHODS
     from sottovoce.discovery.own import register_file, register_installed
 
     register_installed()
     if text is None:
         return DEFAULT
-    return register_file(text) if ".py:" in text else text
+    if ".py:" in text:
+        return register_file(text)
+    return {_plain(name): name for name in METHODS}.get(_plain(text), text)
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "")
 
 
 class MethodCommand(Command):

@@ -80,6 +80,7 @@ class TruthDiscovery(ABC):
     words: ClassVar[str]  # how it works, for people, as the rest of a sentence that begins with its title
     kinds: ClassVar[tuple[str, ...]] = ("number",)  # of claims that it takes
     plain: ClassVar[bool] = False  # an average, shown beside every other method
+    needs_one_list: ClassVar[bool] = False  # whether all objects must have the same options, and claims name one
     takes_known: ClassVar[bool] = False  # whether truths that are known beforehand help it
 
     kind_: Kind

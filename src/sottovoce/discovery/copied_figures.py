@@ -9,12 +9,43 @@ how much somebody is off does not count: who is a little off about villages is n
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.engines import Engine
+
 Floats = NDArray[np.float64]
 
 MOST_CLAIMS = 200_000  # enough to know users who decide much
 MOST_ROUNDS = 10
 _LIKE_OTHERS = 4  # claims: whoever has fewer is mostly believed to be like the others
 _EQUAL = 1e-9  # of an object's spread: figures that differ by rounding are the same
+_SAMPLE = 20_000
+_OFTEN = 0.3  # share of claims that agree with the others about their object
+_BEYOND_CHANCE = 6.0  # times as many as would agree by chance: copies show 25 and more, rounded measurements up to 4
+_SAME_STEP = 1e-6  # of a distance: others are as far off
+
+
+def claims_coincide(engine: Engine) -> bool:
+    """Whether claims are mostly exact repetitions, as those of web sources: their spike is not to be taken for a tail.
+
+    Two kinds of chance make claims coincide that nobody copied. Some figures are popular everywhere, as a rating of 0:
+    those lie at the medians of other objects too. And measurements are rounded: then claims one step off are about as
+    frequent as those at the median, and the step is the same about many objects.
+    """
+    medians = engine.medians()
+    objects, _, residuals = engine.sample(medians, _SAMPLE)
+    claims = engine.claims_per_object[objects]
+    objects, residuals, claims = objects[claims > 1], residuals[claims > 1], claims[claims > 1]
+    if not len(objects):
+        return False
+    own = np.where(claims % 2 == 1, 1 / claims, 0.0)  # of an odd number of claims, one is the median itself
+    agree = float(((residuals == 0) - own).sum() / (1 - own).sum())
+    others = [np.roll(objects, len(objects) * part // 8) for part in range(1, 8)]
+    values = medians[objects] + residuals
+    elsewhere = np.concatenate([(values == medians[other])[other != objects] for other in others])
+    popular = float(elsewhere.mean()) if len(elsewhere) else 0.0
+    off = np.sort(np.abs(residuals[residuals != 0]))
+    steps = np.cumsum(np.append(0, np.diff(off) > _SAME_STEP * off[1:])) if len(off) else np.zeros(0, np.int64)
+    rounded = float(np.bincount(steps).max() / 2 / len(residuals)) if len(off) else 0.0
+    return agree > max(_OFTEN, _BEYOND_CHANCE * (popular + rounded))
 
 
 def votes(objects: NDArray[np.intp], users: NDArray[np.int32], residuals: Floats, n_users: int) -> Floats:

@@ -12,11 +12,12 @@ from sottovoce.discovery.base import TruthDiscovery, check_level
 from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
 from sottovoce.discovery.common_bias import CommonBias
 from sottovoce.discovery.copied_figures import MOST_CLAIMS as MOST_COPIED
-from sottovoce.discovery.copied_figures import MOST_ROUNDS, votes
+from sottovoce.discovery.copied_figures import MOST_ROUNDS, claims_coincide, votes
 from sottovoce.discovery.cross_check import PlainAverages, cross_check
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
 from sottovoce.discovery.object_scales import NORMAL_DEVIATION, ObjectScales, typical_variance
 from sottovoce.discovery.own_influence import MOST_CLAIMS, OwnInfluence
+from sottovoce.discovery.own_offsets import independent_share, repeated_share, squares_worth
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.reading_lookup import ReadingLookup
 from sottovoce.discovery.scatter_check import SEVERAL, variance_factor
@@ -106,7 +107,7 @@ class NoiseAware(TruthDiscovery):
     def begin(self, given: FitInput) -> Iteration:
         check_target(self.target)
         law = self._law()
-        coincide = law is None and self.target is None and _claims_coincide(given.engine)
+        coincide = law is None and self.target is None and claims_coincide(given.engine)
         self.target_ = self.target or ("value" if law or coincide else likely_target(given.engine))
         return _AwareIteration(given, law, self.target_, self.tol)
 
@@ -148,7 +149,7 @@ class _AwareIteration(Iteration):
             law, noise = Gaussian(math.sqrt(noise.variance)), None
         self._quality = Quality(law, 1.0 if self._objects else typical)
         self._lookup = ReadingLookup(noise, typical) if noise else None
-        self._coincide = law is None and not self._opinions and _claims_coincide(engine)
+        self._coincide = law is None and not self._opinions and claims_coincide(engine)
         # Without noise, one who agrees with themselves alone must not capture truths; see `_residuals`.
         self._rejects = not self._opinions and (law is not None or self._coincide)
         constant = self._lookup or self._coincide or self._opinions
@@ -166,6 +167,7 @@ class _AwareIteration(Iteration):
         # Later units of known objects include the crowd's bias; these come from the scatter of claims alone.
         self._scatter_unit = self._unit
         self._acceleration, self._priors = Acceleration(), Acceleration(_FARTHEST_PRIOR)
+        self._independent = np.ones(engine.n_users)  # share of a user's errors that are not repetitions
         self._done = self._lessons = 0
         self._rest = max(tol, _FIRST_REST)  # at moves below this, learn again
 
@@ -183,7 +185,7 @@ class _AwareIteration(Iteration):
         quality = lookup.places(self._belief.learnt) if lookup else self._belief.weight
         self._swept = swept = self._engine.sweep(self._step(known), quality, self._truths)
         self._truths = swept.truths
-        squares, counts = self._residuals(swept)
+        squares, counts = (each * self._independent for each in self._residuals(swept))
         resting = self._done > self._last_lesson and swept.move <= self._rest
         if self._done in self._schedule or (resting and self._tol > 0):
             moved = self._learn(squares, counts) and self._lessons < _MOST_LESSONS
@@ -235,7 +237,14 @@ class _AwareIteration(Iteration):
         self._lessons += 1
         moved = self._quality.learn(squares, counts)
         if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
-            sample = _standard_squares(self._engine, self._truths, self._unit, self._belief.weight)
+            users, errors = _standard_errors(self._engine, self._truths, self._unit, self._belief.weight)
+            sample = errors**2
+            if not self._rejects:
+                kept = errors * np.sqrt((1 + self._tail) / (1 + self._tail * sample))
+                repeated = repeated_share(users, kept, self._engine.n_users)
+                self._independent = independent_share(self._engine.claims_per_user, repeated)
+                if self._opinions:
+                    self._independent = self._independent * squares_worth(users, sample, self._engine.n_users)
             self._tail = self._learn_tail(sample) if self._learn_tail else self._tail
             if self._objects and self._swept.misfit is not None:
                 self._unit = self._objects.learn(self._swept.misfit, sample)
@@ -248,7 +257,7 @@ class _AwareIteration(Iteration):
         objects, many = len(self._truths), len(squares)
         self._truths = ahead[:objects] * self._spreads
         users = np.exp(np.clip(ahead[objects:], users - _FARTHEST_LOG, users + _FARTHEST_LOG))
-        return users[:many], np.minimum(users[many:], self._engine.claims_per_user)
+        return users[:many], np.minimum(users[many:], self._engine.claims_per_user * self._independent)
 
     def knowledge(self) -> Knowledge:
         scales = {"log scale": self._objects.logs} if self._objects else {}
@@ -324,7 +333,8 @@ class _AwareIteration(Iteration):
         weights, totals = self._belief.weight[users], swept.precision[objects]
         other_squares = np.maximum(squares[users] - residuals**2, (squares - swept.losses)[users])
         other_counts = np.maximum(counts[users] - (1 - weights / totals), _LEAST_COUNT)
-        others = self._quality.evaluate(other_squares, other_counts).weight
+        independent = self._independent[users]
+        others = self._quality.evaluate(other_squares * independent, other_counts * independent).weight
         claims, change = engine.claims_per_object, others - weights
         sampled = np.maximum(np.bincount(objects, minlength=engine.n_objects), 1)
         changes = np.bincount(objects, change, engine.n_objects) * claims / sampled
@@ -400,26 +410,7 @@ def _mostly_the_same(given: FitInput, kind: str) -> State | None:
     return earlier if share >= _MOSTLY else None
 
 
-def _claims_coincide(engine: Engine) -> bool:
-    """Whether claims are mostly exact repetitions, as those of web sources: their spike is not to be taken for a tail.
-
-    Of five or more claims that never coincide, at most a fifth lie at the median. How many claims lie at the median of
-    another object is chance: where 0 is popular everywhere, claims coincide without being copies.
-    """
-    medians = engine.medians()
-    objects, _, residuals = engine.sample(medians, _SAMPLE)
-    several = engine.claims_per_object[objects] >= 5
-    if not several.any():
-        return False
-    objects, residuals = objects[several], residuals[several]
-    values = medians[objects] + residuals
-    others = [np.roll(objects, len(objects) * part // 8) for part in range(1, 8)]
-    elsewhere = np.concatenate([(values == medians[other])[other != objects] for other in others])
-    chance = float(elsewhere.mean()) if len(elsewhere) else 0.0
-    return bool(np.mean(residuals == 0) - chance > (1 - chance) / 3)
-
-
-def _standard_squares(engine: Engine, truths: Floats, unit: Floats, weights: Floats) -> Floats:
-    """Squares of a sample of residuals, in their users' deviations."""
+def _standard_errors(engine: Engine, truths: Floats, unit: Floats, weights: Floats) -> tuple[NDArray[np.int32], Floats]:
+    """Users and residuals of a sample of claims, in their users' deviations."""
     objects, users, residuals = engine.sample(truths, _SAMPLE)
-    return np.asarray((residuals * unit[objects]) ** 2 * weights[users])
+    return users, np.asarray(residuals * unit[objects] * np.sqrt(weights[users]))

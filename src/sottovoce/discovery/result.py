@@ -23,7 +23,7 @@ from sottovoce.discovery.iteration import Floats
 from sottovoce.discovery.schema import Estimates, Place
 from sottovoce.discovery.state import Checkpoint, State
 from sottovoce.engines import Engine, MemoryEngine
-from sottovoce.errors import BadRow
+from sottovoce.errors import BadRow, MissingColumn
 from sottovoce.progress import Progress
 
 _MANY = 0.1  # share of the truths that another target would change
@@ -324,8 +324,20 @@ class ChoiceResult(Outcome):
 def known_truths(
     path: str | Path | IO[bytes], kind: Kind, *, object: str = "object", value: str = "value"
 ) -> dict[str, Any]:
-    """Truths from a file, by the text of their object's label: numbers, or answers as text."""
-    return read_file(path, (object,), value, skip_bad=False, kind=kind).by_label(str(path))
+    """Truths from a file, by the text of their object's label: numbers, or answers as text.
+
+    Where there is no column of values, the one called "truth" will do: results are written with it.
+    """
+    try:
+        table = read_file(path, (object,), value, skip_bad=False, kind=kind)
+    except MissingColumn as missing:
+        if not isinstance(path, str | Path):
+            path.seek(0)
+        try:
+            table = read_file(path, (object,), "truth", skip_bad=False, kind=kind)
+        except MissingColumn:
+            raise missing from None
+    return table.by_label(str(path))
 
 
 def known_among(path: str | Path, engine: Engine, *, object: str = "object", value: str = "value") -> dict[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sottovoce.errors import UnreadableFile
 from sottovoce.protocol.fields import in_language
-from sottovoce.protocol.known_truths import read_truths
+from sottovoce.protocol.known_truths import names_of, read_truths, with_points
 from sottovoce.protocol.task_table import TaskTable, read_tasks, with_the_rest, write_tasks
 from sottovoce.protocol.translations import CampaignText, read_texts, write_texts
 from sottovoce.spreadsheets import MOST_BYTES
@@ -80,10 +80,13 @@ def spoken_task(task: Mapping[str, Any], language: str) -> dict[str, Any]:
     }
 
 
-def read_known(path: Path) -> dict[str, str]:
-    """Known truths from a file with the columns task and truth."""
+def read_known(path: Path, campaign: Mapping[str, Any]) -> dict[str, str]:
+    """Known truths of a campaign from a file with the columns task (its id or its title) and truth."""
+    language = campaign.get("language") or ""
+    tasks = [{**task, "title": in_language(task["title"], language, language)} for task in campaign["tasks"]]
     try:
-        return read_truths(str(path), path.read_text(encoding="utf-8-sig"))
+        read = read_truths(str(path), path.read_text(encoding="utf-8-sig"), names_of(tasks))
+        return with_points(read, tasks)
     except ValueError as mistake:
         raise UnreadableFile(f"{path}: {mistake}; give truths as CSV in UTF-8") from None
 

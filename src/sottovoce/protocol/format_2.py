@@ -34,6 +34,7 @@ MOST_POINTS = 100  # of a line on the plan
 WIDTH_OF_PLAN = 10_000  # places are counted in this many parts of its width and of its height
 MOST_DAYS = 36_500
 MOST_QUOTA = 10**12
+WHOLE_TEXTS = ("title", "asked_by", "purpose", "contact")  # what people read of the campaign itself
 
 Coordinate = Annotated[int, Field(ge=0, le=WIDTH_OF_PLAN)]
 Point = Annotated[tuple[Coordinate, Coordinate], Field(strict=False)]
@@ -153,7 +154,7 @@ class SecondManifest(Manifest):
         return self
 
     def _check_texts(self) -> None:
-        whole = (self.title, self.asked_by, self.purpose, self.contact)
+        whole = (getattr(self, name) for name in WHOLE_TEXTS)
         for text in (*whole, *(text for task in self.tasks for text in task.texts())):
             if isinstance(text, dict) and self.language not in text:
                 raise ValueError(

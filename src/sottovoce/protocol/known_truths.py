@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -28,6 +29,18 @@ def known_number(truth: Any, low: str, high: str) -> str:
     if not Decimal(low) <= Decimal(number) <= Decimal(high):
         raise Problem("bad_request", f"it must lie within the range of the task, from {low} to {high}")
     return number
+
+
+def names_of(tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What each task is called in a table: its title, or its id where the title does not name it alone."""
+    names = Counter(name for task in tasks for name in {task["title"], task["id"]})
+    return {task["id"]: task["title"] if task["title"] and names[task["title"]] == 1 else task["id"] for task in tasks}
+
+
+def with_points(truths: Mapping[str, str], tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Truths without the empty ones; numbers may have decimal commas."""
+    questions = {task["id"] for task in tasks if task.get("choices")}
+    return {name: truth if name in questions else truth.replace(",", ".") for name, truth in truths.items() if truth}
 
 
 def read_truths(name: str, text: str, titles: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Part(ABC):
     @property
     @abstractmethod
     def group(self) -> object:
-        """Parts of one group are composed together, under the weakest promise of them."""
+        """Within a group, one reading of a part with a larger reach reveals no less than one with a smaller reach."""
 
     @property
     def cells(self) -> int | None:

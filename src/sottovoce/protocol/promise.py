@@ -5,11 +5,11 @@ enough for plain Python would be too loose, and campaigns planned for a limit wo
 `sottovoce.privacy.guarantee` are used, loaded when first needed. Either way the figure is an upper bound, or infinite.
 
 At the level of a reading a campaign promises what its weakest part does. At the level of a participant, who may answer
-any ``most_readings`` of the tasks, the parts add up.
+any ``most_readings`` of the tasks, all parts that can be answered count together.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -89,11 +89,12 @@ def _of_participant(manifest: Manifest, delta: float) -> float:
     Where there are many ways, it is bounded as if as many as possible were answered of each part.
     """
     most, groups = manifest.most_readings, _groups(manifest.parts)
-    ways = [*islice(_ways(most, *groups.values()), _MOST_WAYS + 1)] if len(groups) <= _MOST_WAYS else []
+    sizes = [sum(group.values()) for group in groups]
+    ways = [*islice(_ways(most, *sizes), _MOST_WAYS + 1)] if len(groups) <= _MOST_WAYS else []
     if 0 < len(ways) <= _MOST_WAYS:
         return max(_composed(_answered(groups, way), delta) for way in ways)
     pure = {part: tasks for part, tasks in manifest.parts.items() if part.is_pure}
-    return _composed(_answered(groups, [min(most, tasks) for tasks in groups.values()]), delta, _worst_sum(pure, most))
+    return _composed(_answered(groups, [min(most, size) for size in sizes]), delta, _worst_sum(pure, most))
 
 
 def _ways(most: int, first: int, *others: int) -> Iterator[list[int]]:
@@ -106,16 +107,26 @@ def _ways(most: int, first: int, *others: int) -> Iterator[list[int]]:
             yield [count, *rest]
 
 
-def _answered(groups: Iterable[Part], counts: Iterable[int]) -> dict[Part, int]:
-    return {part: count for part, count in zip(groups, counts, strict=True) if count}
+def _answered(groups: Iterable[Mapping[Part, int]], counts: Iterable[int]) -> list[dict[Part, int]]:
+    """The worst tasks of each group, this many of them."""
+    answered: list[dict[Part, int]] = []
+    for group, left in zip(groups, counts, strict=True):
+        worst: dict[Part, int] = {}
+        for part, tasks in group.items():
+            if left > 0:
+                worst[part] = min(left, tasks)
+            left -= tasks
+        answered.append(worst)
+    return [worst for worst in answered if worst]
 
 
-def _composed(answered: Mapping[Part, int], delta: float, pure: float | None = None) -> float:
-    """The sum of the parts' ε, of which those that need a δ share it.
+def _composed(groups: Sequence[Mapping[Part, int]], delta: float, pure: float | None = None) -> float:
+    """The ε of all parts together, which is at most the sum of theirs.
 
-    Laws without exception either need none, and have ``pure`` together, or become smaller by their share of it:
-    whichever is less.
+    For that sum, a group counts as its weakest part, and those that need a δ share it. Laws without exception either
+    need none, and have ``pure`` together, or become smaller by their share of it: whichever is less.
     """
+    answered = {next(iter(group)): sum(group.values()) for group in groups}
     others = {part: count for part, count in answered.items() if not part.is_pure}
 
     def epsilons(parts: Mapping[Part, int]) -> list[float]:
@@ -126,7 +137,13 @@ def _composed(answered: Mapping[Part, int], delta: float, pure: float | None = N
         pure = _added(part.pure_epsilon(count) or 0.0 for part, count in answered.items() if part.is_pure)
     # A share of δ for each of very many parts would be tiny, and the sums would take minutes.
     whole = _added(epsilons(answered)) if len(answered) <= MOST_GRIDS else math.inf
-    return min(whole, _added([*epsilons(others), pure])) if len(others) < len(answered) else whole
+    added = min(whole, _added([*epsilons(others), pure])) if len(others) < len(answered) else whole
+    apart = [part.guarantee(count, "participant") for group in groups for part, count in group.items()]
+    if not 1 < len(apart) <= MOST_GRIDS:
+        return added
+    from sottovoce.privacy.composition import composed_epsilon
+
+    return composed_epsilon(apart, delta, added)
 
 
 def _added(epsilons: Iterable[float]) -> float:
@@ -135,13 +152,12 @@ def _added(epsilons: Iterable[float]) -> float:
     return math.inf if math.inf in figures else rounded_up(sum(map(Fraction, figures), Fraction(0)))
 
 
-def _groups(parts: Mapping[Part, int]) -> dict[Part, int]:
-    """Parts that are composed together count as the one of them that promises least."""
-    groups: dict[object, tuple[Part, int]] = {}
+def _groups(parts: Mapping[Part, int]) -> list[dict[Part, int]]:
+    """Parts of which each promises no more than the next one: of these, the worst tasks are the first ones."""
+    groups: dict[object, dict[Part, int]] = {}
     for part, tasks in sorted(parts.items(), key=lambda one: -one[0].reach):
-        weakest, before = groups.get(part.group, (part, 0))
-        groups[part.group] = weakest, before + tasks
-    return dict(groups.values())
+        groups.setdefault(part.group, {})[part] = tasks
+    return [*groups.values()]
 
 
 def sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:

@@ -12,11 +12,11 @@ from typing import Any
 
 from sottovoce.errors import UnreadableFile
 from sottovoce.protocol.fields import Text
+from sottovoce.protocol.format_2 import WHOLE_TEXTS
 from sottovoce.protocol.problems import Problem
 from sottovoce.text_tables import harmless, read_rows
 
 Translations = Mapping[str, Mapping[str, str]]  # by text, then by language; an empty one is removed
-_WHOLE = ("title", "asked_by", "purpose", "contact")
 _OF_TASKS = ("title", "help", "unit")
 _SHOWN = 40
 
@@ -81,7 +81,7 @@ def with_translations(content: Mapping[str, Any], translations: Translations) ->
         spoken = {tag: other for tag, other in spoken.items() if other}
         return spoken if len(spoken) > 1 else words
 
-    return {name: said(content[name]) for name in _WHOLE if content.get(name)} | {
+    return {name: said(content[name]) for name in WHOLE_TEXTS if content.get(name)} | {
         "tasks": [_with_texts(task, said) for task in content["tasks"]]
     }
 
@@ -97,7 +97,7 @@ def _with_texts(task: Mapping[str, Any], said: Callable[[Text], Text]) -> dict[s
 
 
 def _positions(content: Mapping[str, Any]) -> Iterator[tuple[str, Text]]:
-    for name in _WHOLE:
+    for name in WHOLE_TEXTS:
         yield name.replace("_", " "), content.get(name, "")
     for task in content["tasks"]:
         for name in _OF_TASKS:

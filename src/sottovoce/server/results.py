@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -24,6 +25,7 @@ from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
 from sottovoce.server.gold import Known, by_place
+from sottovoce.server.methods import main_kind
 from sottovoce.server.steps import NOTHING_INCLUDED, ResultStep, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings, Sets
 from sottovoce.server.storage.rows import CampaignRow
@@ -136,7 +138,7 @@ class Computation:
 
     @cached_property
     def method_name(self) -> str:
-        return self.method_for(self.manifest.tasks[0].kind if len(self.manifest.laws) == 1 else "number")
+        return self.method_for(main_kind(self.manifest))
 
     def method_for(self, kind: Kind) -> str:
         """The chosen method; where it does not take claims of this kind, or none was chosen, the first that does."""
@@ -247,13 +249,12 @@ class Computation:
             claims = counts[result.fit.objects_.astype(np.int64)]
             overall["warnings"] += doubts_about(result, int(self._asked(kind).sum()), self.least_claims, claims)
         if found:
-            first = next(iter(found.values()))  # of numbers, where there are both
             overall["converged"] = all(bool(result.fit.converged_) for result in found.values())
             overall["iterations"] = max(result.fit.n_iter_ for result in found.values())
             if overall["participants"] >= self.least_claims:
                 tasks = [len(result.fit.objects_) for result in found.values()]
                 effective = np.average([result.effective_users for result in found.values()], weights=tasks)
-                overall |= {"effective_users": round(float(effective), 1), "weights": weights_of(first)}
+                overall |= {"effective_users": round(float(effective), 1), "weights": weights_of([*found.values()])}
         return overall
 
     def _anew(self, place: int) -> bool:
@@ -323,12 +324,23 @@ def _published(entry: Any, decimals: int | None) -> Any:
     return _finite(entry if decimals is None else round(entry, decimals))
 
 
-def weights_of(result: Outcome) -> dict[str, list[Any]]:
-    """How many participants have which weight, relative to the mean of all. Nobody can be identified."""
-    weights = result.fit.weights_
-    relative = weights / weights.mean() if weights.any() else np.ones(len(weights))  # where noise hides all, all equal
+def weights_of(results: Sequence[Outcome]) -> dict[str, list[Any]]:
+    """How many participants have which weight, relative to the mean of all. Nobody can be identified.
+
+    Where there are numbers and answers, everybody counts once: with the mean of both weights, by how many tasks of each
+    kind there are.
+    """
+    users = np.concatenate([result.fit.users_ for result in results])
+    shares = np.concatenate([np.full(len(result.fit.users_), len(result.fit.objects_)) for result in results])
+    _, person = np.unique(users, return_inverse=True)
+    weighed = np.bincount(person, shares * np.concatenate([_relative(result.fit.weights_) for result in results]))
+    relative = weighed / np.bincount(person, shares)
     counts, _ = np.histogram(np.minimum(relative, _WEIGHT_EDGES[-1] + 0.1), [*_WEIGHT_EDGES, math.inf])
     return {"edges": [*_WEIGHT_EDGES, None], "counts": counts.tolist()}
+
+
+def _relative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return weights / weights.mean() if weights.any() else np.ones(len(weights))  # where noise hides all, all are equal
 
 
 def doubts_about(

@@ -61,7 +61,8 @@ function sumOf(one, moved, negligible, work) {
   return { ...sum, lost };
 }
 
-function convolved(a, b) {
+/** The law of the sum of two losses with the same spacing. */
+export function convolved(a, b) {
   const chances = new Float64Array(a.chances.length + b.chances.length - 1);
   for (let i = 0; i < a.chances.length; i += 1) {
     for (let j = 0; j < b.chances.length; j += 1) chances[i + j] += a.chances[i] * b.chances[j];

@@ -13,9 +13,9 @@ export const normalOnGrid = (fixed, quantum) => ({
     const { n, d } = more ? plus(fixed, more) : fixed;
     return Array.from({ length: count }, () => discreteGaussian(stream, n, d));
   },
-  bound(steps, moved, delta, work) {
+  bound(steps, moved, delta, work, most) {
     const [least, step] = [fixed, quantum ?? ratio(0n)].map(roundedDown);
-    return profile({ fixed: least, quantum: step }, roundedUp(ratio(steps)), moved, delta, work);
+    return profile({ fixed: least, quantum: step }, roundedUp(ratio(steps)), moved, delta, work, most);
   },
 });
 

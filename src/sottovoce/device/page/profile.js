@@ -12,20 +12,21 @@ const LARGEST_SHIFT = 1e4; // of deviations: no useful ε covers a larger one
 const CERTAIN = 9; // deviations: what lies beyond has a chance below 1e-18
 const NARROWEST = 4; // below this variance sums are short, and the bound for wide noise is loose
 const CLOSE = 1e-4; // of a δ: an error that does not matter
-const GROUP = 1e-3; // variances this close together, relatively, are treated as the smallest of them
+const [GROUP, WIDER_GROUP] = [1e-3, 3e-3]; // variances this close together, relatively, are treated as the smallest of them
 const NEAR_NORMAL = 1e-3; // how far, in logarithms, a sum of discrete normals may be from a discrete normal
 
 /** The most work for one check, whatever a server asks: a second or two. */
 export const workload = () => ({ terms: 1e7, products: 5e7 });
 
 /**
- * A function from ε to an upper bound on δ(ε), or to 1 where that exceeds `delta`. The law's variances and the moves are
- * in grid steps: the variances doubles that are not above the exact ones, the moves not below.
+ * A function from ε to an upper bound on δ(ε), or to 1 where that exceeds `most`; errors far below `delta` do not matter.
+ * The law's variances and the moves are in grid steps: the variances doubles that are not above the exact ones, the moves
+ * not below.
  */
-export function profile({ fixed, quantum }, steps, moved, delta, work) {
+export function profile({ fixed, quantum }, steps, moved, delta, work, most = delta) {
   const shift = steps * moved * (1 + HAIR);
   const negligible = 1e-7 * delta;
-  const groups = [...groupsOf(fixed, quantum, moved, negligible)];
+  const groups = [...groupsOf(fixed, quantum, moved, negligible, most > delta ? WIDER_GROUP : GROUP)];
 
   function one(group, epsilon, keep) {
     const variance = group.variance * moved;
@@ -60,20 +61,20 @@ export function profile({ fixed, quantum }, steps, moved, delta, work) {
     let total = quantum ? negligible : 0;
     for (const group of groups) {
       total += group.chance * Math.min(1, one(group, epsilon, keep));
-      if (total > delta) return 1;
+      if (total > most) return 1;
     }
     return total * (1 + 1e-9) + TINY;
   };
 }
 
 /** The variances of one reading that may be drawn, as a few groups of close ones: the smallest of each, its chance. */
-function* groupsOf(fixed, quantum, moved, negligible) {
+function* groupsOf(fixed, quantum, moved, negligible, close) {
   const group = (variance, chance, width) => ({ variance, chance, width: width + HAIR, distortion: distortionOf(variance, moved) });
   if (!quantum) return yield group(fixed, 1, 0);
   for (let first = 0, left = 1; left > negligible; left = Math.exp(-first / VARIANCE_STEPS)) {
     const variance = fixed + (first + 1) * quantum;
     const isNormal = distortionOf(variance, moved) <= NEAR_NORMAL;
-    const last = variance * (1 + GROUP / (isNormal ? 1 : 1 + moved / 10));
+    const last = variance * (1 + close / (isNormal ? 1 : 1 + moved / 10));
     // Without an end, a floor far above the quantum would make this infinite, and the group as wide as all numbers.
     const next = Math.min(Math.max(first + 1, Math.floor((last - fixed) / quantum)), MOST_DRAWN);
     const chance = -left * Math.expm1((first - next) / VARIANCE_STEPS);

@@ -7,6 +7,7 @@
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
 import { decimal, say } from "./language.js";
 import { mostReadings, movedReadings, partsOf, Problem, protectedDistance, textOf } from "./manifest.js";
+import { composedEpsilon } from "./composition.js";
 import { composed } from "./losses.js";
 import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
@@ -37,7 +38,7 @@ export function promiseOf(manifest, delta, enough = Infinity) {
   const of = (part, count, share, least) => epsilonOf(part, count, share, work, least, Math.min(part.tasks, readings));
   let epsilon = 0;
   if (manifest.unit === "reading") for (const part of parts) epsilon = Math.max(epsilon, of(part, 1, delta, epsilon));
-  else epsilon = ofParticipant(parts, moved, delta, of);
+  else epsilon = ofParticipant(parts, moved, delta, of, work);
   return epsilon < (pure ?? Infinity) ? { epsilon, delta } : { epsilon: pure ?? epsilon, delta: pure ? 0 : delta };
 }
 
@@ -45,13 +46,13 @@ export function promiseOf(manifest, delta, enough = Infinity) {
  * The largest ε over all ways to choose the tasks that are answered. Where there are many ways, it is bounded as if as
  * many as possible were answered of each part.
  */
-function ofParticipant(parts, most, delta, of) {
+function ofParticipant(parts, most, delta, of, work) {
   const groups = groupsOf(parts);
   const ways = groups.length <= MOST_WAYS ? waysToAnswer(most, ...groups.map(({ tasks }) => tasks)) : [];
-  const answered = (way) => way.map((count, place) => ({ ...groups[place], tasks: count })).filter(({ tasks }) => tasks);
-  if (ways.length && ways.length <= MOST_WAYS) return Math.max(...ways.map((way) => composedOf(answered(way), delta, of)));
+  const answered = (way) => way.map((count, place) => worstOf(groups[place], count)).filter(({ tasks }) => tasks);
+  if (ways.length && ways.length <= MOST_WAYS) return Math.max(...ways.map((way) => composedOf(answered(way), delta, of, work)));
   const pure = parts.filter(({ law }) => law.isPure);
-  return composedOf(answered(groups.map(({ tasks }) => Math.min(tasks, most))), delta, of, pure.length ? worst(pure, most) : 0);
+  return composedOf(answered(groups.map(({ tasks }) => Math.min(tasks, most))), delta, of, work, pure.length ? worst(pure, most) : 0);
 }
 
 /** Ways to choose tasks, `most` of them or else all, from groups of these sizes: how many of each. A few too many at most. */
@@ -65,37 +66,57 @@ function waysToAnswer(most, first, ...others) {
 }
 
 /**
- * The sum of the parts' ε, of which those that need a δ share it. Pure laws need none, and have `pure` together, or have
- * a smaller ε with their share of it: whichever is less.
+ * The ε of all parts together, which is at most the sum of theirs. For that sum, those that need a δ share it. Pure laws
+ * need none, and have `pure` together, or have a smaller ε with their share of it: whichever is less.
  */
-function composedOf(parts, delta, of, pure) {
+function composedOf(parts, delta, of, work, pure) {
   const others = parts.filter(({ law }) => !law.isPure);
   const sharing = (all) => all.map((part) => of(part, part.tasks, delta / all.length));
   const whole = parts.length > MOST_GROUPS ? Infinity : sumOf(sharing(parts));
   const without = pure === undefined ? parts.filter(({ law }) => law.isPure).map((part) => of(part, part.tasks)) : [pure];
-  return others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
+  const added = others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
+  const apart = parts.flatMap(({ members }) => members);
+  if (apart.length < 2 || apart.length > MOST_GROUPS) return added;
+  return composedEpsilon(apart.map((part) => ({ ...boundOf(part, part.tasks, delta, work, 1), moved: part.tasks })), delta, added, work);
 }
 
-/** An answer out of more choices reveals less at the same ε: those under one law count as if out of the fewest. */
+/** Answers under one law are a group, whose first members reveal most: out of more choices an answer reveals less. */
 function groupsOf(parts) {
   const groups = new Map();
-  for (const part of parts) {
+  for (const part of [...parts].sort((one, other) => (one.cells ?? 0) - (other.cells ?? 0))) {
     const key = part.cells && part.law.cellsReported === 1 ? part.noise : part;
-    const { cells = part.cells, tasks = 0 } = groups.get(key) ?? {};
-    groups.set(key, { ...part, cells: part.cells && Math.min(cells, part.cells), tasks: tasks + part.tasks });
+    const { tasks = 0, members = [] } = groups.get(key) ?? {};
+    groups.set(key, { ...part, ...members[0], tasks: tasks + part.tasks, members: [...members, part] });
   }
   return [...groups.values()];
 }
 
+/** This many tasks of a group, those that reveal most; together they count as if all were like the first. */
+function worstOf(group, count) {
+  let left = count;
+  const members = group.members.map((part) => {
+    const tasks = Math.min(part.tasks, left);
+    left -= tasks;
+    return { ...part, tasks };
+  });
+  return { ...group, tasks: count, members: members.filter(({ tasks }) => tasks) };
+}
+
 /** The ε of a part of which this many readings change, out of all of them; at least `least`. Pure where no δ is given. */
-function epsilonOf({ law, grid: text, distance, cells }, moved, delta, work, least = 0, readings = moved) {
+function epsilonOf(part, moved, delta, work, least = 0, readings = moved) {
+  const { pure, bound } = boundOf(part, moved, delta, work, delta, readings);
+  return bound ? Math.min(pure, smallest((candidate) => bound(candidate) <= delta, least)) : pure;
+}
+
+/** The pure ε of such a part, and a bound on δ as a function of ε, which is exact up to `most`; none where only pure counts. */
+function boundOf({ law, grid: text, distance, cells }, moved, delta, work, most, readings = moved) {
   const grid = cells ? undefined : exactNumber(text);
   const [noise, size] = cells ? [law, cells] : [law.onGrid(grid), ceil(over(exactNumber(distance), grid))];
   const pure = cells ? law.pureEpsilon(moved, readings) : noise.pureEpsilon?.(size, moved) ?? Infinity;
-  if (!(delta >= SMALLEST_DELTA) || ((cells || law.isPure) && pure > LARGEST)) return pure;
+  if (!(delta >= SMALLEST_DELTA) || ((cells || law.isPure) && pure > LARGEST)) return { pure };
   const bound = law.isPure ? composed(noise.losses(size), moved, delta, work)
-    : cells ? law.bound(moved, readings) : noise.bound(size, moved, delta, work);
-  return Math.min(pure, smallest((candidate) => bound(candidate) <= delta, least));
+    : cells ? law.bound(moved, readings) : noise.bound(size, moved, delta, work, most);
+  return { pure, bound };
 }
 
 /** The sum over the tasks with the largest ε that a participant can answer. One part has it by one exact division. */

@@ -155,7 +155,7 @@ def _privacy_rows(
     claimed = claimed_probability(b, eta)
     return (
         Row("distance of two readings", "Δ_s", printed, corrected, "γ_s/λ1 should be γ_s/√λ1; the two agree at λ1 = 1"),
-        Row("claimed chance that it holds", "η(1−2e^{−b²/2}/b)", claimed, claimed, "the same claim, for each its Δ_s"),
+        Row("claimed chance that it holds", "η(1−2e^{−b²/2}/b)", claimed, claimed, "the same claim, each for its Δ_s"),
         Row(
             "true chance that it holds", "1−exp(−√λ1·Δ_s)",
             true_probability(error_rate, printed), true_probability(error_rate, corrected),

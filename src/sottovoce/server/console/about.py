@@ -7,10 +7,19 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
+from pydantic import TypeAdapter
 
+from sottovoce.protocol.fields import LongText, Moment, NameText, TitleText
 from sottovoce.protocol.problems import Problem
 
-ABOUT = ("title", "asked_by", "contact", "purpose", "deadline")
+# By the name of the field: its label, and the rule of the manifest that it must keep.
+ABOUT: dict[str, tuple[str, TypeAdapter[Any]]] = {
+    "title": ("Title", TypeAdapter(NameText)),
+    "asked_by": ("Asked by", TypeAdapter(NameText)),
+    "contact": ("Contact", TypeAdapter(TitleText)),
+    "purpose": ("Purpose", TypeAdapter(LongText)),
+    "deadline": ("Closes automatically at", TypeAdapter(Moment)),
+}
 SHOWN = (*ABOUT, "zone", "target")
 _REMOVABLE = ("contact", "purpose")  # can be made empty
 # The participant's page has the same ones (views.js).

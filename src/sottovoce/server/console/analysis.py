@@ -222,7 +222,7 @@ class Answer:
         table = _table(compared)
         return cls(
             question, claims.kind, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason,
-            lines, rows, weights_of(first), doubts_about(first, claims.n_objects, 1),
+            lines, rows, weights_of([first]), doubts_about(first, claims.n_objects, 1),
             known[0]["objects"] if known[0] else None,
             encode_table(table, "csv").decode() if len(table) <= _ROWS_SAVED else None, explanation,
         )  # fmt: skip

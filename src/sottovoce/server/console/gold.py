@@ -1,15 +1,13 @@
 """The truths that an operator knows: in fields of their own where tasks are few, as a table where they are many."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.fields import reported_as
-from sottovoce.protocol.known_truths import read_truths, write_truths
+from sottovoce.protocol.known_truths import names_of, read_truths, with_points, write_truths
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
@@ -49,17 +47,10 @@ async def keep(campaign: CampaignId, request: Request, session: Session, form: F
 def _typed(row: CampaignRow, form: Mapping[str, str]) -> Known:
     tasks = parsed(row.manifest)["tasks"]
     if "table" in form:
-        typed = read_truths("the table", form["table"], _titles(tasks)) if form["table"].strip() else {}
+        typed = read_truths("the table", form["table"], names_of(tasks)) if form["table"].strip() else {}
     else:
         typed = {task["id"]: form.get(f"truth-{place}", "").strip() for place, task in enumerate(tasks)}
-    questions = {task["id"] for task in tasks if "choices" in task}
-    return {name: truth if name in questions else truth.replace(",", ".") for name, truth in typed.items() if truth}
-
-
-def _titles(tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What each task is called in a table: its title, or its id where the title does not name it alone."""
-    names = Counter(name for task in tasks for name in {task["title"], task["id"]})
-    return {task["id"]: task["title"] if task["title"] and names[task["title"]] == 1 else task["id"] for task in tasks}
+    return with_points(typed, tasks)
 
 
 def _page(
@@ -70,7 +61,7 @@ def _page(
     whole = Manifest.trusted(manifest)
     compared = [whole.is_compared(task) for task in whole.tasks]
     if table is None and many:
-        titles = _titles(manifest["tasks"])
+        titles = names_of(manifest["tasks"])
         usable = [task.id for task, is_out in zip(whole.tasks, compared, strict=True) if not is_out]
         table = write_truths(known, {name: titles[name] for name in usable})
     return render(

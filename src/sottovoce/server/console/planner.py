@@ -36,7 +36,7 @@ from sottovoce.protocol.promise import common_unit, promise_of
 
 EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
 _CURVES_KEPT = 4096
-_PARTICIPANTS = 100
+PARTICIPANTS, MOST_PARTICIPANTS = 100, 10**9  # usual and most, for each task
 _DELTA = 1e-5
 _HAIR = 1e-9  # by which devices, too, let a figure miss a round limit
 _STYLES = 5  # of lines in the chart
@@ -74,7 +74,7 @@ class PlanRequest:
         if not delta < 0.1:
             raise Problem("bad_request", f"probability of failure {delta:g}: it must be small; 0.00001 is usual")
         grids = tuple(sorted({task["grid"] for task in manifest["tasks"]}))
-        readings = _count(query, "readings", min(manifest["readings"], len(manifest["tasks"])), MOST_TASKS)
+        readings = typed_count(query, "readings", min(manifest["readings"], len(manifest["tasks"])), MOST_TASKS)
         now = _compared_epsilon_now(manifest) if compares else _epsilon_now(law, distance, unit, readings, grids)
         return cls(
             epsilon=_number(query, "epsilon", 0.0) or now,
@@ -82,7 +82,7 @@ class PlanRequest:
             distance=distance,
             unit=unit,
             readings=readings,
-            participants=_count(query, "participants", _PARTICIPANTS, 10**9),
+            participants=typed_count(query, "participants", PARTICIPANTS, MOST_PARTICIPANTS),
             error=_number(query, "error", 0.0) or None,
             law=query.get("law", law.name) if query.get("law", law.name) in noise_laws() else FreshVariance.name,
             grids=grids,
@@ -327,7 +327,8 @@ def _number(query: Mapping[str, str], name: str, otherwise: float) -> float:
     return number
 
 
-def _count(query: Mapping[str, str], name: str, otherwise: int, most: int) -> int:
+def typed_count(query: Mapping[str, str], name: str, otherwise: int, most: int) -> int:
+    """A whole number from a form; for an empty field, another one."""
     number = _number(query, name, float(otherwise))
     if number != int(number) or not 1 <= number <= most:
         raise Problem("bad_request", f"{name} {query[name][:20]!r}: it must be a whole number from 1 to {most:,}")

@@ -8,15 +8,18 @@ from fastapi.responses import Response
 
 from sottovoce.comparisons.policy import usual_levels
 from sottovoce.errors import SottovoceError
+from sottovoce.planning.information import predicted_error
 from sottovoce.privacy.laws import Response as RandomResponse
-from sottovoce.privacy.laws import parse_answer_law
+from sottovoce.privacy.laws import parse_answer_law, parse_noise_law
 from sottovoce.privacy.sentence import answer_words
 from sottovoce.protocol.drafting import drafted, replaced
 from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.manifest import Manifest, NumberTask
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.campaigns import CampaignChange
-from sottovoce.server.console.pages import render
-from sottovoce.server.console.planner import first_noise
+from sottovoce.server.console.pages import figure, render
+from sottovoce.server.console.planner import MOST_PARTICIPANTS, PARTICIPANTS, first_noise, typed_count
+from sottovoce.server.console.strengths import Strengths
 from sottovoce.server.results import guarantee_of
 from sottovoce.server.storage.rows import CampaignRow
 
@@ -35,20 +38,37 @@ def page(
     manifest = parsed(row.manifest)
     typed = form if form is not None else request.query_params
     knobs = _knobs(manifest) | {name: typed[name] for name in _KNOBS if typed.get(name)}
-    promise, words = None, []
+    promise, words, strengths, number_error = None, [], None, None
     try:
         draft = drafted(replaced(dict(manifest), _fields(knobs, manifest)))
         promise = guarantee_of(draft)
         counts = sorted({len(task["choices"]) for task in manifest["tasks"] if "choices" in task})
         law = parse_answer_law(str(draft.laws["choice"]))
         words = [(count, answer_words(law.channel(count))) for count in counts[:3]]
+        people = typed_count(knobs, "participants", PARTICIPANTS, MOST_PARTICIPANTS)
+        answers = max(1, people * int(knobs["answer"]) // len(manifest["tasks"]))
+        strengths = Strengths(counts[:3], answers, float(law.exact("epsilon")))
+        number_error = _number_error(draft, answers)
     except (SottovoceError, ValueError) as wrong:
         mistake = mistake or f"{wrong.detail if isinstance(wrong, Problem) else wrong}."
     return render(
         request, "privacy_questions.html", status=422 if mistake else 200,
         row=row, manifest=manifest, knobs=knobs, promise=promise, words=words, mistake=mistake,
+        strengths=strengths, number_error=number_error,
         numbers=any("low" in task for task in manifest["tasks"]),
     )  # fmt: skip
+
+
+def _number_error(draft: Manifest, answers: int) -> str | None:
+    """The expected error of a number under noise, with its unit; None where numbers differ in unit or distance."""
+    tasks = [task for task in draft.tasks if isinstance(task, NumberTask) and not draft.is_compared(task)]
+    alike = {(draft.words(task.unit), draft.part_of(task).protected_distance) for task in tasks}
+    if len(alike) != 1:
+        return None
+    ((unit, distance),) = alike
+    assert distance is not None  # it is not compared
+    law = parse_noise_law(str(draft.laws["number"]))
+    return f"{figure(predicted_error(law, 2 / float(distance) ** 2, answers), 2)} {unit}".strip()
 
 
 def change(form: Mapping[str, str], manifest: Mapping[str, Any]) -> CampaignChange:
@@ -57,7 +77,7 @@ def change(form: Mapping[str, str], manifest: Mapping[str, Any]) -> CampaignChan
         return CampaignChange.model_validate(_fields(_knobs(manifest) | dict(form), manifest))
 
 
-_KNOBS = ("epsilon", "unit", "answer", "values", "noise", "distance")
+_KNOBS = ("epsilon", "unit", "answer", "values", "noise", "distance", "participants")
 
 
 def _knobs(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -72,6 +92,7 @@ def _knobs(manifest: Mapping[str, Any]) -> dict[str, str]:
         "values": "any" if "levels" in manifest else "distance",
         "noise": laws.get("number", first.get("noise", "")),
         "distance": distances[0] if distances else first.get("distance", ""),
+        "participants": str(PARTICIPANTS),
     }
 
 

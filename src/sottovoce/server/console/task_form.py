@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.canonical import sha256_of
-from sottovoce.protocol.fields import LongText, Moment, NameText, TitleText
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.task_table import (
     CALLED,
@@ -26,19 +25,13 @@ from sottovoce.protocol.task_table import (
     read_tasks,
     write_tasks,
 )
+from sottovoce.server.console.about import ABOUT
 from sottovoce.server.console.uploads import Upload, UploadForm
 from sottovoce.spreadsheets import CellRow
 
 MOST_TYPED = 20  # tasks in fields of their own; more come as a table
 MOST_SHOWN = 50  # rows of a preview, and mistakes
 ENCODINGS = ("utf-8", "windows-1250", "windows-1251", "windows-1252", "gb18030")
-_ABOUT: dict[str, tuple[str, TypeAdapter[Any]]] = {
-    "title": ("Title", TypeAdapter(NameText)),
-    "asked_by": ("Asked by", TypeAdapter(NameText)),
-    "contact": ("Contact", TypeAdapter(TitleText)),
-    "purpose": ("Purpose", TypeAdapter(LongText)),
-    "deadline": ("Closes automatically at", TypeAdapter(Moment)),
-}
 
 
 @dataclass(frozen=True)
@@ -172,7 +165,7 @@ def _cells(row: Mapping[str, str]) -> dict[str, str]:
 
 def about_mistakes(about: Mapping[str, Any]) -> Iterator[FieldMistake]:
     """What is wrong with the question itself."""
-    for name, (label, rule) in _ABOUT.items():
+    for name, (label, rule) in ABOUT.items():
         if name not in about and name != "title":
             continue
         try:

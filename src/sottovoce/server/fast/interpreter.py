@@ -1,8 +1,8 @@
 """The interpreter's own settings.
 
 Gain of switching often: others wait 4 to 8 ms instead of 11 to 17 ms while somebody's large request is being parsed
-(`bench/strangers.py`, six kinds of request in turns); reports per second 10 %, 8 %, 8 %, -6 % and -1 %. Gain of
-collecting rarely: nothing, 11 %, 52 %, 8 % and 35 %, in five runs.
+(`bench/strangers.py`, six kinds of request in turns); reports per second 8 %, the median of eight runs between -12 %
+and 30 %. Gain of collecting rarely: 25 %, the median of eight runs between nothing and 52 %.
 """
 
 import gc

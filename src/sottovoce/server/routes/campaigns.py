@@ -39,9 +39,6 @@ UNREADABLE = (
 )
 
 
-_SHOWN = ("asked_by", "purpose", "noise", "unit", "readings", "language", "contact", "levels", "plan", "logo")
-
-
 PublicState = Literal["open", "closed"]
 
 
@@ -155,13 +152,15 @@ def whole_campaign(connection: Connection, row: CampaignRow) -> Campaign:
     manifest = Manifest.parse(row.manifest)
     content, quotas = manifest.content(), stored.quotas_of(connection, row.key)
     return Campaign(
-        **_entry(row, manifest),
-        **{name: content[name] for name in _SHOWN if name in content},
-        distance=content.get("distance"),
-        answer=manifest.most_readings,
-        public_results=manifest.results_are_public,
-        retention=manifest.retention_days,
-        tasks=[TaskEntry(**{**task, "quota": quotas.get(task["id"])}) for task in content["tasks"]],
+        **{
+            **{name: content[name] for name in Campaign.model_fields if name in content},
+            **_entry(row, manifest),
+            "distance": content.get("distance"),
+            "answer": manifest.most_readings,
+            "public_results": manifest.results_are_public,
+            "retention": manifest.retention_days,
+            "tasks": [TaskEntry(**{**task, "quota": quotas.get(task["id"])}) for task in content["tasks"]],
+        },
         method=row.method,
         target=row.target,
         known=from_stored(row.known),
