@@ -86,25 +86,33 @@ def _of_reading(manifest: Manifest, delta: float) -> float:
 def _of_participant(manifest: Manifest, delta: float) -> float:
     """The largest ε over all ways to choose the tasks that are answered.
 
-    Where there are many ways, it is bounded as if as many as possible were answered of each part.
+    Where there are many ways, those that are close together count as one that has no less of any part.
     """
     most, groups = manifest.most_readings, _groups(manifest.parts)
     sizes = [sum(group.values()) for group in groups]
-    ways = [*islice(_ways(most, *sizes), _MOST_WAYS + 1)] if len(groups) <= _MOST_WAYS else []
-    if 0 < len(ways) <= _MOST_WAYS:
-        return max(_composed(_answered(groups, way), delta) for way in ways)
-    pure = {part: tasks for part, tasks in manifest.parts.items() if part.is_pure}
-    return _composed(_answered(groups, [min(most, size) for size in sizes]), delta, _worst_sum(pure, most))
+    close, ways = 1, [[min(most, size) for size in sizes]]  # as many as possible of each
+    while len(groups) <= _MOST_WAYS:
+        ways = [*islice(_ways(most, close, *sizes), _MOST_WAYS + 1)]
+        if len(ways) <= _MOST_WAYS:
+            break
+        close += (close + 1) // 2
+    pure = _worst_sum({part: tasks for part, tasks in manifest.parts.items() if part.is_pure}, most)
+    return max(_composed(_answered(groups, way), delta, pure if sum(way) > most else None) for way in ways)
 
 
-def _ways(most: int, first: int, *others: int) -> Iterator[list[int]]:
-    """All ways to choose tasks, ``most`` of them or else all, from groups of these sizes: how many of each."""
+def _ways(most: int, close: int, first: int, *others: int) -> Iterator[list[int]]:
+    """All ways to choose tasks, ``most`` of them or else all, from groups of these sizes: how many of each.
+
+    Of every ``close`` numbers of tasks of a group only the largest is looked at, and the others get what the smallest
+    leaves.
+    """
     if not others:
         yield [min(first, most)]
         return
-    for count in range(max(0, min(most - sum(others), first)), min(first, most) + 1):
-        for rest in _ways(most - count, *others):
-            yield [count, *rest]
+    largest = min(first, most)
+    for count in range(max(0, min(most - sum(others), first)), largest + 1, close):
+        for rest in _ways(most - count, close, *others):
+            yield [min(count + close - 1, largest), *rest]
 
 
 def _answered(groups: Iterable[Mapping[Part, int]], counts: Iterable[int]) -> list[dict[Part, int]]:

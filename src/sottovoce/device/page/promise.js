@@ -43,24 +43,32 @@ export function promiseOf(manifest, delta, enough = Infinity) {
 }
 
 /**
- * The largest ε over all ways to choose the tasks that are answered. Where there are many ways, it is bounded as if as
- * many as possible were answered of each part.
+ * The largest ε over all ways to choose the tasks that are answered. Where there are many ways, those that are close
+ * together count as one that has no less of any part.
  */
 function ofParticipant(parts, most, delta, of, work) {
-  const groups = groupsOf(parts);
-  const ways = groups.length <= MOST_WAYS ? waysToAnswer(most, ...groups.map(({ tasks }) => tasks)) : [];
+  const [groups, pure] = [groupsOf(parts), parts.filter(({ law }) => law.isPure)];
+  const sizes = groups.map(({ tasks }) => tasks);
   const answered = (way) => way.map((count, place) => worstOf(groups[place], count)).filter(({ tasks }) => tasks);
-  if (ways.length && ways.length <= MOST_WAYS) return Math.max(...ways.map((way) => composedOf(answered(way), delta, of, work)));
-  const pure = parts.filter(({ law }) => law.isPure);
-  return composedOf(answered(groups.map(({ tasks }) => Math.min(tasks, most))), delta, of, work, pure.length ? worst(pure, most) : 0);
+  let ways = [sizes.map((tasks) => Math.min(tasks, most))]; // as many as possible of each
+  for (let close = 1; groups.length <= MOST_WAYS; close += Math.ceil(close / 2)) {
+    ways = waysToAnswer(most, close, ...sizes);
+    if (ways.length <= MOST_WAYS) break;
+  }
+  const together = pure.length ? worst(pure, most) : 0;
+  const isExact = (way) => way.reduce((sum, count) => sum + count) <= most;
+  return Math.max(...ways.map((way) => composedOf(answered(way), delta, of, work, isExact(way) ? undefined : together)));
 }
 
-/** Ways to choose tasks, `most` of them or else all, from groups of these sizes: how many of each. A few too many at most. */
-function waysToAnswer(most, first, ...others) {
+/**
+ * Ways to choose tasks, `most` of them or else all, from groups of these sizes: how many of each. Of every `close` numbers
+ * of tasks of a group only the largest is looked at, and the others get what the smallest leaves. A few too many at most.
+ */
+function waysToAnswer(most, close, first, ...others) {
   if (!others.length) return [[Math.min(first, most)]];
-  const [ways, left] = [[], others.reduce((sum, tasks) => sum + tasks)];
-  for (let count = Math.max(0, Math.min(most - left, first)); count <= Math.min(first, most) && ways.length <= MOST_WAYS; count += 1) {
-    ways.push(...waysToAnswer(most - count, ...others).map((way) => [count, ...way]));
+  const [ways, left, largest] = [[], others.reduce((sum, tasks) => sum + tasks), Math.min(first, most)];
+  for (let count = Math.max(0, Math.min(most - left, first)); count <= largest && ways.length <= MOST_WAYS; count += close) {
+    ways.push(...waysToAnswer(most - count, close, ...others).map((way) => [Math.min(count + close - 1, largest), ...way]));
   }
   return ways;
 }
