@@ -97,7 +97,15 @@ def _of_participant(manifest: Manifest, delta: float) -> float:
             break
         close += (close + 1) // 2
     pure = _worst_sum({part: tasks for part, tasks in manifest.parts.items() if part.is_pure}, most)
-    return max(_composed(_answered(groups, way), delta, pure if sum(way) > most else None) for way in ways)
+    largest = 0.0
+    sums = [
+        (_sum_of(answered, delta, pure if sum(way) > most else None), answered)
+        for way, answered in ((way, _answered(groups, way)) for way in ways)
+    ]
+    for enough, answered in sorted(sums, key=lambda one: -one[0]):
+        if enough > largest:  # otherwise another way is worse
+            largest = max(largest, _composed(answered, delta, enough))
+    return largest
 
 
 def _ways(most: int, close: int, first: int, *others: int) -> Iterator[list[int]]:
@@ -128,11 +136,11 @@ def _answered(groups: Iterable[Mapping[Part, int]], counts: Iterable[int]) -> li
     return [worst for worst in answered if worst]
 
 
-def _composed(groups: Sequence[Mapping[Part, int]], delta: float, pure: float | None = None) -> float:
-    """The ε of all parts together, which is at most the sum of theirs.
+def _sum_of(groups: Sequence[Mapping[Part, int]], delta: float, pure: float | None = None) -> float:
+    """The sum of the parts' ε, of which those that need a δ share it; a group counts as its weakest part.
 
-    For that sum, a group counts as its weakest part, and those that need a δ share it. Laws without exception either
-    need none, and have ``pure`` together, or become smaller by their share of it: whichever is less.
+    Laws without exception either need none, and have ``pure`` together, or become smaller by their share of it:
+    whichever is less.
     """
     answered = {next(iter(group)): sum(group.values()) for group in groups}
     others = {part: count for part, count in answered.items() if not part.is_pure}
@@ -145,13 +153,17 @@ def _composed(groups: Sequence[Mapping[Part, int]], delta: float, pure: float | 
         pure = _added(part.pure_epsilon(count) or 0.0 for part, count in answered.items() if part.is_pure)
     # A share of δ for each of very many parts would be tiny, and the sums would take minutes.
     whole = _added(epsilons(answered)) if len(answered) <= MOST_GRIDS else math.inf
-    added = min(whole, _added([*epsilons(others), pure])) if len(others) < len(answered) else whole
+    return min(whole, _added([*epsilons(others), pure])) if len(others) < len(answered) else whole
+
+
+def _composed(groups: Sequence[Mapping[Part, int]], delta: float, enough: float) -> float:
+    """The ε of all parts together, which is at most their sum."""
     apart = [part.guarantee(count, "participant") for group in groups for part, count in group.items()]
     if not 1 < len(apart) <= MOST_GRIDS:
-        return added
+        return enough
     from sottovoce.privacy.composition import composed_epsilon
 
-    return composed_epsilon(apart, delta, added)
+    return composed_epsilon(apart, delta, enough)
 
 
 def _added(epsilons: Iterable[float]) -> float:

@@ -57,7 +57,9 @@ function ofParticipant(parts, most, delta, of, work) {
   }
   const together = pure.length ? worst(pure, most) : 0;
   const isExact = (way) => way.reduce((sum, count) => sum + count) <= most;
-  return Math.max(...ways.map((way) => composedOf(answered(way), delta, of, work, isExact(way) ? undefined : together)));
+  const sums = ways.map((way) => [addedUp(answered(way), delta, of, isExact(way) ? undefined : together), answered(way)]);
+  return sums.sort(([one], [other]) => other - one).reduce((largest, [enough, chosen]) =>
+    (enough > largest ? Math.max(largest, composedOf(chosen, delta, enough, work)) : largest), 0); // or another way is worse
 }
 
 /**
@@ -74,18 +76,22 @@ function waysToAnswer(most, close, first, ...others) {
 }
 
 /**
- * The ε of all parts together, which is at most the sum of theirs. For that sum, those that need a δ share it. Pure laws
- * need none, and have `pure` together, or have a smaller ε with their share of it: whichever is less.
+ * The sum of the parts' ε, of which those that need a δ share it. Pure laws need none, and have `pure` together, or have
+ * a smaller ε with their share of it: whichever is less.
  */
-function composedOf(parts, delta, of, work, pure) {
+function addedUp(parts, delta, of, pure) {
   const others = parts.filter(({ law }) => !law.isPure);
   const sharing = (all) => all.map((part) => of(part, part.tasks, delta / all.length));
   const whole = parts.length > MOST_GROUPS ? Infinity : sumOf(sharing(parts));
   const without = pure === undefined ? parts.filter(({ law }) => law.isPure).map((part) => of(part, part.tasks)) : [pure];
-  const added = others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
+  return others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
+}
+
+/** The ε of all parts together, which is at most the sum of theirs. */
+function composedOf(parts, delta, enough, work) {
   const apart = parts.flatMap(({ members }) => members);
-  if (apart.length < 2 || apart.length > MOST_GROUPS) return added;
-  return composedEpsilon(apart.map((part) => ({ ...boundOf(part, part.tasks, delta, work, 1), moved: part.tasks })), delta, added, work);
+  if (apart.length < 2 || apart.length > MOST_GROUPS) return enough;
+  return composedEpsilon(apart.map((part) => ({ ...boundOf(part, part.tasks, delta, work, 1), moved: part.tasks })), delta, enough, work);
 }
 
 /** Answers under one law are a group, whose first members reveal most: out of more choices an answer reveals less. */
