@@ -160,7 +160,7 @@ def test_the_cost_of_a_promise_for_answers_is_drawn(server, console):
     assert wrong_shares(page)[1.0][0] == "1 %"
     fewer = wrong_shares(console.get(f"/campaigns/{campaign}/privacy?epsilon=1&answer=1").text)
     assert fewer[1.0][0] == "9 %"  # 33 answers: Φ(-2.38 / √3) = 8.6 %
-    assert "Numbers: the expected error of a truth is ±" in page
+    assert "Numbers: the expected error of a truth is ±&nbsp;" in page
     for participants in ("none", "0", "1.5", "1e99"):
         refused = console.get(f"/campaigns/{campaign}/privacy?participants={participants}")
         assert refused.status_code == 422
