@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import choices, fast_path, fuzz, noise_aware, page, processes, promises, scale, server, strangers
+from bench import choices, fast_path, fuzz, many_users, noise_aware, page, processes, promises, scale, server, strangers
 from bench import console as console_pages
 from bench.loading import compare_loading
 from bench.peers import peers_python
@@ -46,6 +46,7 @@ def main() -> None:
     subprocess.run([Path(sys.executable).parent / "sottovoce", "bench", *sys.argv[1:]], check=True)
     compare_loading(console, 10**6 if quick else 10**7)
     compare_crowd_kit()
+    many_users.run(console, quick)
     choices.run(console, quick)
     noise_aware.run(console, quick)
     promises.run(console, quick)

@@ -166,6 +166,7 @@ MIXED = [
     MixedCase((("fresh:0.5", "1", "1", 1), ("response:3.0:2", 4, 1), ("response:3.0:2", 6, 2)), 0.2),
     MixedCase((("gaussian:0.6", "1", "1", 2), ("response:0.01", 3, 20)), 1e-5),
     MixedCase((("gaussian:4.0", "2", "1", 2), ("response:0.4", 2, 6)), 1e-150),
+    MixedCase((("fresh:0.0043864928967503975", "0.9949", "1.75", 2), ("response:1e-307", 2, 9)), 0.03),
     MixedCase((("response:0.1", 2, 30), ("response:0.1", 3, 20), ("response:0.1", 50, 30)), 1e-5),
 ]
 

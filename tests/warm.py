@@ -99,7 +99,9 @@ class Process:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, failure, *_):
+        if failure:  # it may not end by itself
+            self.kill()
         for stream in (self.stdin, self.stdout, self.stderr):
             if stream:
                 stream.close()

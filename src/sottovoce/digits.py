@@ -1,4 +1,4 @@
-"""How many digits of a figure are worth showing."""
+"""Figures for people: how many digits are worth showing, and how many things there are."""
 
 import math
 
@@ -8,3 +8,12 @@ def decimals_for(uncertainty: float) -> int | None:
     if not (0 < uncertainty < math.inf):
         return None
     return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
+
+
+def counted(count: int, thing: str) -> str:
+    """A number of things, in words.
+
+    >>> counted(1, "claim"), counted(1200, "claim")
+    ('1 claim', '1,200 claims')
+    """
+    return f"{count:,} {thing}{'s' * (count != 1)}"

@@ -1,7 +1,7 @@
 """Tables as people keep them: XLSX, text with separators in any usual encoding, or cells copied from a spreadsheet.
 
 Cells stay text. Nothing is run, and no file can make the reader use more than a little memory: an XLSX file is a ZIP
-archive of XML, so its unpacked size is bounded before anything is unpacked, and entities, which the format forbids and
+archive of XML, so it is unpacked up to a limit, whatever sizes it states, and entities, which the format forbids and
 which can grow without limit, are refused. XLSX itself is left to openpyxl.
 """
 
@@ -26,6 +26,12 @@ _MOST_PARTS = 1000  # of an archive
 # Elements of XML: those of ten thousand rows. Each takes some hundred bytes of memory, however small it is in the file.
 _MOST_ELEMENTS = 800_000
 _MOST_LOOKS = 50_000  # of them in the description of looks, each of which takes longer than a cell
+_MOST_SHEETS = 10_000  # of them in the list of sheets, each of which takes longer still
+# Bytes: of a text, as long as a spreadsheet allows with every sign written as an entity; of a tag, which may list many
+# places; and of a tag that describes a look, because openpyxl's time grows with its square.
+_LONGEST_TEXT, _LONGEST_TAG, _LONGEST_LOOK = 1 << 18, 1 << 16, 1 << 13
+_MOST_TEXT = 32 << 20  # characters of all cells: a text that is stored once may be in many of them
+_AT_ONCE = 1 << 16
 _MOST_COLUMNS = 100
 _MOST_ROWS = 20_000
 _LONGEST_CELL = 32_767  # as in a spreadsheet
@@ -175,23 +181,25 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
     if content.startswith(_OLD_EXCEL):
         raise UnreadableFile(f"{name}: it is in an old format or has a password; {advice}, without a password")
     try:
-        _refuse_bombs(name, content)
+        unpacked = _unpacked(name, content)
         import openpyxl
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about looks and rules of cells, which nobody asked for
-            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+            book = openpyxl.load_workbook(unpacked, read_only=True, data_only=True, keep_links=False)
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
             if not sheets:
                 raise UnreadableFile(f"{name}: it has no sheet with cells; {advice}")
             sheet = sheets[0]
             sheet.reset_dimensions()  # what a file says about its size need not be true
             bounds = {"max_col": _MOST_COLUMNS, "max_row": _MOST_ROWS + 2}
-            rows = [
-                (number, [_text_of(cell) for cell in cells])
-                for number, cells in enumerate(sheet.iter_rows(values_only=True, **bounds), 1)
-                if any(cell is not None for cell in cells)
-            ]
+            rows, text = [], 0
+            for number, cells in enumerate(sheet.iter_rows(values_only=True, **bounds), 1):
+                if any(cell is not None for cell in cells):
+                    rows.append((number, [_text_of(name, number, cell) for cell in cells]))
+                    text += sum(map(len, rows[-1][1]))
+                if text > _MOST_TEXT:
+                    raise UnreadableFile(f"{name}: its cells have more than {_MOST_TEXT:,} signs; divide the table")
     except UnreadableFile:
         raise
     except Exception as mistake:  # whatever the library makes of a damaged file
@@ -201,26 +209,64 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
     yield from rows
 
 
-def _refuse_bombs(name: str, content: bytes) -> None:
-    """Refuse an archive that would grow too large, and XML with a document type, which may define entities."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+def _unpacked(name: str, content: bytes) -> io.BytesIO:
+    """The archive with its parts as they are, so that no header can be wrong about them any more.
+
+    Refused are archives that would grow too large, and XML with a document type, which may define entities, or with
+    more, or longer, elements than a table needs.
+    """
+    unpacked, left, elements = io.BytesIO(), _MOST_UNPACKED, 0
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(unpacked, "w") as checked:
         parts = archive.infolist()
-        if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_UNPACKED:
-            raise UnreadableFile(f"{name}: unpacked it is larger than {_MOST_UNPACKED:,} bytes; divide the table")
         if "xl/workbook.xml" not in {part.filename for part in parts}:
             raise UnreadableFile(f"{name}: it is not an XLSX file; save it as XLSX or as CSV")
-        elements = 0
         for part in parts:
-            content = archive.read(part).replace(b"\0", b"")  # never more bytes than its header says
-            if b"<!DOCTYPE" in content.upper():
+            whole = _part_of(archive, part, left)
+            left -= len(whole)
+            if left < 0 or len(parts) > _MOST_PARTS:
+                raise UnreadableFile(f"{name}: unpacked it is larger than {_MOST_UNPACKED:,} bytes; divide the table")
+            plain = whole.replace(b"\0", b"")
+            if b"<!DOCTYPE" in plain.upper():
                 raise UnreadableFile(f"{name}: it contains a document type, which XLSX forbids; save it again")
-            count = content.count(b"<") if part.filename.lower().endswith((".xml", ".rels")) else 0
-            elements += count
-            if elements > _MOST_ELEMENTS or (count > _MOST_LOOKS and "styles" in part.filename):
-                raise UnreadableFile(f"{name}: it has too many cells or looks of cells; save the table alone as CSV")
+            if part.filename.lower().endswith((".xml", ".rels")):
+                elements += _elements_of(name, part.filename, plain)
+            if elements > _MOST_ELEMENTS:
+                raise _too_much(name)
+            checked.writestr(part.filename, whole)
+    unpacked.seek(0)
+    return unpacked
 
 
-def _text_of(cell: Any) -> str:
+def _part_of(archive: zipfile.ZipFile, part: zipfile.ZipInfo, most: int) -> bytes:
+    """A part, or a little more than ``most`` bytes of it. Read at once, it may take any memory while it is unpacked."""
+    chunks, size = [], 0
+    with archive.open(part) as stream:
+        while size <= most and (chunk := stream.read(_AT_ONCE)):
+            chunks.append(chunk)
+            size += len(chunk)
+    return b"".join(chunks)
+
+
+def _elements_of(name: str, part: str, plain: bytes) -> int:
+    count = plain.count(b"<")
+    looks = "styles" in part
+    most = _MOST_LOOKS if looks else _MOST_SHEETS if "workbook" in part else _MOST_ELEMENTS
+    if count > most:
+        raise _too_much(name)
+    pieces = plain.split(b"<")  # a regular expression for long ones could take hours
+    tags = (len(piece.partition(b">")[0]) for piece in pieces)
+    if max(map(len, pieces)) > _LONGEST_TEXT or max(tags) > (_LONGEST_LOOK if looks else _LONGEST_TAG):
+        raise _too_much(name)
+    return count
+
+
+def _too_much(name: str) -> UnreadableFile:
+    return UnreadableFile(
+        f"{name}: it has too many cells or looks of cells, or one that is too long; save the table alone as CSV"
+    )
+
+
+def _text_of(name: str, row: int, cell: Any) -> str:
     match cell:
         case None:
             return ""
@@ -230,6 +276,8 @@ def _text_of(cell: Any) -> str:
             return NumberCell(f"{cell:.15g}")
         case datetime() | date() | time():
             return cell.isoformat()
+    if len(str(cell)) > _LONGEST_CELL:
+        raise UnreadableFile(f"{name}: row {row} has a cell with more than {_LONGEST_CELL:,} signs; shorten it")
     return as_written(unicodedata.normalize("NFC", str(cell)).strip())
 
 

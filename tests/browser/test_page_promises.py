@@ -187,7 +187,7 @@ def test_large_campaigns_of_pure_and_mixed_laws_are_judged_as_by_the_installed_c
         (answers("response:0.3:2", 60, 5, 6), 1e-5),
         (mixed | {"noise": {"number": "gaussian:300", "choice": "response:0.01"}}, 1e-5),
         (few | {"noise": {"number": "fresh:0.5", "choice": "response:0.5"}}, 0.01),
-        *((two | {"answer": answer}, 1e-5) for answer in (1, 2, 5, 9, 20)),
+        *((two | {"answer": answer}, 1e-5) for answer in (1, 2, 5, 9, 15, 20)),
     ]
     asked = [(Manifest.of(parts), delta) for parts, delta in cases]
     found = ask("promise", [{"manifest": sent(one), "delta": delta, "enough": 1.0} for one, delta in asked])

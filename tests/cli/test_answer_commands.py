@@ -191,3 +191,16 @@ def test_a_long_list_of_options_is_no_name_of_a_file(tmp_path):
     ran = CliRunner().invoke(app, arguments)
     assert ran.exit_code == 0, ran.exception
     assert "among 100 options" in ran.output
+
+
+def test_the_advice_for_a_second_answer_can_be_followed(tmp_path):
+    path, out = tmp_path / "answers.csv", tmp_path / "out.csv"
+    path.write_text("user,object,value\nann,path,yes\nann,path,no\nbob,path,no\n")
+    arguments = ["perturb", str(path), "--noise", "response:1", "--choices", "yes,no", "--out", str(out)]
+    ran = CliRunner().invoke(app, arguments)
+    assert ran.exit_code != 0
+    assert "a second time" in str(ran.exception)
+    assert "(--duplicates)" in str(ran.exception)
+    assert not out.exists()
+    run(*arguments, "--duplicates", "last")
+    assert len(sv.Claims.read(out)) == 2

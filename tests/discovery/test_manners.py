@@ -176,6 +176,13 @@ def test_a_data_frame_of_claims_becomes_one_of_truths(make, kind, claims):
     assert method.truths_.tolist() == wanted["truth"].to_pylist()
 
 
+def test_a_data_frame_of_choices_may_name_options_that_nobody_chose():
+    frame = pa.table({"user": ["ann", "bob", "eve"], "object": ["path"] * 3, "value": ["yes", "yes", "no"]})
+    method = sv.Majority()
+    assert method.fit_truths(frame, choices=["yes", "no", "unsure"])["truth"].to_pylist() == ["yes"]
+    assert len(method.chances_[0]) == 3
+
+
 @EVERY_METHOD
 def test_a_pack_is_fitted_like_its_claims(method, claims, tmp_path, monkeypatch):
     packed = pack_claims(claims, tmp_path / "pack")

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from py4j.protocol import Py4JError
 from typer.testing import CliRunner
 
 import choice_conformance as choices
@@ -238,10 +239,24 @@ def test_an_interrupted_command_can_be_resumed(crowd):
         until(lambda: (crowd.folder / "checkpoint-crh.arrow").exists(), "checkpoint")
         started.send_signal(signal.SIGINT)
         printed = started.stderr.read()
-    assert started.returncode == 130
+    assert started.returncode == 130, printed
     assert printed.startswith("Stopped. Iteration ")
     resumed = run("discover", crowd.folder, "--method", "crh", "--resume", "--json")
     assert resumed.returncode == 0, resumed.stderr
+
+
+def test_an_interruption_that_also_breaks_the_connection_to_java_is_one(crowd, monkeypatch):
+    def interrupted(*_):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise Py4JError("Gateway must be connected to send cancel cmd.")
+
+    engine = SparkEngine(crowd, MASTER)
+    monkeypatch.setattr(engine, "_session", lambda: None)
+    monkeypatch.setattr(engine, "_outcomes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.means()
 
 
 def test_a_file_must_be_packed_first(tmp_path):

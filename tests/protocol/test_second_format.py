@@ -105,6 +105,11 @@ def test_more_answers_never_cost_less():
     assert many == sorted(many)
 
 
+def test_many_ways_to_choose_tasks_cost_little_more_than_the_worst_of_them():
+    worst = max(promise_of(mixed(20, numbers, 20 - numbers)).epsilon for numbers in range(1, 20, 2))
+    assert worst <= promise_of(mixed(20, 20, 30)).epsilon <= 1.1 * worst
+
+
 def test_as_many_parts_as_tasks_are_judged():
     tasks = [WIDTH | {"id": f"{place}", "grid": f"0.{place + 1:04d}1"} for place in range(3000)]
     whole = second(tasks=tasks, noise="fresh:0.5", unit="participant", readings=2000)

@@ -1,7 +1,10 @@
 """Tasks from spreadsheets: as people keep them, with all mistakes at once, and from files that mean harm."""
 
 import io
+import struct
+import tracemalloc
 import zipfile
+import zlib
 
 import openpyxl
 import pytest
@@ -188,7 +191,31 @@ def repacked(change):
     return archive(parts | change(parts))
 
 
-SHEET, LOOKS = "xl/worksheets/sheet1.xml", "xl/styles.xml"
+def false_size():
+    """A part of 200 MB that claims to have 100 bytes, with the right checksum of these."""
+    content = bytearray(repacked(lambda parts: {"xl/media/zeros.bin": b"\0" * (200 << 20)}))
+    entry = content.rindex(b"PK\1\2", 0, content.rindex(b"xl/media/zeros.bin"))
+    struct.pack_into("<I", content, entry + 16, zlib.crc32(b"\0" * 100))
+    struct.pack_into("<I", content, entry + 24, 100)
+    return bytes(content)
+
+
+def repeated(parts):
+    """Texts that are stored once, and would be copied into each of many cells."""
+    types = "[Content_Types].xml"
+    kind = b"application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    listed = b'<Override PartName="/xl/sharedStrings.xml" ContentType="%s"/></Types>' % kind
+    rows = (b"<row>" + b'<c t="s"><v>0</v></c>' * 100 + b"</row>") * 12
+    return {
+        types: parts[types].replace(b"</Types>", listed),
+        "xl/sharedStrings.xml": SHARED % (b" " + b"A" * 30_000),
+        SHEET: parts[SHEET].replace(b"</sheetData>", rows + b"</sheetData>"),
+    }
+
+
+SHARED = b'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><si><t>%s</t></si></sst>'
+SHEET, LOOKS, BOOK = "xl/worksheets/sheet1.xml", "xl/styles.xml", "xl/workbook.xml"
+FORMAT = b'<numFmts><numFmt numFmtId="200" formatCode="%s"/></numFmts>'
 ENTITY = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
 HARMFUL = {
     "bomb": repacked(lambda parts: {"xl/media/zeros.bin": b"\0" * (17 << 20)}),
@@ -201,6 +228,20 @@ HARMFUL = {
     "many looks": repacked(
         lambda parts: {LOOKS: parts[LOOKS].replace(b"</cellXfs>", b"<xf/>" * 60_000 + b"</cellXfs>")}
     ),
+    "many sheets": repacked(
+        lambda parts: {
+            BOOK: parts[BOOK].replace(b"</sheets>", b'<sheet name="a" sheetId="1"/>' * 60_000 + b"</sheets>")
+        }
+    ),
+    "endless look": repacked(  # the time to look for a date in it grew with the square
+        lambda parts: {LOOKS: parts[LOOKS].replace(b"<fonts", FORMAT % (b"[" * 10**6) + b"<fonts")}
+    ),
+    "endless place": repacked(lambda parts: {SHEET: parts[SHEET].replace(b'r="A1"', b'r="' + b"A" * 10**6 + b'1"')}),
+    "many attributes": repacked(
+        lambda parts: {SHEET: parts[SHEET].replace(b"<row ", b"<row " + b" ".join(b'a%d=""' % n for n in range(10**5)))}
+    ),
+    "long cell": repacked(lambda parts: {SHEET: parts[SHEET].replace(b">A<", b">" + b"A" * 32_768 + b"<")}),
+    "one text in many cells": repacked(repeated),
     "no workbook": archive({"content.xml": "<office/>"}),
     "cut": book(["title", "choices"], ["A", "yes|no"])[:2000],
     "not XML": repacked(lambda parts: {SHEET: b"nothing"}),
@@ -216,6 +257,16 @@ def test_a_harmful_or_damaged_file_is_refused_in_few_words(content):
         read_tasks("tasks.xlsx", content)
     assert str(refusal.value).startswith("tasks.xlsx: ")
     assert len(str(refusal.value)) < 200
+
+
+def test_a_part_that_states_a_false_size_takes_no_memory():
+    content = false_size()
+    tracemalloc.start()
+    try:
+        assert [task["title"] for task in read_tasks("tasks.xlsx", content).tasks] == ["A"]
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_sheet_that_claims_to_be_huge_is_read_by_its_cells():

@@ -44,6 +44,38 @@ def test_effective_participants_are_those_of_numbers_and_of_choices(server, tmp_
     assert server.results(campaign)["effective_users"] == pytest.approx(sum(effective) / 3, abs=0.06)
 
 
+def pinned(server, campaign, method):
+    return server.client.patch(f"/api/campaigns/{campaign}", json={"method": method}, headers=server.operator)
+
+
+def test_results_of_questions_are_found_by_the_method_that_the_operator_chooses(server):
+    campaign = server.opened(tasks=[ASKED_PATH], noise="response:2", readings=1)
+    answered(server, campaign, 12, lambda number: {"path": 0 if number % 3 else 1})
+    for method in ("majority", "dawid-skene", "truthfinder"):
+        assert pinned(server, campaign, method).status_code == 200
+        server.recompute()
+        results = server.results(campaign)
+        assert (results["method"], results["results"][0]["truth"]) == (method, "yes")
+    refused = pinned(server, campaign, "gtm")
+    assert (refused.status_code, refused.json()["code"]) == (422, "bad_request")
+    assert "'gtm': it cannot evaluate these tasks; choose one of noise-aware, crh" in refused.json()["detail"]
+    assert server.status(campaign)["method"] == "truthfinder"
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"tasks": [ASKED_PATH, ASKED_BIRD], "noise": "response:2", "readings": 2},
+        {"tasks": [ASKED_BIRD], "noise": "response:2:2", "readings": 1},
+    ],
+    ids=["two lists", "sets"],
+)
+def test_a_method_that_needs_one_list_of_choices_is_offered_only_there(server, terms):
+    campaign = server.opened(**terms)
+    assert pinned(server, campaign, "dawid-skene").status_code == 422
+    assert pinned(server, campaign, "majority").status_code == 200
+
+
 def test_everybody_counts_once_among_the_weights_whatever_they_answered(server):
     campaign = server.opened(**MIXED)
     answered(server, campaign, 10, lambda number: {"path": 0, "bird": 1})

@@ -132,6 +132,17 @@ def test_open_questions_are_listed_among_the_campaigns(server, console):
     assert "Wege" not in listed.text
 
 
+def test_the_console_offers_the_methods_that_take_the_tasks(server, console):
+    def offered(**terms):
+        page = console.get(f"/campaigns/{server.opened(**terms)}").text
+        return re.findall(r'<option value="([a-z-]+)"', re.search(r'<select id="method".*?</select>', page, re.S)[0])
+
+    questions = offered(tasks=[MIXED["tasks"][0]], noise="response:1", readings=1)
+    assert {"majority", "dawid-skene", "noise-aware"} <= {*questions}
+    assert not {"gtm", "median"} & {*questions}
+    assert {"gtm", "median"} <= {*offered(**MIXED)}
+
+
 def wrong_shares(page):
     """The table beside the chart: strength and, for each number of choices, the share of wrong questions."""
     table = re.search(r'<table class="strengths">(.*?)</table>', page, re.S)[1]
@@ -149,7 +160,7 @@ def test_the_cost_of_a_promise_for_answers_is_drawn(server, console):
     assert wrong_shares(page)[1.0][0] == "1 %"
     fewer = wrong_shares(console.get(f"/campaigns/{campaign}/privacy?epsilon=1&answer=1").text)
     assert fewer[1.0][0] == "9 %"  # 33 answers: Φ(-2.38 / √3) = 8.6 %
-    assert "Numbers: the expected error of a truth is ±" in page
+    assert "Numbers: the expected error of a truth is ±&nbsp;" in page
     for participants in ("none", "0", "1.5", "1e99"):
         refused = console.get(f"/campaigns/{campaign}/privacy?participants={participants}")
         assert refused.status_code == 422

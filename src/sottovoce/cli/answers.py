@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from sottovoce.cli.output import console, counted, figures_table, number, print_json, progress_bar
+from sottovoce.cli.output import console, figures_table, number, print_json, progress_bar
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, UnreadableFile
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from sottovoce.cli.claim_files import (
 )
 from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.option_groups import grouped
-from sottovoce.cli.output import JsonOption, console, counted, print_json, progress_bar
+from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
 from sottovoce.cli.public_formats import convert, formats
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.output import console, counted, number
+from sottovoce.cli.output import console, number
+from sottovoce.digits import counted
 
 if TYPE_CHECKING:
     from sottovoce.discovery import ChoiceResult, Result

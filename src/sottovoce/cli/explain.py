@@ -18,8 +18,8 @@ from sottovoce.cli.claim_files import (
 )
 from sottovoce.cli.methods import ALL, OneMethodOption, method_name
 from sottovoce.cli.option_groups import grouped
-from sottovoce.cli.output import JsonOption, console, counted, number, print_json, printed_warnings
-from sottovoce.digits import decimals_for
+from sottovoce.cli.output import JsonOption, console, number, print_json, printed_warnings
+from sottovoce.digits import counted, decimals_for
 from sottovoce.errors import BadParameter, ConvergenceWarning
 
 if TYPE_CHECKING:

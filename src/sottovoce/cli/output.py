@@ -77,15 +77,6 @@ def number(quantity: float, decimals: int | None = None) -> str:
     return f"{quantity:.4e}"
 
 
-def counted(count: int, thing: str) -> str:
-    """A number of things, in words.
-
-    >>> counted(1, "claim"), counted(1200, "claim")
-    ('1 claim', '1,200 claims')
-    """
-    return f"{count:,} {thing}{'s' * (count != 1)}"
-
-
 def cell(column: "Column", entry: Any, decimals: int | None) -> str:
     """An entry of a result's column; what is measured has the decimals that its row allows."""
     if entry is None:

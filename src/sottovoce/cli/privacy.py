@@ -13,6 +13,8 @@ from sottovoce.cli.claim_files import (
     USUAL_COLUMNS,
     CleaningOptions,
     ColumnOptions,
+    Duplicates,
+    DuplicatesOption,
     LeftOutOption,
     check_left_out,
     print_left_out,
@@ -21,7 +23,6 @@ from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import (
     JsonOption,
     console,
-    counted,
     figures_table,
     notes,
     number,
@@ -31,6 +32,7 @@ from sottovoce.cli.output import (
     progress_bar,
 )
 from sottovoce.cli.ranges import parse_range
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
 
@@ -71,6 +73,7 @@ def perturb(
     ] = None,
     columns: ColumnOptions = USUAL_COLUMNS,
     cleaning: CleaningOptions = USUAL_CLEANING,
+    duplicates: DuplicatesOption = Duplicates.ERROR,
     left_out: LeftOutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -91,7 +94,7 @@ def perturb(
     check_left_out(left_out, cleaning.skip_bad)
 
     def read(kind: Literal["number", "choice"]) -> Claims:
-        claims = Claims.read(readings, kind=kind, **vars(columns), **vars(cleaning))
+        claims = Claims.read(readings, kind=kind, duplicates=duplicates.value, **vars(columns), **vars(cleaning))
         if left_out:
             write_table(claims.left_out, left_out)
         if claims.skipped:

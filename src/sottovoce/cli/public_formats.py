@@ -18,7 +18,8 @@ from sottovoce.cli.claim_files import (
     print_left_out,
 )
 from sottovoce.cli.option_groups import grouped
-from sottovoce.cli.output import JsonOption, console, counted, plain_table, print_json
+from sottovoce.cli.output import JsonOption, console, plain_table, print_json
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, UnreadableFile
 
 if TYPE_CHECKING:

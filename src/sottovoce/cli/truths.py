@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from sottovoce.cli.output import cell, console, counted, number, plain_table
-from sottovoce.digits import decimals_for
+from sottovoce.cli.output import cell, console, number, plain_table
+from sottovoce.digits import counted, decimals_for
 
 if TYPE_CHECKING:
     from sottovoce.discovery import ChoiceResult, Result, TruthDiscovery
@@ -25,7 +25,7 @@ def print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str
     console.print(
         f"{counted(int(fit.claims_.sum()), 'claim')} by {counted(len(fit.users_), 'user')} about "
         f"{counted(len(fit.objects_), 'object')}{skipped_text(skipped)}. "
-        f"{type(fit).__name__}: {fit.n_iter_} iteration{'s' * (fit.n_iter_ != 1)}, {state}; "
+        f"{type(fit).__name__}: {counted(fit.n_iter_, 'iteration')}, {state}; "
         f"{result.effective_users:,.1f} effective users.",
         highlight=False,
     )

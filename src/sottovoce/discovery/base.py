@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from sottovoce.claims import Claims
-from sottovoce.claims.answers import Answers
+from sottovoce.claims.answers import Answers, Choices
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import to_numpy
 from sottovoce.claims.reading import same_kind_of_frame
@@ -80,6 +80,7 @@ class TruthDiscovery(ABC):
     words: ClassVar[str]  # how it works, for people, as the rest of a sentence that begins with its title
     kinds: ClassVar[tuple[str, ...]] = ("number",)  # of claims that it takes
     plain: ClassVar[bool] = False  # an average, shown beside every other method
+    needs_one_list: ClassVar[bool] = False  # whether all objects must have the same options, and claims name one
     takes_known: ClassVar[bool] = False  # whether truths that are known beforehand help it
 
     kind_: Kind
@@ -284,12 +285,13 @@ class TruthDiscovery(ABC):
         skip_bad: bool = False,
         level: float = 0.95,
         kind: Kind | None = None,
+        choices: Choices | None = None,
     ) -> Any:
         """From a data frame of claims to one of truths, of the same kind: pandas, polars, pyarrow or duckdb.
 
-        ``user``, ``object`` and ``value`` name the columns; ``duplicates``, ``skip_bad`` and ``kind`` are those of
-        `Claims.from_frame`. The columns are those of `to_frame`, with intervals of this level; the fitted attributes
-        are set as by `fit`.
+        ``user``, ``object`` and ``value`` name the columns; ``duplicates``, ``skip_bad``, ``kind`` and ``choices`` are
+        those of `Claims.from_frame`. The columns are those of `to_frame`, with intervals of this level; the fitted
+        attributes are set as by `fit`.
 
         >>> import pyarrow as pa, sottovoce as sv
         >>> heights = pa.table({"user": ["ann", "bob", "eve"], "object": ["hall"] * 3, "value": [3.0, 3.0, 9.0]})
@@ -298,8 +300,9 @@ class TruthDiscovery(ABC):
         """
         check_level(level)
         claims = Claims.from_frame(
-            frame, user=user, object=object, value=value, duplicates=duplicates, skip_bad=skip_bad, kind=kind
-        )
+            frame, user=user, object=object, value=value, duplicates=duplicates, skip_bad=skip_bad, kind=kind,
+            choices=choices,
+        )  # fmt: skip
         self.fit(claims)
         return same_kind_of_frame(self.to_arrow(level), frame)
 

@@ -146,6 +146,7 @@ class VoteIteration(ChoiceIteration):
     def __init__(self, given: ChoiceInput, weigh: Weigh, tol: float) -> None:
         self._given, self._engine, self._weigh, self._tol = given, given.engine, weigh, tol * TOLERANCE
         self._compared = self._engine.comparable() > 0
+        self._counts = given.counts.astype(np.float64)
         earlier = given.earlier_weights()
         self._weights = np.ones(self._engine.n_users) if earlier is None else earlier
         self._chances = np.zeros(given.answers.n_cells)
@@ -155,11 +156,11 @@ class VoteIteration(ChoiceIteration):
         before = self._chances
         polled = self._engine.poll(Poll(self._weights, known=self._given.known), before)
         self._chances = polled.chances
-        self._losses = np.maximum(self._given.counts - polled.agreed[:, 0], 0.0)
+        self._losses = np.maximum(self._counts - polled.agreed[:, 0], 0.0)
         return polled.move
 
     def advance(self) -> float:
-        self._weights = usable(self._weigh(UserLosses(self._losses, self._given.counts)), self._compared)
+        self._weights = usable(self._weigh(UserLosses(self._losses, self._counts)), self._compared)
         move = self._vote()
         self.settled = self._tol > 0 and move <= self._tol
         return move

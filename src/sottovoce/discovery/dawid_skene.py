@@ -37,6 +37,7 @@ class DawidSkene(TruthDiscovery):
     title = "Dawid–Skene"
     words = "everybody has their own habits of mistaking one answer for another, which are learnt."
     kinds = ("choice",)
+    needs_one_list = True
     takes_known = True
 
     def weigh(self, losses: UserLosses) -> Floats:

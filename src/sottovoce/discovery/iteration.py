@@ -19,6 +19,8 @@ from sottovoce.errors import BadParameter
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
+_LEAST_COUNT = float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True)
 class UserLosses:
@@ -29,7 +31,7 @@ class UserLosses:
 
     @property
     def mean(self) -> Floats:
-        return self.sum / np.where(self.count > 0, self.count, 1)  # nobody's claims, nobody's loss
+        return self.sum / np.maximum(self.count, _LEAST_COUNT)  # nobody's claims, nobody's loss
 
 
 Weigh = Callable[[UserLosses], Floats]
@@ -133,7 +135,8 @@ class LossIteration(Iteration):
         weigh: Weigh,
         tol: float,
     ) -> None:
-        self._engine, self._step, self._counts, self._weigh, self._tol = given.engine, step, counts, weigh, tol
+        self._engine, self._step, self._weigh, self._tol = given.engine, step, weigh, tol
+        self._counts = np.asarray(counts, np.float64)  # once, not in each iteration
         self._truths = given.first_truths(start)
         self._losses = self._engine.score(step, self._truths)
         self._compared = self._engine.comparable() > 0
@@ -168,11 +171,13 @@ def usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
         )
     if not compared.all():
         weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
-    largest = weights.max()
-    if not (np.isfinite(largest) and weights.min() >= 0):  # also where one of them is not a number
+    largest, smallest = weights.max(), weights.min()
+    if not (np.isfinite(largest) and smallest >= 0):  # also where one of them is not a number
         place = int(np.argmax(~(np.isfinite(weights) & (weights >= 0))))
         raise BadParameter(
             f"weigh gave the weight {weights[place]} to a user: a weight is a finite number, 0 or more; look at users "
             "without any loss, and at divisions by zero"
         )
+    if smallest >= largest * 1e-100 > 0:
+        return weights
     return np.maximum(weights, largest * 1e-100) if largest > 0 else np.ones_like(weights)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims.labels import natural_order
+from sottovoce.digits import counted
 from sottovoce.discovery.schema import Estimates, Floats, Place, columns_in, for_people
 from sottovoce.errors import MissingExtra
 
@@ -180,6 +181,7 @@ def _cell(entry: Any) -> str:
 def notebook_html(fit: "TruthDiscovery") -> str:
     """What a notebook shows of a fit: how it went, and the first truths."""
     state = "converged" if fit.converged_ else "not converged"
-    counts = f"{int(fit.claims_.sum()):,} claims, {len(fit.users_):,} users, {len(fit.objects_):,} objects"
-    heading = f"<p><code>{escape(repr(fit))}</code>: {counts}; {fit.n_iter_} iterations, {state}</p>"
+    numbers = {"claim": int(fit.claims_.sum()), "user": len(fit.users_), "object": len(fit.objects_)}
+    counts = ", ".join(counted(number, thing) for thing, number in numbers.items())
+    heading = f"<p><code>{escape(repr(fit))}</code>: {counts}; {counted(fit.n_iter_, 'iteration')}, {state}</p>"
     return heading + html_table(Estimates(fit))

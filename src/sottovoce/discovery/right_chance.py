@@ -21,7 +21,7 @@ _LOG_NODES, _LOG_OTHERS = np.log(_NODES), np.log1p(-_NODES)
 _USUAL, _PULLS = np.array([0.0, math.log(4)]), np.array([0.25, 1.0])  # what it is pulled to, and how strongly
 _BOUNDS = np.array([-6.0, -1.0]), np.array([6.0, 6.0])
 _STARTS = np.array(list(itertools.product((-2.0, 0.0, 2.0), (0.0, 1.5, 3.0))))
-_NO_GAIN = 1e-5  # in the logarithm of the likelihood
+_NO_GAIN = 1e-4  # in the logarithm of the likelihood
 _MOST_USERS = 4096  # from whom the crowd's law is learnt
 _USERS_AT_ONCE = 4096  # by one thread
 
@@ -84,7 +84,7 @@ class RightChance:
 
     def learn(self) -> None:
         """The crowd's law by maximum marginal likelihood, with a pull towards a usual one."""
-        every = slice(None, None, max(1, len(self._agreed) // _MOST_USERS))
+        every = slice(None, None, -(-len(self._agreed) // _MOST_USERS))
         right = map(np.outer, self._log_right, self._agreed[every].T)
         wrong = map(np.outer, self._log_wrong, self._disagreed[every].T)
         logs = sum((*right, *wrong), start=np.zeros(()))

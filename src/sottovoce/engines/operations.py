@@ -36,12 +36,12 @@ class Inputs:
     def factor(self) -> Floats:
         """The numbers per user, where there is one each: a plain array is faster than a table of one column."""
         assert self.per_user is not None
-        return self.per_user.reshape(-1)
+        return self.per_user[:, 0]
 
     @property
     def sum(self) -> Floats:
         """The sums by user, where there is one each."""
-        return self.sums.reshape(-1)
+        return self.sums[:, 0]
 
 
 Operation = Callable[[Block, Inputs], Arrays]

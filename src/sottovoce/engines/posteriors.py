@@ -14,7 +14,7 @@ from numba import njit
 _AT_ONCE = 64  # users whose sums stay in the core's own cache
 _LEAST = -700.0  # logarithms below this are taken as this: the number is still normal, and far below rounding
 # ln 2 in two parts, the first of which times a whole number has no rounding
-_LN2_HIGH, _LN2_LOW = 0.693145751953125, 1.42860682030941723212e-6
+_LN2_HIGH, _LN2_LOW, _LOG2_E = 0.693145751953125, 1.42860682030941723212e-6, 1 / math.log(2)
 _SERIES = tuple(1 / math.factorial(power) for power in range(11))
 
 
@@ -26,8 +26,7 @@ def moments(agreed, disagreed, log_right, log_wrong, factors, out):
     """
     (groups, nodes), columns = log_right.shape, factors.shape[1]
     right, wrong, sums = np.zeros((groups, _AT_ONCE)), np.zeros((groups, _AT_ONCE)), np.empty((columns, _AT_ONCE))
-    likely, largest, exponents = np.empty(_AT_ONCE), np.empty(_AT_ONCE), np.empty(_AT_ONCE, np.int64)
-    powers = exponents.view(np.float64)
+    likely, largest = np.empty(_AT_ONCE), np.empty(_AT_ONCE)
     for first in range(0, len(out), _AT_ONCE):
         many = min(_AT_ONCE, len(out) - first)
         for group in range(groups):
@@ -41,7 +40,8 @@ def moments(agreed, disagreed, log_right, log_wrong, factors, out):
         sums[:] = 0.0
         for node in range(nodes):
             _log_likelihood(right, wrong, log_right, log_wrong, node, likely)
-            _exponentials(likely, largest, exponents, powers)
+            for user in range(_AT_ONCE):
+                likely[user] = _exponential(max(likely[user] - largest[user], _LEAST))
             for column in range(columns):
                 factor = factors[node, column]
                 for user in range(_AT_ONCE):
@@ -68,27 +68,22 @@ def mixtures(laws, likely):
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
 def _log_likelihood(right, wrong, log_right, log_wrong, node, out):
-    out[:] = 0.0
     for group in range(len(right)):
         one, other = log_right[group, node], log_wrong[group, node]
         for user in range(_AT_ONCE):
-            out[user] += right[group, user] * one + wrong[group, user] * other
+            log = right[group, user] * one + wrong[group, user] * other
+            out[user] = log if group == 0 else out[user] + log
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
-def _exponentials(logs, largest, exponents, powers):
-    """Logarithms, none above the largest, become numbers: 2^n · e^r, where r is small enough for a short series.
+def _exponential(log):
+    """The exponential of a number from `_LEAST` to 0: 2^n · e^r, where r is small enough for a short series.
 
-    The library's function takes one number at a time. ``powers`` are the same bytes as ``exponents``.
+    The library's function takes one number at a time; a loop around this one takes several.
     """
-    for user in range(_AT_ONCE):
-        log = max(logs[user] - largest[user], _LEAST)
-        n = np.floor(log / _LN2_HIGH + 0.5)
-        r = (log - n * _LN2_HIGH) - n * _LN2_LOW
-        total = _SERIES[10]
-        for power in range(9, -1, -1):
-            total = total * r + _SERIES[power]
-        logs[user] = total
-        exponents[user] = (np.int64(n) + 1023) << 52
-    for user in range(_AT_ONCE):
-        logs[user] *= powers[user]
+    n = np.floor(log * _LOG2_E + 0.5)
+    r = (log - n * _LN2_HIGH) - n * _LN2_LOW
+    total = _SERIES[10]
+    for power in range(9, -1, -1):
+        total = total * r + _SERIES[power]
+    return total * np.int64((np.int64(n) + 1023) << 52).view(np.float64)

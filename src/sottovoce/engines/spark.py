@@ -76,6 +76,8 @@ class SparkEngine(PackEngine):
         try:
             outcomes = self._outcomes(context, work)
         except Py4JError as error:
+            if _was_interrupted(error):
+                raise KeyboardInterrupt from error
             raise _explained(error) from error
         for outcome in outcomes:
             if isinstance(outcome, SottovoceError):
@@ -176,6 +178,15 @@ def _settle(operation: Operation) -> None:
     everything that the compiler has loaded, which takes longer than the task; freezing it excludes it."""
     gc.collect()
     gc.freeze()
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether it followed from a Ctrl-C, which leaves no connection to Java on which to tidy up."""
+    while error.__context__ is not None:
+        error = error.__context__
+        if isinstance(error, KeyboardInterrupt):
+            return True
+    return False
 
 
 def _explained(error: Exception) -> ClusterError:

@@ -86,7 +86,9 @@ def composed_epsilon(parts: Sequence[Composable], delta: float, enough: float) -
 
 
 def _largest_loss(part: Composable, cut: float, start: float) -> float:
-    """Where δ is at most ``cut``, for which losses beyond count."""
+    """Where δ is at most ``cut``, for which losses beyond count; 0 where the whole part does not matter."""
+    if part.delta(0.0) <= cut:
+        return 0.0
     pure = math.inf if part.pure_epsilon is None else part.pure_epsilon
     top = min(pure, start)
     while top < pure and part.delta(top) > cut:
@@ -100,6 +102,8 @@ def _largest_loss(part: Composable, cut: float, start: float) -> float:
 
 def _losses_of(part: Composable, top: float, spacing: float, dots: int) -> _Losses:
     """Losses that reveal no less than the part."""
+    if not top:
+        return _Losses(0.0, np.array([_SLACK]), part.delta(0.0) * _SLACK)
     if part.readings < dots:  # losses of equal readings are often at equal parts of the largest
         dots = part.readings * math.ceil(dots / part.readings)
     ends = top * np.arange(dots + 1.0) / dots

@@ -86,25 +86,41 @@ def _of_reading(manifest: Manifest, delta: float) -> float:
 def _of_participant(manifest: Manifest, delta: float) -> float:
     """The largest ε over all ways to choose the tasks that are answered.
 
-    Where there are many ways, it is bounded as if as many as possible were answered of each part.
+    Where there are many ways, those that are close together count as one that has no less of any part.
     """
     most, groups = manifest.most_readings, _groups(manifest.parts)
     sizes = [sum(group.values()) for group in groups]
-    ways = [*islice(_ways(most, *sizes), _MOST_WAYS + 1)] if len(groups) <= _MOST_WAYS else []
-    if 0 < len(ways) <= _MOST_WAYS:
-        return max(_composed(_answered(groups, way), delta) for way in ways)
-    pure = {part: tasks for part, tasks in manifest.parts.items() if part.is_pure}
-    return _composed(_answered(groups, [min(most, size) for size in sizes]), delta, _worst_sum(pure, most))
+    close, ways = 1, [[min(most, size) for size in sizes]]  # as many as possible of each
+    while len(groups) <= _MOST_WAYS:
+        ways = [*islice(_ways(most, close, *sizes), _MOST_WAYS + 1)]
+        if len(ways) <= _MOST_WAYS:
+            break
+        close += (close + 1) // 2
+    pure = _worst_sum({part: tasks for part, tasks in manifest.parts.items() if part.is_pure}, most)
+    largest = 0.0
+    sums = [
+        (_sum_of(answered, delta, pure if sum(way) > most else None), answered)
+        for way, answered in ((way, _answered(groups, way)) for way in ways)
+    ]
+    for enough, answered in sorted(sums, key=lambda one: -one[0]):
+        if enough > largest:  # otherwise another way is worse
+            largest = max(largest, _composed(answered, delta, enough))
+    return largest
 
 
-def _ways(most: int, first: int, *others: int) -> Iterator[list[int]]:
-    """All ways to choose tasks, ``most`` of them or else all, from groups of these sizes: how many of each."""
+def _ways(most: int, close: int, first: int, *others: int) -> Iterator[list[int]]:
+    """All ways to choose tasks, ``most`` of them or else all, from groups of these sizes: how many of each.
+
+    Of every ``close`` numbers of tasks of a group only the largest is looked at, and the others get what the smallest
+    leaves.
+    """
     if not others:
         yield [min(first, most)]
         return
-    for count in range(max(0, min(most - sum(others), first)), min(first, most) + 1):
-        for rest in _ways(most - count, *others):
-            yield [count, *rest]
+    largest = min(first, most)
+    for count in range(max(0, min(most - sum(others), first)), largest + 1, close):
+        for rest in _ways(most - count, close, *others):
+            yield [min(count + close - 1, largest), *rest]
 
 
 def _answered(groups: Iterable[Mapping[Part, int]], counts: Iterable[int]) -> list[dict[Part, int]]:
@@ -120,11 +136,11 @@ def _answered(groups: Iterable[Mapping[Part, int]], counts: Iterable[int]) -> li
     return [worst for worst in answered if worst]
 
 
-def _composed(groups: Sequence[Mapping[Part, int]], delta: float, pure: float | None = None) -> float:
-    """The ε of all parts together, which is at most the sum of theirs.
+def _sum_of(groups: Sequence[Mapping[Part, int]], delta: float, pure: float | None = None) -> float:
+    """The sum of the parts' ε, of which those that need a δ share it; a group counts as its weakest part.
 
-    For that sum, a group counts as its weakest part, and those that need a δ share it. Laws without exception either
-    need none, and have ``pure`` together, or become smaller by their share of it: whichever is less.
+    Laws without exception either need none, and have ``pure`` together, or become smaller by their share of it:
+    whichever is less.
     """
     answered = {next(iter(group)): sum(group.values()) for group in groups}
     others = {part: count for part, count in answered.items() if not part.is_pure}
@@ -137,13 +153,17 @@ def _composed(groups: Sequence[Mapping[Part, int]], delta: float, pure: float | 
         pure = _added(part.pure_epsilon(count) or 0.0 for part, count in answered.items() if part.is_pure)
     # A share of δ for each of very many parts would be tiny, and the sums would take minutes.
     whole = _added(epsilons(answered)) if len(answered) <= MOST_GRIDS else math.inf
-    added = min(whole, _added([*epsilons(others), pure])) if len(others) < len(answered) else whole
+    return min(whole, _added([*epsilons(others), pure])) if len(others) < len(answered) else whole
+
+
+def _composed(groups: Sequence[Mapping[Part, int]], delta: float, enough: float) -> float:
+    """The ε of all parts together, which is at most their sum."""
     apart = [part.guarantee(count, "participant") for group in groups for part, count in group.items()]
     if not 1 < len(apart) <= MOST_GRIDS:
-        return added
+        return enough
     from sottovoce.privacy.composition import composed_epsilon
 
-    return composed_epsilon(apart, delta, added)
+    return composed_epsilon(apart, delta, enough)
 
 
 def _added(epsilons: Iterable[float]) -> float:

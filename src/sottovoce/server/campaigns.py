@@ -17,7 +17,7 @@ from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
 from sottovoce.server.compared import first_offers
 from sottovoce.server.gold import as_stored, checked, from_stored
-from sottovoce.server.methods import Method
+from sottovoce.server.methods import Method, check_method
 from sottovoce.server.results import Computation, encode, guarantee_of
 from sottovoce.server.state import ServerState
 from sottovoce.server.storage import campaigns as stored
@@ -269,6 +269,8 @@ def _analysis_of(row: CampaignRow) -> dict[str, Any]:
 def _analysis(before: dict[str, Any], change: CampaignChange, manifest: Manifest) -> dict[str, Any]:
     """How results are computed after a change. Known truths of tasks that are gone go with them."""
     analysis = before | change.model_dump(include=_ANALYSIS, exclude_unset=True)
+    if change.method is not None:
+        check_method(change.method, manifest)
     if "known" in change.model_fields_set:
         known = change.known or {}
     else:

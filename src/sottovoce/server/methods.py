@@ -5,22 +5,48 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from sottovoce.discovery import methods_for
+from sottovoce.discovery import METHODS, methods_for
+from sottovoce.privacy.laws import Kind, parse_answer_law
+from sottovoce.protocol.manifest import ChoiceTask, Manifest
+from sottovoce.protocol.problems import Problem
 
 
 class _Registered:
     """In the API's description, a choice of the methods' names."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return handler(schema) | {"enum": [*methods_for("number")]}
+        return handler(schema) | {"enum": [*METHODS]}
 
 
 def _known(name: str) -> str:
-    if name not in methods_for("number"):
-        raise PydanticCustomError(
-            "method", "{message}", {"message": f"it must be one of {', '.join(methods_for('number'))}"}
-        )
+    if name not in METHODS:
+        raise PydanticCustomError("method", "{message}", {"message": f"it must be one of {', '.join(METHODS)}"})
     return name
+
+
+def main_kind(manifest: Manifest) -> Kind:
+    """What a campaign's method is chosen for: numbers, where there are any; questions beside them follow it if it
+    takes answers, and the default method otherwise."""
+    return "number" if "number" in manifest.laws else "choice"
+
+
+def methods_of(manifest: Manifest) -> list[str]:
+    """The methods that can evaluate a campaign."""
+    found = methods_for(main_kind(manifest))
+    if main_kind(manifest) == "number":
+        return [*found]
+    lists = {str(task.choices) for task in manifest.tasks if isinstance(task, ChoiceTask)}
+    one_list = len(lists) == 1 and parse_answer_law(str(manifest.laws["choice"])).cells_reported == 1
+    return [name for name, method in found.items() if one_list or not method.needs_one_list]
+
+
+def check_method(name: str, manifest: Manifest) -> None:
+    """Refuse a method that cannot evaluate a campaign."""
+    if name not in methods_of(manifest):
+        raise Problem(
+            "bad_request",
+            f"method {name!r}: it cannot evaluate these tasks; choose one of {', '.join(methods_of(manifest))}",
+        )
 
 
 # A method that was pinned earlier may be gone; its name can still be shown.

@@ -25,6 +25,7 @@ from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.promise import distance_words, promise_of, pure_epsilon, sentence
 from sottovoce.server.clock import moment
 from sottovoce.server.gold import Known, by_place
+from sottovoce.server.methods import main_kind
 from sottovoce.server.steps import NOTHING_INCLUDED, ResultStep, next_step
 from sottovoce.server.storage.claims import NO_READINGS, Readings, Sets
 from sottovoce.server.storage.rows import CampaignRow
@@ -137,7 +138,7 @@ class Computation:
 
     @cached_property
     def method_name(self) -> str:
-        return self.method_for(self.manifest.tasks[0].kind if len(self.manifest.laws) == 1 else "number")
+        return self.method_for(main_kind(self.manifest))
 
     def method_for(self, kind: Kind) -> str:
         """The chosen method; where it does not take claims of this kind, or none was chosen, the first that does."""

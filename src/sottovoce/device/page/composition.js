@@ -54,8 +54,9 @@ export function composedEpsilon(parts, delta, enough, work) {
   return high;
 }
 
-/** Where δ is at most `cut`, for which losses beyond count. */
+/** Where δ is at most `cut`, for which losses beyond count; 0 where the whole part does not matter. */
 function largestLoss({ pure, bound }, cut, start) {
+  if (bound(0) <= cut) return 0;
   let top = Math.min(pure, start);
   while (top < pure && top <= LARGEST && bound(top) > cut) top = Math.min(1.25 * top, pure);
   while (top > start / LEVELS && bound(top / 2) <= cut) top /= 2;
@@ -64,6 +65,7 @@ function largestLoss({ pure, bound }, cut, start) {
 
 /** Losses {top, spacing, chances, lost} that reveal no less than a part. */
 function lossesOf({ pure, bound, moved }, top, spacing, dots) {
+  if (!top) return { top, spacing, chances: Float64Array.of(SLACK), lost: bound(0) * SLACK };
   const count = moved < dots ? moved * Math.ceil(dots / moved) : dots; // losses are often at equal parts of the largest
   const ends = Array.from({ length: count + 1 }, (_, place) => (top * place) / count);
   const deltas = ends.map((end) => (end < pure ? Math.min(1, bound(end)) : 0));

@@ -43,41 +43,55 @@ export function promiseOf(manifest, delta, enough = Infinity) {
 }
 
 /**
- * The largest ε over all ways to choose the tasks that are answered. Where there are many ways, it is bounded as if as
- * many as possible were answered of each part.
+ * The largest ε over all ways to choose the tasks that are answered. Where there are many ways, those that are close
+ * together count as one that has no less of any part.
  */
 function ofParticipant(parts, most, delta, of, work) {
-  const groups = groupsOf(parts);
-  const ways = groups.length <= MOST_WAYS ? waysToAnswer(most, ...groups.map(({ tasks }) => tasks)) : [];
+  const [groups, pure] = [groupsOf(parts), parts.filter(({ law }) => law.isPure)];
+  const sizes = groups.map(({ tasks }) => tasks);
   const answered = (way) => way.map((count, place) => worstOf(groups[place], count)).filter(({ tasks }) => tasks);
-  if (ways.length && ways.length <= MOST_WAYS) return Math.max(...ways.map((way) => composedOf(answered(way), delta, of, work)));
-  const pure = parts.filter(({ law }) => law.isPure);
-  return composedOf(answered(groups.map(({ tasks }) => Math.min(tasks, most))), delta, of, work, pure.length ? worst(pure, most) : 0);
+  let ways = [sizes.map((tasks) => Math.min(tasks, most))]; // as many as possible of each
+  for (let close = 1; groups.length <= MOST_WAYS; close += Math.ceil(close / 2)) {
+    ways = waysToAnswer(most, close, ...sizes);
+    if (ways.length <= MOST_WAYS) break;
+  }
+  const together = pure.length ? worst(pure, most) : 0;
+  const isExact = (way) => way.reduce((sum, count) => sum + count) <= most;
+  const sums = ways.map((way) => [addedUp(answered(way), delta, of, isExact(way) ? undefined : together), answered(way)]);
+  return sums.sort(([one], [other]) => other - one).reduce((largest, [enough, chosen]) =>
+    (enough > largest ? Math.max(largest, composedOf(chosen, delta, enough, work)) : largest), 0); // or another way is worse
 }
 
-/** Ways to choose tasks, `most` of them or else all, from groups of these sizes: how many of each. A few too many at most. */
-function waysToAnswer(most, first, ...others) {
+/**
+ * Ways to choose tasks, `most` of them or else all, from groups of these sizes: how many of each. Of every `close` numbers
+ * of tasks of a group only the largest is looked at, and the others get what the smallest leaves. A few too many at most.
+ */
+function waysToAnswer(most, close, first, ...others) {
   if (!others.length) return [[Math.min(first, most)]];
-  const [ways, left] = [[], others.reduce((sum, tasks) => sum + tasks)];
-  for (let count = Math.max(0, Math.min(most - left, first)); count <= Math.min(first, most) && ways.length <= MOST_WAYS; count += 1) {
-    ways.push(...waysToAnswer(most - count, ...others).map((way) => [count, ...way]));
+  const [ways, left, largest] = [[], others.reduce((sum, tasks) => sum + tasks), Math.min(first, most)];
+  for (let count = Math.max(0, Math.min(most - left, first)); count <= largest && ways.length <= MOST_WAYS; count += close) {
+    ways.push(...waysToAnswer(most - count, close, ...others).map((way) => [Math.min(count + close - 1, largest), ...way]));
   }
   return ways;
 }
 
 /**
- * The ε of all parts together, which is at most the sum of theirs. For that sum, those that need a δ share it. Pure laws
- * need none, and have `pure` together, or have a smaller ε with their share of it: whichever is less.
+ * The sum of the parts' ε, of which those that need a δ share it. Pure laws need none, and have `pure` together, or have
+ * a smaller ε with their share of it: whichever is less.
  */
-function composedOf(parts, delta, of, work, pure) {
+function addedUp(parts, delta, of, pure) {
   const others = parts.filter(({ law }) => !law.isPure);
   const sharing = (all) => all.map((part) => of(part, part.tasks, delta / all.length));
   const whole = parts.length > MOST_GROUPS ? Infinity : sumOf(sharing(parts));
   const without = pure === undefined ? parts.filter(({ law }) => law.isPure).map((part) => of(part, part.tasks)) : [pure];
-  const added = others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
+  return others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
+}
+
+/** The ε of all parts together, which is at most the sum of theirs. */
+function composedOf(parts, delta, enough, work) {
   const apart = parts.flatMap(({ members }) => members);
-  if (apart.length < 2 || apart.length > MOST_GROUPS) return added;
-  return composedEpsilon(apart.map((part) => ({ ...boundOf(part, part.tasks, delta, work, 1), moved: part.tasks })), delta, added, work);
+  if (apart.length < 2 || apart.length > MOST_GROUPS) return enough;
+  return composedEpsilon(apart.map((part) => ({ ...boundOf(part, part.tasks, delta, work, 1), moved: part.tasks })), delta, enough, work);
 }
 
 /** Answers under one law are a group, whose first members reveal most: out of more choices an answer reveals less. */

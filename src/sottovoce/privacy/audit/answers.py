@@ -96,10 +96,13 @@ class AnswerSetting(Neighbours[AnswerLaw]):
 def _events(outputs: Cells) -> dict[str, NDArray[np.bool_]]:
     """Sets of outputs: what the first answer says, by itself and beside how many others say the first cell."""
     first, second = ((outputs[:, 0] == cell).any(axis=1) for cell in (0, 1))
-    says = {"answer 1 speaks for the first cell": first & ~second, "answer 1 speaks for the second": second & ~first}
+    says = {
+        "answer 1 names the first cell, not the second": first & ~second,
+        "answer 1 names the second cell, not the first": second & ~first,
+    }
     others = (outputs[:, 1:] == 0).any(axis=2).sum(axis=1)
     beside = {
-        f"{name}, and at least {least} others say the first": said & (others >= least)
+        f"{name}, and {least} or more others name the first": said & (others >= least)
         for name, said in says.items()
         for least in range(1, outputs.shape[1])
     }

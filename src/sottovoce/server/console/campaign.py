@@ -8,8 +8,8 @@ from fastapi.responses import RedirectResponse, Response
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
-from sottovoce.discovery import methods_for
 from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.table_formats import Format
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange
@@ -20,6 +20,7 @@ from sottovoce.server.console.pages import PageRoute, render
 from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
+from sottovoce.server.methods import methods_of
 from sottovoce.server.results import trouble_words
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.results import VersionNumber
@@ -56,7 +57,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
             "campaign.html",
             **_findings(connection, row, request.query_params),
             **_progress(connection, row, server),
-            methods=sorted(methods_for("number")),
+            methods=sorted(methods_of(Manifest.trusted(parsed(row.manifest)))),
             quotas=quotas,
         )
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -11,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from sottovoce.errors import BadParameter
-from sottovoce.planning.choices import worth
+from sottovoce.planning.choice_errors import predicted_wrong
 from sottovoce.planning.comparisons import plan_comparisons
 from sottovoce.planning.information import predicted_error
 from sottovoce.privacy.laws import parse_answer_law, parse_noise_law
@@ -118,8 +117,7 @@ def _expectation(manifest: Manifest, tasks: list[Task], readings: int) -> Expect
     changed = f"{100 * (1 - channel.hit):.0f} of 100 are changed"
     if isinstance(first, NumberTask):
         return Expectation(names, readings, _compared(first, part.noise, readings, unit), changed)
-    ratio = math.sqrt(readings * worth(parse_answer_law(part.noise), part.cells or 2))
-    wrong = min(1 - 1 / (part.cells or 2), ((part.cells or 2) - 1) * NormalDist().cdf(-ratio))
+    wrong = predicted_wrong(parse_answer_law(part.noise), part.cells or 2, readings)
     share = "fewer than 1" if wrong < 0.005 else f"about {100 * wrong:.0f}"
     return Expectation(names, readings, f"{share} of 100 such questions come out wrong", changed)
 

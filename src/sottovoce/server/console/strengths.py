@@ -45,7 +45,7 @@ class Strengths:
             y = _HEIGHT * (1 - number * step / top)
             drawn += Markup('<line class="grid" x2="100%" y1="{y}" y2="{y}"/>').format(y=round(y, 1))
             if number:
-                drawn += Markup('<text class="share" x="0" y="{}">{}</text>').format(
+                drawn += Markup('<text class="share" x="100%" y="{}">{}</text>').format(
                     round(y + 15, 1), f"{100 * number * step:.0f} %"
                 )
         for epsilon in _MARKED:
