@@ -4,7 +4,7 @@ Votes for the truth and for any other choice differ by a sum of independent term
 signal-to-noise ratio is the `worth` of an answer times the number of answers. The truth wins if it is ahead of all
 other choices. Differences to two others share the votes for the truth, so their correlation is a half or a little more;
 a half is assumed. Weights do better than votes where participants answer many questions, and ties do worse where there
-are few answers: within three points of simulations with 10 to 300 answers.
+are few answers: within five points of simulations with 10 to 300 answers.
 """
 
 import numpy as np
