@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
@@ -41,6 +41,7 @@ def assert_same_intervals(fit, cold):
     steps=st.lists(st.integers(-2, 4), min_size=1, max_size=8),  # this many come, or withdraw, at a time
     seed=st.integers(0, 10_000),
 )
+@example(law="fresh:50", tasks=1, fill=1.0, steps=[0, -2, 2, -2, 2, -1, 4], seed=6776)  # two answers are stable
 def test_fits_that_start_from_each_other_end_where_one_from_scratch_does(law, tasks, fill, steps, seed):
     users, objects, values = crowd(law, 2 + 4 * len(steps), tasks, fill, seed)
     order = np.random.default_rng(seed).permutation(users.max() + 1).tolist()

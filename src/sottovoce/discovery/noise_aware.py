@@ -29,7 +29,8 @@ from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_law, parse_noise_la
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
-_MOSTLY = 0.9
+# Of few claims, beliefs from before may keep an answer that nobody finds from scratch, and save next to no time.
+_MOSTLY, _FEWEST_CLAIMS = 0.9, 1000
 _SAMPLE = 20_000
 _FIRST_REST = 1e-3  # move of a truth
 _MOST_LESSONS = 60
@@ -140,7 +141,6 @@ class _AwareIteration(Iteration):
         self._given, self._engine, self._tol = given, given.engine, tol
         engine = self._engine
         self._spreads, self._center = given.spreads, engine.medians()
-        self._truths = given.first_truths(self._center)
         self._opinions, self._noisy = target == "mean", law is not None
         typical = typical_variance(engine, given.deviations)
         self._coincide = law is None and not self._opinions and claims_coincide(engine)
@@ -157,6 +157,8 @@ class _AwareIteration(Iteration):
         self._tail = FIRST_TAIL if self._learn_tail else 0.0
         self._kind = f"{type(law).__name__} {target}"
         self._warm = _mostly_the_same(given, self._kind)
+        self._truths = given.first_truths(self._center) if self._warm else self._center.copy()
+        self._truths[given.known] = given.known_truths
         schedule = self._begin_with(self._warm) if self._warm else _LEARNING
         self._schedule, self._last_lesson = schedule, max(schedule)
         # As long as nothing is known about users, all are alike.
@@ -404,7 +406,7 @@ class _AwareIteration(Iteration):
 def _mostly_the_same(given: FitInput, kind: str) -> State | None:
     """The earlier state, if it knows most of these objects and users: only then its beliefs are of this crowd."""
     earlier, engine = given.earlier, given.engine
-    if earlier is None or earlier.learnt.get("law") != kind:
+    if earlier is None or earlier.learnt.get("law") != kind or engine.n_claims < _FEWEST_CLAIMS:
         return None
     objects, users = earlier.common_objects(engine.object_labels)[0], earlier.common_users(engine.user_labels)[0]
     share = min(len(objects) / engine.n_objects, len(users) / engine.n_users)
