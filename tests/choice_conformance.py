@@ -7,7 +7,7 @@ import sottovoce as sv
 from conformance import assert_close
 from numpy_engine import NumpyEngine
 from sottovoce.discovery import METHODS, methods_for
-from sottovoce.engines import Poll
+from sottovoce.engines import Poll, Polled
 
 # Dawid and Skene's tables of confusions need options that all objects share.
 CASES = [(name, own) for name in methods_for("choice") for own in (False, True) if (name, own) != ("dawid-skene", True)]
@@ -65,17 +65,24 @@ def check_operations(ours, plain, seed):
         Poll(**grouped, softmax=True, slopes=rng.normal(size=(n_users, 3)), known=known, mix=0.3),
     ]
     for poll in polls:
-        one, other = ours.poll(poll, chances), plain.poll(poll, chances)
-        assert_close(one.chances, other.chances, 1.0)
-        assert_close(one.agreed, other.agreed, 1.0)
-        assert_close(one.move, other.move, 1.0)
-    if plain.answers.shared and plain.answers.size == 1:
-        options = len(plain.answers.labels)
-        rows, corrected = np.log(rng.random((2, n_users, options * options)))
-        for more in ({}, {"known": known % options - 1, "mix": 0.3, "corrected": corrected}):
-            one, other = (
-                engine.confuse(rows, np.log(rng.random(options) * 0 + 0.5), chances, **more) for engine in (ours, plain)
-            )
+        groups = np.zeros(n_objects, int) if poll.groups is None else poll.groups
+        of_cells, columns = np.repeat(groups, np.diff(plain.answers.offsets)), range(poll.weights.size // n_users)
+        before = Polled(chances, np.stack([plain.agree(chances * (of_cells == group)) for group in columns], axis=1))
+        one = other = before
+        for _ in range(2):  # the second time, few chances move
+            one, other = ours.poll(poll, one), plain.poll(poll, other)
             assert_close(one.chances, other.chances, 1.0)
             assert_close(one.agreed, other.agreed, 1.0)
             assert_close(one.move, other.move, 1.0)
+    if plain.answers.shared and plain.answers.size == 1:
+        options, before = len(plain.answers.labels), Polled(chances, plain.agree_by_truth(chances))
+        assert_close(ours.agree_by_truth(chances), before.agreed, 1.0)
+        rows, corrected = np.log(rng.random((2, n_users, options * options)))
+        for more in ({}, {"known": known % options - 1, "mix": 0.3, "corrected": corrected}):
+            prior = np.log(rng.random(options))
+            one = other = before
+            for _ in range(2):
+                one, other = ours.confuse(rows, prior, one, **more), plain.confuse(rows, prior, other, **more)
+                assert_close(one.chances, other.chances, 1.0)
+                assert_close(one.agreed, other.agreed, 1.0)
+                assert_close(one.move, other.move, 1.0)

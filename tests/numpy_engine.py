@@ -136,8 +136,13 @@ class NumpyEngine:
     def agree(self, chances):
         return (self.chosen * chances).sum(axis=1)
 
-    def poll(self, poll, chances):
-        weights = poll.weights.reshape(self.n_users, -1)
+    def agree_by_truth(self, chances):
+        given = self.chosen.reshape(self.n_users, self.n_objects, -1)
+        truths = chances.reshape(self.n_objects, -1)
+        return np.einsum("una,nt->uta", given, truths).reshape(self.n_users, -1)
+
+    def poll(self, poll, before):
+        chances, weights = before.chances, poll.weights.reshape(self.n_users, -1)
         groups = np.zeros(self.n_objects, int) if poll.groups is None else poll.groups
         cell_group = groups[self._objects_of_cells()]
         votes = weights[:, cell_group] * self.chosen
@@ -166,8 +171,8 @@ class NumpyEngine:
             chances = (np.arange(len(scores)) == first).astype(float)
         return (1 - poll.mix) * chances + poll.mix * before
 
-    def confuse(self, rows, prior, chances, known=None, mix=0.0, corrected=None):
-        options = len(prior)
+    def confuse(self, rows, prior, before, known=None, mix=0.0, corrected=None):
+        chances, options = before.chances, len(prior)
         found, counts = np.empty_like(chances), np.zeros_like(rows)
         for n in range(self.n_objects):
             cells = self._cells(n)

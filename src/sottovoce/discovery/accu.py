@@ -96,20 +96,19 @@ class _AccuracyIteration(ChoiceIteration):
         if given.earlier is not None and "accuracy" in given.earlier.by_user:
             here, there = given.earlier.common_users(given.engine.user_labels)
             self._accuracy[here] = given.earlier.by_user["accuracy"][there]
-        self._chances = np.zeros(answers.n_cells)
+        self._polled = given.nothing_polled(len(kinds))
 
     def advance(self) -> float:
         votes = _log_odds(self._accuracy)[:, None] + self._false
-        before, known = self._chances, self._given.known
+        known = self._given.known
         poll = Poll(votes, None, self._groups, True, None, self._unseen, known)
         if self._support:  # others' votes are needed before the softmax
             scores = self._scores(votes)
             prior = self._method.influence * self._support.added(scores)
             poll = Poll(votes, None, self._groups, True, prior, self._unseen, known)
-        polled = self._engine.poll(poll, before)
-        self._chances = polled.chances
-        self._accuracy = polled.agreed.sum(axis=1) / (self._given.counts * self._given.answers.size)
-        move = polled.move
+        self._polled = self._engine.poll(poll, self._polled)
+        self._accuracy = self._polled.agreed.sum(axis=1) / (self._given.counts * self._given.answers.size)
+        move = self._polled.move
         self.settled = self._method.tol > 0 and move <= self._method.tol * TOLERANCE
         return move
 
@@ -124,4 +123,4 @@ class _AccuracyIteration(ChoiceIteration):
         return Knowledge({}, {"accuracy": self._accuracy})
 
     def estimate(self) -> ChoiceEstimate:
-        return ChoiceEstimate(self._chances, np.maximum(_log_odds(self._accuracy), 0.0))
+        return ChoiceEstimate(self._polled.chances, np.maximum(_log_odds(self._accuracy), 0.0))

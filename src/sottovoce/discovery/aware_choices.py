@@ -7,6 +7,7 @@ is taken out of its own vote, to first order, or chances would be overconfident.
 users may also have habits: the probability of each answer to each truth, shrunk towards the above.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ class AwareChoices(ChoiceIteration):
         unseen = answers.counts - np.diff(answers.offsets)
         self._unseen = unseen.astype(np.float64) if (unseen > 0).any() else None
         self._habits = self._may_have_habits(counts)
-        self._chances = given.shares(given.earlier_weights())
-        self._agreed = self._agreement(self._chances)
+        chances = given.shares(given.earlier_weights())
+        self._polled = Polled(chances, self._agreement(chances))
         self._done = 0
 
     def _counts_by_group(self) -> Floats:
@@ -63,9 +64,7 @@ class AwareChoices(ChoiceIteration):
     def _agreement(self, chances: Floats) -> Floats:
         """How often users agree with chances: by group, or with habits by truth and answer."""
         if self._habits:
-            engine, options = self._engine, len(self._given.answers.labels)
-            table = np.zeros((engine.n_users, options**2))
-            return engine.confuse(table, np.zeros(options), chances, mix=1.0).agreed
+            return self._engine.agree_by_truth(chances)
         if len(self._groups) == 1:
             return self._engine.agree(chances)[:, None]
         assert self._group_of is not None
@@ -73,27 +72,26 @@ class AwareChoices(ChoiceIteration):
         return np.stack([self._engine.agree(chances * (mine == g)) for g in range(len(self._groups))], axis=1)
 
     def advance(self) -> float:
-        users, agreed = self._users, self._agreed
+        users, before, agreed = self._users, self._polled, self._polled.agreed
         right = self._habits.right(agreed)[:, None] if self._habits else agreed
         users.take(right)
         if self._done in _LEARNING:
             users.learn()
         mix = _DAMPING if self._done >= _UNDAMPED else 0.0
-        known, before = self._given.known, self._chances
-        polled: Polled
+        known = self._given.known
         if self._habits:
             rows, corrected = self._habits.rows(agreed, users.mean(), learn=self._done in _LEARNING)
             assert self._votes is not None
-            polled = self._engine.confuse(rows, self._votes, before, known, mix, corrected)
+            self._polled = self._engine.confuse(rows, self._votes, before, known, mix, corrected)
         else:
             weights, slopes = users.votes()
             poll = Poll(weights, slopes, self._group_of, True, self._prior, self._unseen, known, mix)
-            polled = self._engine.poll(poll, before)
-        self._chances, self._agreed = polled.chances, polled.agreed
+            self._polled = self._engine.poll(poll, before)
         if self._habits and not self._habits.seen and self._done >= _SETTLED_ENOUGH:
-            self._agreed, self._habits = self._habits.right(polled.agreed)[:, None], None
+            self._polled = replace(self._polled, agreed=self._habits.right(self._polled.agreed)[:, None])
+            self._habits = None
         self._done += 1
-        move = polled.move
+        move = self._polled.move
         self.settled = self._tol > 0 and move <= self._tol
         return move
 
@@ -101,20 +99,12 @@ class AwareChoices(ChoiceIteration):
         return Knowledge({}, {"weight": self._users.weights()}, {"prior": self._users.prior})
 
     def estimate(self) -> ChoiceEstimate:
-        return ChoiceEstimate(self._chances, self._users.weights(), self._shown())
+        return ChoiceEstimate(self._polled.chances, self._users.weights(), self._power())
 
-    def _shown(self) -> Floats:
-        """Chances as people see them: real crowds share what they find hard, which no vote shows (see docs/why)."""
-        answers = self._given.answers
-        cells = np.diff(answers.offsets)
+    def _power(self) -> Floats:
+        """Of chances as people see them: real crowds share what they find hard, which no vote shows (see docs/why)."""
         powers = np.array([1 / (1 + 2 * (group.hit - group.miss) ** 2) for group in self._groups])
-        power = powers[np.zeros(len(cells), np.int64) if self._group_of is None else self._group_of]
-        rest = 1 - np.add.reduceat(self._chances, answers.offsets[:-1])  # of options that nobody named
-        unseen = np.maximum(answers.counts - cells, 0)
-        flat = self._chances ** np.repeat(power, cells)
-        other = unseen * (np.maximum(rest, 0) / np.maximum(unseen, 1)) ** power
-        total = np.add.reduceat(flat, answers.offsets[:-1]) + other
-        return np.asarray(flat / np.repeat(np.where(total > 0, total, 1.0), cells))
+        return powers[np.zeros(self._engine.n_objects, np.int64) if self._group_of is None else self._group_of]
 
 
 def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int64] | None]:
@@ -150,9 +140,9 @@ def class_votes(given: ChoiceInput, group: Group) -> Floats:
     """
     answers = given.answers
     options = group.options
-    table = given.plain_votes.reshape(given.engine.n_objects, -1)
-    claims = float(table.sum()) / group.size
-    shares = table.sum(axis=0) / claims
+    named = given.plain_votes.reshape(given.engine.n_objects, -1).sum(axis=0)
+    claims = float(named.sum()) / group.size
+    shares = named / claims
     gain = group.hit - group.miss
     if gain == 0:
         return np.zeros(len(shares))

@@ -27,6 +27,7 @@ from sottovoce.discovery.choices import (
     VoteIteration,
     labels_at,
     runners_up,
+    tempered,
     winners,
 )
 from sottovoce.discovery.iteration import (
@@ -99,7 +100,7 @@ class TruthDiscovery(ABC):
     _variance: Floats  # of each truth
     _freedom: Floats | None  # its degrees of freedom
     _options: Answers
-    _shown: Floats  # chances as people see them
+    _power: Floats | None  # of chances as people see them
 
     def __init__(self, *, max_iter: int = 1000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
@@ -221,7 +222,7 @@ class TruthDiscovery(ABC):
         """Truths are the most probable answers; of several, the first."""
         engine, answers = given.engine, given.answers
         self._options, self.chances_ = answers, Ragged(estimate.chances, answers.offsets)
-        self._shown = estimate.chances if estimate.shown is None else estimate.shown
+        self._power = estimate.power
         _, first = winners(estimate.chances, answers.offsets)
         truths = labels_at(answers, first)
         self._known = given.known_labels
@@ -241,12 +242,17 @@ class TruthDiscovery(ABC):
         """The labels of the answers to each object, in the order of ``chances_``."""
         return Ragged(to_numpy(self._options.labels)[self._options.cell_labels], self._options.offsets)
 
+    def _shown(self) -> Floats:
+        """Chances as people see them."""
+        chances = self.chances_.entries
+        return chances if self._power is None else tempered(chances, self._options, self._power)
+
     def shown_chances(self) -> tuple[Floats, NDArray[Any]]:
         """For people: the chance of each truth, and the answer that comes next, None where nobody gave another."""
         offsets = self._options.offsets
         _, first = winners(self.chances_.entries, offsets)
         second = runners_up(self.chances_.entries, offsets, first)
-        chances = self._shown[offsets[:-1] + first]
+        chances = self._shown()[offsets[:-1] + first]
         chances[list(self._known)] = 1.0
         return chances, labels_at(self._options, second)
 
@@ -258,7 +264,7 @@ class TruthDiscovery(ABC):
     def chances_by_answer(self) -> list[dict[str, float]]:
         """For people: the chance of each answer to each object."""
         names = [str(label) for label in to_numpy(self._options.labels).tolist()]
-        shown, ids, offsets = self._shown.tolist(), self._options.cell_labels.tolist(), self._options.offsets.tolist()
+        shown, ids, offsets = self._shown().tolist(), self._options.cell_labels.tolist(), self._options.offsets.tolist()
         chances = [{names[ids[cell]]: shown[cell] for cell in range(first, last)} for first, last in pairwise(offsets)]
         for n, label in self._known.items():
             chances[n][str(label)] = 1.0

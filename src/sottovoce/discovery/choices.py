@@ -15,11 +15,10 @@ from sottovoce.claims.answers import Answers, shown_options
 from sottovoce.claims.labels import to_numpy
 from sottovoce.discovery.iteration import Floats, IterationOf, Knowledge, UserLosses, Weigh, usable
 from sottovoce.discovery.state import State
-from sottovoce.engines import Engine, Poll
+from sottovoce.engines import Engine, Poll, Polled, votes
 from sottovoce.engines.votes import KNOWN_ELSEWHERE, NOT_KNOWN
 from sottovoce.errors import BadParameter
 
-_TIE = 1e-9  # chances this close, relatively, differ by rounding only
 # Chances move between 0 and 1, and decide long before they stop moving: they need not rest as exactly as numbers.
 TOLERANCE = 1000.0
 
@@ -99,6 +98,10 @@ class ChoiceInput:
         """How many chose each option."""
         return self.engine.tally(np.ones(self.engine.n_users))
 
+    def nothing_polled(self, groups: int = 1) -> Polled:
+        """What an iteration goes on from where there are no chances yet."""
+        return Polled(np.zeros(self.answers.n_cells), np.zeros((self.engine.n_users, groups)))
+
     def pinned(self, chances: Floats) -> Floats:
         """Chances with the known truths in them."""
         if self.known is not None:
@@ -123,8 +126,8 @@ class ChoiceInput:
 
     def shares(self, weights: Floats | None = None) -> Floats:
         """The share of each option in the votes about its object."""
-        votes = self.plain_votes if weights is None else self.engine.tally(weights)
-        return self.pinned(normalised(votes, self.answers.offsets))
+        counted = self.plain_votes if weights is None else self.engine.tally(weights)
+        return self.pinned(normalised(counted, self.answers.offsets))
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +136,7 @@ class ChoiceEstimate:
 
     chances: Floats  # of each option
     weights: Floats  # of each user
-    shown: Floats | None = None  # chances as people see them, where these differ
+    power: Floats | None = None  # of each object's chances, as people see them
 
 
 class ChoiceIteration(IterationOf[ChoiceEstimate]):
@@ -149,21 +152,18 @@ class VoteIteration(ChoiceIteration):
         self._counts = given.counts.astype(np.float64)
         earlier = given.earlier_weights()
         self._weights = np.ones(self._engine.n_users) if earlier is None else earlier
-        self._chances = np.zeros(given.answers.n_cells)
+        self._polled = given.nothing_polled()
         self._vote()
 
-    def _vote(self) -> float:
-        before = self._chances
-        polled = self._engine.poll(Poll(self._weights, known=self._given.known), before)
-        self._chances = polled.chances
-        self._losses = np.maximum(self._counts - polled.agreed[:, 0], 0.0)
-        return polled.move
+    def _vote(self) -> None:
+        self._polled = self._engine.poll(Poll(self._weights, known=self._given.known), self._polled)
 
     def advance(self) -> float:
-        self._weights = usable(self._weigh(UserLosses(self._losses, self._counts)), self._compared)
-        move = self._vote()
-        self.settled = self._tol > 0 and move <= self._tol
-        return move
+        losses = UserLosses(np.maximum(self._counts - self._polled.agreed[:, 0], 0.0), self._counts)
+        self._weights = usable(self._weigh(losses), self._compared)
+        self._vote()
+        self.settled = self._tol > 0 and self._polled.move <= self._tol
+        return self._polled.move
 
     def knowledge(self) -> Knowledge:
         return Knowledge({}, {"weight": self._weights})
@@ -181,14 +181,22 @@ def normalised(scores: Floats, offsets: NDArray[np.int64]) -> Floats:
     return np.asarray(scores / np.repeat(np.where(empty, cells, total), cells))
 
 
+def tempered(chances: Floats, answers: Answers, power: Floats) -> Floats:
+    """Chances to this power, where it is the same one for all options of an object; they still add up to 1."""
+    cells = np.diff(answers.offsets)
+    rest = 1 - np.add.reduceat(chances, answers.offsets[:-1])  # of options that nobody named
+    unseen = np.maximum(answers.counts - cells, 0)
+    flat = chances ** np.repeat(power, cells)
+    other = unseen * (np.maximum(rest, 0) / np.maximum(unseen, 1)) ** power
+    total = np.add.reduceat(flat, answers.offsets[:-1]) + other
+    return np.asarray(flat / np.repeat(np.where(total > 0, total, 1.0), cells))
+
+
 def winners(chances: Floats, offsets: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
     """The share of each option in the truth, 1 over the number of ties; and the first of the winners of each object."""
-    cells = np.diff(offsets)
-    largest = np.repeat(np.maximum.reduceat(chances, offsets[:-1]), cells)
-    wins = chances >= largest * (1 - _TIE)
-    ties = np.add.reduceat(wins.astype(np.int64), offsets[:-1])
-    first = np.flatnonzero(wins)[np.concatenate(([0], np.cumsum(ties)[:-1]))]
-    return wins / np.repeat(ties, cells), first - offsets[:-1]
+    shares, first = np.empty(len(chances)), np.empty(len(offsets) - 1, np.int64)
+    votes.winners(offsets, chances, shares, first)
+    return shares, first
 
 
 def runners_up(chances: Floats, offsets: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ import numpy as np
 from sottovoce.discovery.base import TruthDiscovery
 from sottovoce.discovery.choices import ChoiceEstimate, ChoiceInput, ChoiceIteration
 from sottovoce.discovery.iteration import Floats, Knowledge, UserLosses
+from sottovoce.engines import Polled
 from sottovoce.errors import BadParameter
 
 _LEAST = 1e-10  # probability of an answer: what a user has not done yet is not impossible
@@ -63,28 +64,30 @@ class _HabitIteration(ChoiceIteration):
     def __init__(self, given: ChoiceInput, tol: float) -> None:
         self._given, self._engine, self._tol = given, given.engine, tol * _TOLERANCE
         self._options = len(given.answers.labels)
-        self._chances = given.shares(given.earlier_weights())
-        nothing = np.zeros((given.engine.n_users, self._options**2))
-        self._counts = given.engine.confuse(nothing, np.zeros(self._options), self._chances, mix=1.0).agreed
+        chances = given.shares(given.earlier_weights())
+        self._polled = Polled(chances, given.engine.agree_by_truth(chances))
 
     def advance(self) -> float:
-        table = self._counts.reshape(-1, self._options, self._options)
-        table = np.maximum(table, _LEAST)  # so a row of which nothing is known is flat
+        before = self._polled
+        table = np.maximum(self._table(), _LEAST)  # so a row of which nothing is known is flat
         habits = table / table.sum(axis=2, keepdims=True)
-        shares = self._chances.reshape(-1, self._options).mean(axis=0)
-        prior, before = np.log(np.maximum(shares, _LEAST)), self._chances
-        polled = self._engine.confuse(np.log(habits).reshape(self._counts.shape), prior, before, self._given.known)
-        self._chances, self._counts = polled.chances, polled.agreed
-        move = float(np.abs(self._chances - before).sum()) / (2 * self._engine.n_objects)
+        shares = before.chances.reshape(-1, self._options).mean(axis=0)
+        prior = np.log(np.maximum(shares, _LEAST))
+        rows = np.log(habits).reshape(before.agreed.shape)
+        self._polled = self._engine.confuse(rows, prior, before, self._given.known)
+        move = float(np.abs(self._polled.chances - before.chances).sum()) / (2 * self._engine.n_objects)
         self.settled = self._tol > 0 and move <= self._tol
         return move
 
+    def _table(self) -> Floats:
+        """How often each user gave each answer to each truth."""
+        return self._polled.agreed.reshape(-1, self._options, self._options)
+
     def _right(self) -> Floats:
-        table = self._counts.reshape(-1, self._options, self._options)
-        return np.asarray(table.trace(axis1=1, axis2=2) / self._given.counts)
+        return np.asarray(self._table().trace(axis1=1, axis2=2) / self._given.counts)
 
     def knowledge(self) -> Knowledge:
         return Knowledge({}, {"weight": self._right()})
 
     def estimate(self) -> ChoiceEstimate:
-        return ChoiceEstimate(self._chances, self._right())
+        return ChoiceEstimate(self._polled.chances, self._right())

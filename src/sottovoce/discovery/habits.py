@@ -10,7 +10,8 @@ from sottovoce.discovery.right_chance import Floats, Group
 
 _USUAL = 2.0  # logarithm of the strength that habits are pulled to
 _LEAST_SHARE = 1e-3  # of a habit that noise leaves; less shows nothing
-_MOST_USERS = 1024  # from whom it is learnt
+_MOST_USERS = 512  # from whom it is learnt
+_PRECISION = 0.03  # of its logarithm, which claims never determine more precisely
 
 
 class Habits:
@@ -33,7 +34,7 @@ class Habits:
         table, plain = self._table(counts), self._plain(right)
         totals = table.sum(axis=2, keepdims=True)
         if learn:
-            some = slice(None, None, max(1, len(table) // _MOST_USERS))
+            some = slice(None, None, -(-len(table) // _MOST_USERS))
             self._learn(table[some], totals[some], plain[some])
         strength = math.exp(self._log_strength)
         prior = strength * plain
@@ -61,7 +62,7 @@ class Habits:
             return (log_strength - self._usual) ** 2 / 2 - float(likely)
 
         found = minimize_scalar(
-            cost, bounds=(self._usual - 4, self._usual + 6), method="bounded", options={"xatol": 1e-3}
+            cost, bounds=(self._usual - 4, self._usual + 6), method="bounded", options={"xatol": _PRECISION}
         )
         self._log_strength = float(found.x)
         # Without habits, all of these errors are as probable as in the rows of a user without.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.discovery.newton import least
-from sottovoce.engines.posteriors import mixtures, moments
+from sottovoce.engines.posteriors import likelihoods, mixtures, moments
 from sottovoce.engines.threads import in_threads, usual_threads
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ _USUAL, _PULLS = np.array([0.0, math.log(4)]), np.array([0.25, 1.0])  # what it 
 _BOUNDS = np.array([-6.0, -1.0]), np.array([6.0, 6.0])
 _STARTS = np.array(list(itertools.product((-2.0, 0.0, 2.0), (0.0, 1.5, 3.0))))
 _NO_GAIN = 1e-4  # in the logarithm of the likelihood
-_MOST_USERS = 4096  # from whom the crowd's law is learnt
+_MOST_USERS = 2048  # from whom the crowd's law is learnt
 _USERS_AT_ONCE = 4096  # by one thread
 
 
@@ -85,10 +85,7 @@ class RightChance:
     def learn(self) -> None:
         """The crowd's law by maximum marginal likelihood, with a pull towards a usual one."""
         every = slice(None, None, -(-len(self._agreed) // _MOST_USERS))
-        right = map(np.outer, self._log_right, self._agreed[every].T)
-        wrong = map(np.outer, self._log_wrong, self._disagreed[every].T)
-        logs = sum((*right, *wrong), start=np.zeros(()))
-        likely = np.exp(logs - logs.max(axis=0))
+        likely = likelihoods(self._agreed[every], self._disagreed[every], self._log_right, self._log_wrong)
         scale = len(self._agreed) / likely.shape[1]
 
         def cost(numbers: Floats) -> tuple[float, Floats, Floats]:

@@ -90,11 +90,11 @@ class Poll:
 
 @dataclass(frozen=True, eq=False)
 class Polled:
-    """The results of one iteration over choices."""
+    """The results of one iteration over choices, from which the next one goes on."""
 
     chances: Floats  # of each option of each object
     agreed: Floats  # users × groups: the sum of the chances of what they chose; with habits, of truths × answers
-    move: float  # the largest of a chance
+    move: float = 0.0  # the largest of a chance
 
 
 class Engine(Protocol):
@@ -178,11 +178,14 @@ class Engine(Protocol):
     def agree(self, chances: Floats) -> Floats:
         """For each user the sum of the chances of the options that they chose."""
 
-    def poll(self, poll: Poll, chances: Floats) -> Polled:
-        """Chances from votes, and how often each user is right; ``chances`` are those before."""
+    def agree_by_truth(self, chances: Floats) -> Floats:
+        """For each user the sums of the chances of truths × answers, where all objects share their options."""
+
+    def poll(self, poll: Poll, before: Polled) -> Polled:
+        """Chances from votes, and how often each user is right; only what moves costs time to be added up."""
 
     def confuse(
-        self, rows: Floats, prior: Floats, chances: Floats, known: NDArray[np.int64] | None = None, mix: float = 0.0,
+        self, rows: Floats, prior: Floats, before: Polled, known: NDArray[np.int64] | None = None, mix: float = 0.0,
         corrected: Floats | None = None,
     ) -> Polled:  # fmt: skip
         """The same for users with habits, where all objects share their options.

@@ -224,33 +224,38 @@ class BlockwiseEngine(ABC):
     def agree(self, chances: Floats) -> Floats:
         return self._pass(operations.agree, sums=1, by_cell=(chances,), cells=self.answers.offsets)[1][0]
 
-    def poll(self, poll: Poll, chances: Floats) -> Polled:
+    def agree_by_truth(self, chances: Floats) -> Floats:
+        sums, cells = len(self.answers.labels) ** 2, self.answers.offsets
+        _, counts = self._pass(operations.agree_by_truth, sums=sums, by_cell=(chances,), cells=cells)
+        return _swapped(np.stack(counts, axis=1))
+
+    def poll(self, poll: Poll, before: Polled) -> Polled:
         by_object = {"groups": poll.groups, "unseen": poll.unseen, "known": poll.known}
-        by_cell = {"prior": poll.prior, "old": chances}
+        by_cell = {"prior": poll.prior, "old": before.chances}
         named, arrays = _present(by_object)
         cell_names, cell_arrays = _present(by_cell)
         weights = poll.weights.reshape(self.n_users, -1)
         slopes = () if poll.slopes is None else (poll.slopes.reshape(weights.shape),)
         constants = self.answers.size, poll.mix, poll.softmax, bool(slopes), (*named, *cell_names)
-        (found, moves), agreed = self._pass(
+        (found, moves), gained = self._pass(
             operations.poll, arrays, (np.hstack((weights, *slopes)),), constants, sums=weights.shape[1],
             by_cell=cell_arrays, cells=self.answers.offsets,
         )  # fmt: skip
-        return Polled(found, np.stack(agreed, axis=1), float(moves.max()))
+        return Polled(found, before.agreed + np.stack(gained, axis=1), float(moves.max()))
 
     def confuse(
-        self, rows: Floats, prior: Floats, chances: Floats, known: NDArray[np.int64] | None = None, mix: float = 0.0,
+        self, rows: Floats, prior: Floats, before: Polled, known: NDArray[np.int64] | None = None, mix: float = 0.0,
         corrected: Floats | None = None,
     ) -> Polled:  # fmt: skip
         named, arrays = _present({"known": known})
         # A claim needs what its answer says of each truth: these numbers should be neighbours.
-        by_answer = [_swapped(table) for table in (rows, corrected) if table is not None]
-        per_user, constants = np.hstack(by_answer), (prior, mix, corrected is not None, (*named, "old"))
-        (found, moves), counts = self._pass(
-            operations.confuse, arrays, (per_user,), constants, sums=rows.shape[1],
-            by_cell=(chances,), cells=self.answers.offsets,
+        tables = [_swapped(table).reshape(-1, len(prior)) for table in (rows, corrected) if table is not None]
+        per_user = np.hstack(tables).reshape(self.n_users, -1)
+        (found, moves), gained = self._pass(
+            operations.confuse, arrays, (per_user,), (prior, mix, (*named, "old")), sums=rows.shape[1],
+            by_cell=(before.chances,), cells=self.answers.offsets,
         )  # fmt: skip
-        return Polled(found, _swapped(np.stack(counts, axis=1)), float(moves.max()))
+        return Polled(found, before.agreed + _swapped(np.stack(gained, axis=1)), float(moves.max()))
 
     def _pass(
         self,

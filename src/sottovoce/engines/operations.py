@@ -145,12 +145,19 @@ def tally(block: Block, inputs: Inputs) -> Arrays:
 def agree(block: Block, inputs: Inputs) -> Arrays:
     """Chances of what each user chose."""
     (cells,), (chances,) = _cells(inputs, 0)[0], inputs.by_cell
-    votes.agree(*block.by_object, cells, chances, inputs.sum)
+    votes.agree(*block.by_object, cells, chances, inputs.sums)
+    return ()
+
+
+def agree_by_truth(block: Block, inputs: Inputs) -> Arrays:
+    """Chances of each truth, by what each user chose."""
+    (cells,), (chances,) = _cells(inputs, 0)[0], inputs.by_cell
+    votes.agree_by_truth(*block.by_object, cells, chances, inputs.sums)
     return ()
 
 
 def poll(block: Block, inputs: Inputs) -> Arrays:
-    """Chances from votes, how far they moved, and how probably each user is right."""
+    """Chances from votes, how far they moved, and how much more probably each user is right."""
     (cells,), (chances,) = _cells(inputs, 1)
     size, mix, softmax, has_slopes, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
@@ -166,14 +173,10 @@ def poll(block: Block, inputs: Inputs) -> Arrays:
 def confuse(block: Block, inputs: Inputs) -> Arrays:
     """The same where users have habits."""
     (cells,), (chances,) = _cells(inputs, 1)
-    prior, mix, is_corrected, names = inputs.constants
+    prior, mix, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
-    assert inputs.per_user is not None
-    corrected = inputs.per_user if is_corrected else None
-    move = votes.confuse(
-        *block.by_object, cells, prior, arrays.get("known"), arrays["old"], mix, inputs.per_user, corrected,
-        inputs.sums, chances,
-    )  # fmt: skip
+    known, old = arrays.get("known"), arrays["old"]
+    move = votes.confuse(*block.by_object, cells, prior, known, old, mix, inputs.per_user, inputs.sums, chances)
     return chances, np.array([move])
 
 

@@ -26,29 +26,32 @@ def moments(agreed, disagreed, log_right, log_wrong, factors, out):
     """
     (groups, nodes), columns = log_right.shape, factors.shape[1]
     right, wrong, sums = np.zeros((groups, _AT_ONCE)), np.zeros((groups, _AT_ONCE)), np.empty((columns, _AT_ONCE))
-    likely, largest = np.empty(_AT_ONCE), np.empty(_AT_ONCE)
+    likely, largest = np.empty((nodes, _AT_ONCE)), np.empty(_AT_ONCE)
     for first in range(0, len(out), _AT_ONCE):
-        many = min(_AT_ONCE, len(out) - first)
-        for group in range(groups):
-            for user in range(many):
-                right[group, user], wrong[group, user] = agreed[first + user, group], disagreed[first + user, group]
-        largest[:] = -np.inf
-        for node in range(nodes):
-            _log_likelihood(right, wrong, log_right, log_wrong, node, likely)
-            for user in range(_AT_ONCE):
-                largest[user] = likely[user] if likely[user] > largest[user] else largest[user]
+        many = _take(agreed, disagreed, first, right, wrong)
+        _likelihoods(right, wrong, log_right, log_wrong, likely, largest)
         sums[:] = 0.0
         for node in range(nodes):
-            _log_likelihood(right, wrong, log_right, log_wrong, node, likely)
-            for user in range(_AT_ONCE):
-                likely[user] = _exponential(max(likely[user] - largest[user], _LEAST))
             for column in range(columns):
                 factor = factors[node, column]
                 for user in range(_AT_ONCE):
-                    sums[column, user] += likely[user] * factor
+                    sums[column, user] += likely[node, user] * factor
         for user in range(many):
             for column in range(columns):
                 out[first + user, column] = sums[column, user]
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def likelihoods(agreed, disagreed, log_right, log_wrong):
+    """The likelihoods themselves, nodes × users."""
+    groups, nodes = log_right.shape
+    right, wrong = np.zeros((groups, _AT_ONCE)), np.zeros((groups, _AT_ONCE))
+    likely, largest, out = np.empty((nodes, _AT_ONCE)), np.empty(_AT_ONCE), np.empty((nodes, len(agreed)))
+    for first in range(0, len(agreed), _AT_ONCE):
+        many = _take(agreed, disagreed, first, right, wrong)
+        _likelihoods(right, wrong, log_right, log_wrong, likely, largest)
+        out[:, first : first + many] = likely[:, :many]
+    return out
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
@@ -66,21 +69,40 @@ def mixtures(laws, likely):
     return out
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
-def _log_likelihood(right, wrong, log_right, log_wrong, node, out):
+@njit(nogil=True, cache=True, inline="always")
+def _take(agreed, disagreed, first, right, wrong):
+    """Some users at a time, by group; how many."""
+    many = min(_AT_ONCE, len(agreed) - first)
     for group in range(len(right)):
-        one, other = log_right[group, node], log_wrong[group, node]
-        for user in range(_AT_ONCE):
-            log = right[group, user] * one + wrong[group, user] * other
-            out[user] = log if group == 0 else out[user] + log
+        for user in range(many):
+            right[group, user], wrong[group, user] = agreed[first + user, group], disagreed[first + user, group]
+    return many
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
-def _exponential(log):
-    """The exponential of a number from `_LEAST` to 0: 2^n · e^r, where r is small enough for a short series.
+def _likelihoods(right, wrong, log_right, log_wrong, likely, largest):
+    """Nodes × users; the largest of each user is 1."""
+    largest[:] = -np.inf
+    for node in range(len(likely)):
+        for group in range(len(right)):
+            one, other = log_right[group, node], log_wrong[group, node]
+            for user in range(_AT_ONCE):
+                log = right[group, user] * one + wrong[group, user] * other
+                likely[node, user] = log if group == 0 else likely[node, user] + log
+        for user in range(_AT_ONCE):
+            largest[user] = likely[node, user] if likely[node, user] > largest[user] else largest[user]
+    for node in range(len(likely)):
+        for user in range(_AT_ONCE):
+            likely[node, user] = exponential(likely[node, user] - largest[user])
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
+def exponential(log):
+    """The exponential of a number up to 0: 2^n · e^r, where r is small enough for a short series.
 
     The library's function takes one number at a time; a loop around this one takes several.
     """
+    log = max(log, _LEAST)
     n = np.floor(log * _LOG2_E + 0.5)
     r = (log - n * _LN2_HIGH) - n * _LN2_LOW
     total = _SERIES[10]

@@ -1,5 +1,6 @@
 """Inner loops over claims that are choices, object by object: add up votes, turn them into chances, and add to each
-user's sum the chance that they are right, while the object's few cells are still in the core's own cache.
+user's sum how much more probably they are right than before, while the object's few cells are still in the core's own
+cache. After a few iterations the chances of most objects do not move any more, and nothing has to be added for these.
 
 Every function takes the claims of a block (offsets, users, codes), ``cells``, where the options of each object begin,
 and ``size``, the number of options in a claim. See `kernels` for the rest.
@@ -8,10 +9,14 @@ and ``size``, the number of options in a claim. See `kernels` for the rest.
 import numpy as np
 from numba import njit
 
+from sottovoce.engines.posteriors import exponential
+
 # mypy: disable-error-code="no-untyped-def"
 
 NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no truth is known; the known truth is an option that nobody named
 _LANES = 4  # of scores
+_TIE = 1e-9  # scores this close, relatively, differ by rounding only
+_STILL = 1e-12  # moves of an object's chances that are too small to be added to the sums of users
 
 
 @njit(nogil=True, cache=True)
@@ -30,16 +35,22 @@ def agree(offsets, users, codes, cells, chances, sums):
     """For each user the sum of the chances of what they chose."""
     for n in range(len(cells) - 1):
         chance = chances[cells[n] - cells[0] : cells[n + 1] - cells[0]]
-        for place in range(offsets[n], offsets[n + 1]):
-            i = np.uint64(place)
-            sums[np.uint64(users[i])] += chance[np.uint64(codes[i])]
+        _add(users, codes, offsets[n], offsets[n + 1], np.uint64(0), chance, sums)
+
+
+@njit(nogil=True, cache=True)
+def agree_by_truth(offsets, users, codes, cells, chances, sums):
+    """For each user and answer the sum of the chances of each truth."""
+    for n in range(len(cells) - 1):
+        chance = chances[cells[n] - cells[0] : cells[n + 1] - cells[0]]
+        _add_rows(users, codes, offsets[n], offsets[n + 1], len(chance), chance, sums)
 
 
 @njit(nogil=True, cache=True)
 def poll(
     offsets, users, codes, cells, size, groups, prior, unseen, known, old, mix, softmax, weights, slopes, sums, chances
 ):  # fmt: skip
-    """Chances from votes, and each user's sum of the chances of what they chose, by the group of the object.
+    """Chances from votes, and how far each user's sum of the chances of what they chose moves, by the object's group.
 
     A vote is the user's weight in the object's group; with ``slopes``, plus the slope times the chance that the answer
     had before. Slopes are in the same table as the weights, behind them, and so in the same cache line.
@@ -67,10 +78,10 @@ def poll(
             else:
                 _winner(scores, options)
             _mix(scores, options, old, first, mix)
-        move = max(move, _settle(scores, options, old, first, chances))
-        for place in range(begin, end):
-            i = np.uint64(place)
-            sums[np.uint64(users[i]), group] += scores[np.uint64(codes[i])]
+        moved = _settle(scores, options, old, first, chances)
+        move = max(move, moved)
+        if moved > _STILL:
+            _add(users, codes, begin, end, group, scores, sums)
     return move
 
 
@@ -140,7 +151,7 @@ def _know(scores, options, known):
         scores[known] = 1.0
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
 def _softmax(scores, options, unseen):
     """Scores become chances; ``unseen`` is what the options that nobody named weigh, as if their score were 0."""
     largest = _largest(scores, options)
@@ -148,8 +159,7 @@ def _softmax(scores, options, unseen):
         largest = max(largest, 0.0)
     total = unseen * np.exp(-largest) if unseen > 0 else 0.0
     for c in range(options):
-        below = scores[c] - largest
-        scores[c] = np.exp(below) if below < 0 else 1.0
+        scores[c] = exponential(scores[c] - largest)
         total += scores[c]
     share = 1.0 / total
     for c in range(options):
@@ -159,12 +169,30 @@ def _softmax(scores, options, unseen):
 @njit(nogil=True, cache=True, inline="always")
 def _winner(scores, options):
     """The option with most votes is the truth; of several the first, even if rounding has put another one above it."""
-    largest = _largest(scores, options)
-    least, place = largest - 1e-9 * abs(largest), options
+    least, place = _least_to_win(scores, options), options
     for c in range(options - 1, -1, -1):
         place = c if scores[c] >= least else place
     for c in range(options):
         scores[c] = 1.0 if c == place else 0.0
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _least_to_win(scores, options):
+    largest = _largest(scores, options)
+    return largest - _TIE * abs(largest)
+
+
+@njit(nogil=True, cache=True)
+def winners(cells, scores, shares, first):
+    """The share of each option in the truth, 1 over the number of ties; and the first of the winners of each object."""
+    for n in range(len(cells) - 1):
+        mine, options, ties = scores[cells[n] : cells[n + 1]], cells[n + 1] - cells[n], 0
+        least = _least_to_win(mine, options)
+        for c in range(options - 1, -1, -1):
+            if mine[c] >= least:
+                ties, first[n] = ties + 1, c
+        for c in range(options):
+            shares[cells[n] + c] = 1.0 / ties if mine[c] >= least else 0.0
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -184,44 +212,61 @@ def _mix(scores, options, old, first, mix):
 
 @njit(nogil=True, cache=True, inline="always")
 def _settle(scores, options, old, first, chances):
-    """Write down the chances of an object; the largest move among them."""
+    """Write down the chances of an object, of which the moves remain as scores; the largest of these."""
     move = 0.0
     for c in range(options):
         place = first + np.uint64(c)
-        move = max(move, abs(scores[c] - old[place]))
         chances[place] = scores[c]
+        scores[c] -= old[place]
+        move = max(move, abs(scores[c]))
     return move
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _add(users, codes, begin, end, group, chances, sums):
+    """To each user's sum the chance of what they chose."""
+    for place in range(begin, end):
+        i = np.uint64(place)
+        sums[np.uint64(users[i]), group] += chances[np.uint64(codes[i])]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _add_rows(users, codes, begin, end, options, chances, sums):
+    """To each user's sums for what they chose the chance of each truth."""
+    for place in range(begin, end):
+        user, row = np.uint64(users[np.uint64(place)]), np.uint64(options * codes[np.uint64(place)])
+        for c in range(options):
+            sums[user, row + np.uint64(c)] += chances[c]
+
+
 @njit(nogil=True, cache=True)
-def confuse(
-    offsets, users, codes, cells, prior, known, old, mix, rows, corrected, sums, chances
-):  # fmt: skip
+def confuse(offsets, users, codes, cells, prior, known, old, mix, rows, sums, chances):
     """The same with habits: ``rows`` holds for each user and answer the log probability of it for each truth.
 
-    ``sums`` collects how probable each truth was when a user gave each answer. With ``corrected``, a claim's own
-    part in its user's row is taken out to first order: what that table holds, behind the rows, times the chance before.
+    ``sums`` collects how much more probable each truth is when a user gave each answer. Behind each row may stand what
+    a claim itself has contributed to it, per chance of the truth, which is then taken out, to first order.
     """
-    options, behind, move = len(prior), np.uint64(sums.shape[1]), 0.0
-    scores = np.empty(options)
+    options, move = len(prior), 0.0
+    width = rows.shape[1] // options
+    scores = np.empty(width)
     for n in range(len(cells) - 1):
         first = np.uint64(cells[n] - cells[0])
-        for c in range(options):
-            scores[c] = prior[c]
+        scores[:] = 0.0
         for place in range(offsets[n], offsets[n + 1]):
-            user, row = np.uint64(users[np.uint64(place)]), np.uint64(options * codes[np.uint64(place)])
-            for c in range(options):
+            user, row = np.uint64(users[np.uint64(place)]), np.uint64(width * codes[np.uint64(place)])
+            for c in range(width):
                 scores[c] += rows[user, row + np.uint64(c)]
-                if corrected is not None:
-                    scores[c] -= old[first + np.uint64(c)] * corrected[user, behind + row + np.uint64(c)]
+        for c in range(options):
+            scores[c] += prior[c]
+            if width > options:
+                scores[c] -= old[first + np.uint64(c)] * scores[options + c]
         if known is not None and known[n] != NOT_KNOWN:
             _know(scores, options, known[n])
         else:
             _softmax(scores, options, 0.0)
             _mix(scores, options, old, first, mix)
-        move = max(move, _settle(scores, options, old, first, chances))
-        for place in range(offsets[n], offsets[n + 1]):
-            user, row = np.uint64(users[np.uint64(place)]), np.uint64(options * codes[np.uint64(place)])
-            for c in range(options):
-                sums[user, row + np.uint64(c)] += scores[c]
+        moved = _settle(scores, options, old, first, chances)
+        move = max(move, moved)
+        if moved > _STILL:
+            _add_rows(users, codes, offsets[n], offsets[n + 1], options, scores, sums)
     return move
