@@ -93,11 +93,11 @@ def _likelihoods(right, wrong, log_right, log_wrong, likely, largest):
             largest[user] = likely[node, user] if likely[node, user] > largest[user] else largest[user]
     for node in range(len(likely)):
         for user in range(_AT_ONCE):
-            likely[node, user] = exponential(likely[node, user] - largest[user])
+            likely[node, user] = _exponential(likely[node, user] - largest[user])
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
-def exponential(log):
+def _exponential(log):
     """The exponential of a number up to 0: 2^n · e^r, where r is small enough for a short series.
 
     The library's function takes one number at a time; a loop around this one takes several.

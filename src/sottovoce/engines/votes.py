@@ -9,8 +9,6 @@ and ``size``, the number of options in a claim. See `kernels` for the rest.
 import numpy as np
 from numba import njit
 
-from sottovoce.engines.posteriors import exponential
-
 # mypy: disable-error-code="no-untyped-def"
 
 NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no truth is known; the known truth is an option that nobody named
@@ -151,7 +149,7 @@ def _know(scores, options, known):
         scores[known] = 1.0
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
+@njit(nogil=True, cache=True, inline="always")
 def _softmax(scores, options, unseen):
     """Scores become chances; ``unseen`` is what the options that nobody named weigh, as if their score were 0."""
     largest = _largest(scores, options)
@@ -159,7 +157,8 @@ def _softmax(scores, options, unseen):
         largest = max(largest, 0.0)
     total = unseen * np.exp(-largest) if unseen > 0 else 0.0
     for c in range(options):
-        scores[c] = exponential(scores[c] - largest)
+        below = scores[c] - largest
+        scores[c] = np.exp(below) if below < 0 else 1.0
         total += scores[c]
     share = 1.0 / total
     for c in range(options):
