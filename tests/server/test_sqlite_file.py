@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from command import run
+from command import run, run_process
 from server_under_test import TestClient
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.protocol import Report
@@ -73,7 +73,7 @@ def test_a_file_of_another_program_is_left_as_it_is(server_database, tmp_path, j
     before = place.read_bytes()
     with pytest.raises(UnreadableFile, match="name a new file, or a server's database"):
         TestClient(create_app(Settings(database=server_database))).__enter__()
-    refused = run("serve", "--database", server_database, "--port", "0", "--json")
+    refused = run_process("serve", "--database", server_database, "--port", "0", "--json")
     assert (refused.returncode, refused.stdout) == (2, "")
     words = " ".join(refused.stderr.split())
     assert f"{place}: its tables (albums, artists, labels, …) are another program's, and a server needs" in words
@@ -87,7 +87,7 @@ def test_a_second_server_is_refused(server, server_database, tmp_path):
         TestClient(create_app(Settings(database=server_database))).__enter__()
     link = tmp_path / "link.db"
     link.symlink_to(tmp_path / "campaigns.db")  # the same file by another name
-    refused = run("serve", "--database", f"sqlite:///{link}", "--port", "0", "--json")
+    refused = run_process("serve", "--database", f"sqlite:///{link}", "--port", "0", "--json")
     assert (refused.returncode, refused.stdout) == (2, "")
     words = " ".join(refused.stderr.split())
     assert "another server is using it, and a SQLite file serves one at a time; stop the other one, or move to" in words
