@@ -97,6 +97,7 @@ def test_answers_in_another_encoding_are_perturbed(tmp_path):
     assert {row["value"] for row in rows_of(tmp_path / "noisy.csv")} == {"später", "nie"}
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("time", ["10:35", "2026-05-01", "2026-05-01 10:35", "2026-05-01T10:35:00Z", "1.5.2026 10:35"])
 def test_times_are_not_taken_for_choices(tmp_path, time):
     path = tmp_path / "arrivals.csv"

@@ -87,6 +87,7 @@ def test_order_labels_shift_and_scale_do_not_matter(name):
     assert np.all(np.abs((moved.truths_ - 128) / 4 - fit.truths_) < 0.01 * width)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("seed", range(16))
 def test_order_labels_shift_and_scale_do_not_matter_for_any_claims(seed):
     """Small sets of any scale, a quarter of them with claims that coincide, half of them with a law of noise."""
@@ -113,6 +114,7 @@ def test_order_labels_shift_and_scale_do_not_matter_for_any_claims(seed):
         assert np.all(np.abs((moved.truths_ - shift) / scale - first.truths_) <= most)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("errors", ["heavy-tailed", "skewed"])
 @pytest.mark.parametrize(("objects", "claims"), [(30, 3), (30, 10), (100, 2)])
 def test_intervals_hold_where_few_claim_each_object(errors, objects, claims):
@@ -141,6 +143,7 @@ def test_a_rating_is_about_as_good_as_the_mean_and_its_interval_no_worse():
         assert coverage(fit, world.truths) >= coverage(mean, world.truths)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("errors", "objects", "claims"),
     [("two kinds", 5, 30), ("two kinds", 10, 5), ("skewed", 20, 100), ("skewed", 5, 30)],

@@ -30,12 +30,14 @@ def test_every_operation_on_made_up_choices(engine, answers, own, seed):
     check_operations(engine(claims), NumpyEngine(claims), seed)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(("name", "own"), CASES)
 def test_every_method_gives_what_numpy_gives(engine, name, own):
     claims = crowd(3, own)
     assert_same_choices(name, engine(claims), claims, 5)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(("name", "own"), CASES)
 def test_the_bits_are_the_same_for_any_number_of_threads(name, own, tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "_CLAIMS_PER_RUN", 100)

@@ -48,6 +48,7 @@ def assert_same_answer(truths, cold):
         np.testing.assert_allclose(truths, cold.truths_, atol=1e-5)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("method", METHODS)
 def test_a_warm_start_after_new_claims_gives_the_answer_of_a_cold_run(method, tmp_path):
     world = sv.worlds.synthetic(80, 60, fill=0.5, seed=5)

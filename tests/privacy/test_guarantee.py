@@ -61,6 +61,7 @@ def test_known_figures_for_any_number_of_readings_and_as_printed():
         assert promise.paper_delta(epsilon) == pytest.approx(printed, abs=6e-4)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("readings", [2, 3, 10, 30])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_exact_figures_agree_with_simulation(readings, epsilon):
@@ -98,6 +99,7 @@ def test_three_readings_to_six_digits_by_another_integral(rate, epsilon):
     assert delta == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("readings", [2, 5, 30, 200])
 @pytest.mark.parametrize("rate", [2.0, 1e-3, 1e-7])
 def test_finer_tables_change_nothing(readings, rate, monkeypatch):
@@ -137,6 +139,7 @@ def test_floored_noise_agrees_with_simulation():
     )  # quantiles are coarse
 
 
+@pytest.mark.slow
 def test_fresh_noise_of_several_readings_agrees_with_simulation():
     rng = np.random.default_rng(5)
     for readings, step, epsilon in ((2, 0.7, 0.5), (5, 0.3, 0.6), (30, 0.1, 1.0)):

@@ -52,6 +52,7 @@ def test_guarantee_says_what_it_promises():
     assert together["epsilon"] == 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", [None, 0.1])
 def test_plan_finds_its_least_noise(grid):
     plans = {option.law.name: option for option in sv.plan(epsilon=0.5, participants=100, grid=grid, simulations=2)}

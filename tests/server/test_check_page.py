@@ -62,6 +62,7 @@ def test_the_expected_error_of_numbers_is_what_a_crowd_shows(server):
     assert float(found.noise.split()[1]) == pytest.approx(noise.std(), rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [2, 4, 12])
 def test_the_expected_share_of_wrong_answers_is_what_a_crowd_shows(server, cells):
     """Compared with the method on simulated crowds: within five points, and three standard errors."""

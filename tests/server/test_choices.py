@@ -122,6 +122,7 @@ WRONG = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_an_answer_that_does_not_fit_is_refused_and_not_stored(server, name):

@@ -90,6 +90,7 @@ def test_a_forgotten_connection_has_left(door):
         assert len(door.knock(made, "127.0.0.1", 2)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("soft", "hard", "most"), [(300, 5_000, 1_000), (300, 700, 500), (5_000, 5_000, 1_000)])
 def test_files_are_kept_free_for_other_things_than_connections(soft, hard, most):
     """As many files as needed where the system allows it; where it does not, as many connections as leave some free."""

@@ -214,6 +214,7 @@ def differences(snapshots, claims):
     return recovered
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_who_looks_after_every_report_recovers_no_claim_better_than_by_chance(server):
     """39 people one after the other. A step of five shows one of the five claims as its median at best, so that the
@@ -235,6 +236,7 @@ def test_who_looks_after_every_report_recovers_no_claim_better_than_by_chance(se
     assert server.results(campaign)["reports"] == 35
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_who_looks_after_every_report_links_nobody_better_than_by_chance(server):
     """An operator knows who got which link, and matches links newly spent with names newly exported.
