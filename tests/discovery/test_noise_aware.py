@@ -181,6 +181,7 @@ def test_objects_of_different_scale_do_not_drown_each_other():
     assert errors.mean() < 0.8 * np.abs(matrix.mean(axis=0) / scales).mean()
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("law", [None, sv.SharedVariance(0.5), sv.FreshVariance(0.5)], ids=str)
 def test_bits_are_the_same_for_any_number_of_threads(law):
     claims = sv.worlds.synthetic(500, 300, fill=0.8, seed=6).with_simulated_noise(law or sv.Gaussian(1.0), 7).claims

@@ -143,7 +143,7 @@ def test_a_rating_is_about_as_good_as_the_mean_and_its_interval_no_worse():
         assert coverage(fit, world.truths) >= coverage(mean, world.truths)
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("errors", "objects", "claims"),
     [("two kinds", 5, 30), ("two kinds", 10, 5), ("skewed", 20, 100), ("skewed", 5, 30)],

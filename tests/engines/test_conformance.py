@@ -32,6 +32,7 @@ def engine(request, tmp_path_factory):
     return lambda claims: make(claims, tmp_path_factory.mktemp("engine"))
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("users", "objects", "fill"), [(60, 25, 1.0), (200, 90, 0.2), (12, 150, 0.5)])
 def test_every_method_on_random_claims(engine, method, users, objects, fill):

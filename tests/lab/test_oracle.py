@@ -18,6 +18,7 @@ def oracles_errors(law, error_rate, participants, objects):
     return np.abs(found - world.truths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "draw"),
     [

@@ -98,6 +98,7 @@ def test_too_large_an_epsilon_is_a_leak():
     assert result.found_epsilon > 1.5
 
 
+@pytest.mark.slow
 def test_other_mistakes_are_found():
     draw = real("response:1.0", 4)
 

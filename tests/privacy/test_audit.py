@@ -272,6 +272,7 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+@pytest.mark.slow
 def test_draws_from_a_file_are_the_same_draws(tmp_path):
     write_draws(tmp_path / "draws.csv", device("fresh:0.5", "file"))
     law, setting = parse_law("fresh:0.5"), NumberSetting(readings=2)

@@ -36,6 +36,7 @@ def test_the_reference_against_sums_by_hand():
     assert float(exact_delta("fresh:0.5", "2", 1, "0.001", 1.0)) == pytest.approx(1 - math.exp(-0.5), rel=1e-4)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(usual(kinds=("gaussian", "fresh")))
 @example(Case("gaussian:1e-07", "5000", "0.000001", 2, 1e-5))  # once ε = 0: whole numbers of 64 bits wrapped around

@@ -184,6 +184,7 @@ def test_a_finer_grid_comes_nearer_to_continuous_noise(law, unit):
     assert finest == pytest.approx(law.guarantee(readings=3, unit=unit).delta_any_n(0.7), rel=4e-3)
 
 
+@pytest.mark.slow
 def test_the_sampled_law_summed_by_brute_force():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnwiseChoice)
@@ -239,6 +240,7 @@ rates, distances, epsilons = st.floats(1e-4, 20), st.floats(0.05, 5), st.floats(
 counts = st.sampled_from([1, 2, 3, 7, 30, 200, 500])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     rate=rates, distance=distances, epsilon=epsilons, readings=counts, unit=st.sampled_from(["reading", "participant"])

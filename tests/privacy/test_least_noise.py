@@ -26,7 +26,7 @@ def test_variances_that_the_other_laws_need():
     assert 1 / floored.rate == pytest.approx(13.9, abs=0.03)
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=12, deadline=None)
 @given(

@@ -87,6 +87,7 @@ class Quiet(TwoSided):
         return TwoSided(self.scale).guarantee(*arguments, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("seeded")
 def test_audit_finds_out_a_law_that_promises_more_than_it_keeps(monkeypatch):
     monkeypatch.setitem(LAWS, "twosided", Quiet)

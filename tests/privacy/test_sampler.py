@@ -128,6 +128,7 @@ def test_a_variance_is_shared_by_the_readings_of_a_release_only():
         assert abs(spearmanr(sizes[1:, 0], sizes[:-1, 1]).statistic) < bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2.5, 20.0])
 def test_laplace_noise_is_that_of_opendp(scale):
     """OpenDP draws from the operating system; a correct sampler fails here once in a million runs."""

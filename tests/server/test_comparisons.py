@@ -83,6 +83,7 @@ def test_the_answer_closes_in_as_people_answer(server):
     assert all(abs(cut * 0.05 - TRUTH) < 1.5 for (cut,) in last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [2, 4])
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_devices_accept_all_that_is_published(server, levels):

@@ -264,6 +264,7 @@ def test_answers_that_nobody_reads_are_given_up(running_server):
     assert server.client.get("/healthz").status_code == 200
 
 
+@pytest.mark.slow
 @whatever_the_database
 def test_a_crowd_from_one_address_leaves_room_for_others(running_server):
     """What two people on one machine see: one holds all the connections that the server lets one have."""

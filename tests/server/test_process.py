@@ -136,6 +136,7 @@ def test_clients_that_do_not_come_to_the_point_are_cut_off(running_server):
         assert b"request_timeout" in answer or b"request_timeout" in connection.recv(10_000)
 
 
+@pytest.mark.slow
 @whatever_the_database
 def test_https_by_options(running_server, tmp_path):
     subprocess.run(
