@@ -94,6 +94,7 @@ def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_pa
     assert np.abs(np.array([result[str(label)]["truth"] for label in fit.objects_]) - fit.truths_).max() > 1e-4
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

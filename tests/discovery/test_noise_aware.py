@@ -78,7 +78,7 @@ def test_nearly_as_accurate_as_an_oracle_with_intervals_that_keep_their_level(la
     assert abs(coverage - 0.95) < 0.02 + 2 * math.sqrt(0.95 * 0.05 / (30 * objects))
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law", [sv.SharedVariance(0.5), sv.FreshVariance(0.5), sv.FlooredVariance(1.0, 1.0), sv.Gaussian(1.5)]
 )

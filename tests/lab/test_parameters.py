@@ -37,7 +37,7 @@ def test_another_method_does_not_run_under_the_name_of_gtm():
     assert {task["method"] for task in tasks("gtm", method="catd")} == {"gtm"}
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -75,7 +75,7 @@ def test_the_audit_sees_what_devices_send(broken, monkeypatch):
     assert not audited(real("response:1.0", 4, seed="broken"), samples=1000).passed
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("choices", [2, 4, 10])
 def test_a_response_that_keeps_the_truth_too_often_fails(choices):
     """Its chance is 1.05 times what it should be: some reports are replaced by the truth."""

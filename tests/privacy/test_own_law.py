@@ -70,6 +70,7 @@ def seeded(monkeypatch):
     monkeypatch.setattr(numbers, "ByteStream", lambda: seeded_stream("own law"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("seeded")
 def test_audit_passes_it_and_bounds_its_epsilon_from_below():
     (audited,) = run("audit", "--noise", "twosided:1", "--samples", "3000")["audits"]

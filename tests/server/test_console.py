@@ -360,6 +360,7 @@ def test_more_rows_without_a_script(server, console):
 LAWS = ("fresh", "gaussian", "floored", "shared")
 
 
+@pytest.mark.slow
 @SQLITE
 @pytest.mark.parametrize("unit", ["reading", "participant"])
 def test_the_planner_says_what_the_library_says(server, console, unit):

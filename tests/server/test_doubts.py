@@ -25,7 +25,7 @@ def codes(claims, law):
     return [doubt["code"] for doubt in found]
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_honest_crowds_are_not_suspected(law):
     """Mean less median, in standard errors of the mean, has a standard deviation below 1, so 4.5 of them come by chance
