@@ -246,6 +246,20 @@ def test_known_truths_teach_the_common_bias():
     assert np.mean(covered) > 0.9  # of 240 truths in 8 worlds
 
 
+def test_the_common_bias_is_the_same_in_any_unit():
+    rng = np.random.default_rng(7)
+    truths = rng.uniform(0, 50, 40)
+    matrix = truths + 2 + rng.normal(0, 0.5, 40) + rng.normal(0, 1, (30, 40))
+
+    def fitted(unit):
+        known = dict(enumerate(unit * truths[:10]))
+        fit = sv.NoiseAware().fit(sv.Claims.from_matrix(unit * matrix), known=known)
+        return np.array([fit.truths_, *fit.intervals()]) / unit
+
+    for unit in (1e-3, 1e3):
+        assert fitted(unit) == pytest.approx(fitted(1.0), rel=1e-9)
+
+
 def test_no_bias_is_found_where_there_is_none():
     rng = np.random.default_rng(6)
     found = [CommonBias.learn(rng.normal(0, 1, 10), np.ones(10)) for _ in range(300)]
