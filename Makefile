@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# A file's tests stay together: they share its browser, server or Spark session.
-PYTEST := $(BIN)/pytest -n auto --dist loadfile
+# A file's tests stay together: they share its browser, server or Spark session. The order is that of tests/conftest.py.
+PYTEST := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 # Everything that the targets need, in the versions of constraints.txt, which are known to work together.
 WHOLE := --editable ".[plot,server,spark]" --group test --group docs
 
@@ -15,6 +15,7 @@ demo: $(VENV)/.ready
 test: check system
 	$(PYTEST)
 
+# A check for every day, in two minutes on two cores: every room of the program, without what takes long.
 quick: $(VENV)/.ready
 	$(PYTEST) -m "not slow" --ignore tests/browser
 

@@ -1,7 +1,8 @@
-"""Crowds that several tests share, and what makes tests the same on any machine."""
+"""Crowds that several tests share, what makes tests the same on any machine, and the order in which they run."""
 
 import os
 import signal
+from itertools import groupby
 
 # As the command does, and before NumPy is loaded: on a loaded machine threads for tiny matrices wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -18,6 +19,24 @@ settings.load_profile("any machine")
 # A shell that runs the tests in the background lets them ignore Ctrl-C, and so all that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Files that take longest come first: begun last, one would keep one core busy while the others have nothing left to do.
+LONGEST = (
+    "tests/docs/test_pages.py",
+    "tests/lab/test_reproduce.py",
+    "tests/engines/test_spark.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by marks
+def pytest_collection_modifyitems(items):
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
+    alike = [item for item in items if item.get_closest_marker("alike") and not item.get_closest_marker("slow")]
+    for _, variants in groupby(alike, key=lambda item: (item.path, item.originalname)):
+        for variant in [*variants][1:-1]:
+            variant.add_marker("slow")
 
 
 def random_matrix(rng, users, objects, fill=1.0):

@@ -1,18 +1,16 @@
 """A real server on SQLite, and the command line to run campaigns with."""
 
-import io
 import json
 import os
 import subprocess
-import sys
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
 
 import warm
+from command import run
 from patience import PATIENCE
-from sottovoce.cli import main
 
 TOKEN = "operator-token-for-tests-0123456789abcdef"
 TASKS = "id,title,unit,low,high,grid,quota\n" + "".join(
@@ -28,16 +26,9 @@ class Campaigns:
     token: str = TOKEN
 
     def run(self, *arguments, **environment):
-        """Run ``sottovoce …`` in this process: a new one for each of many commands would take most of the time."""
+        """Run ``sottovoce …``."""
         variables = {"SOTTOVOCE_SERVER": self.url, "SOTTOVOCE_OPERATOR_TOKEN": self.token, "COLUMNS": "120"}
-        out, err = io.StringIO(), io.StringIO()
-        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-            patch.setattr(sys, "argv", ["sottovoce", *map(str, arguments)])
-            for name, entry in (variables | environment).items():
-                patch.setenv(name, entry)
-            with pytest.raises(SystemExit) as end:
-                main()
-        return subprocess.CompletedProcess(arguments, end.value.code or 0, out.getvalue(), err.getvalue())
+        return run(*arguments, env={**os.environ, **variables, **environment})
 
     def __call__(self, *arguments):
         """Run ``sottovoce campaign …``; what it prints as JSON."""

@@ -1,6 +1,9 @@
 """Texts in several languages on the command line."""
 
+import pytest
 
+
+@pytest.mark.slow
 def test_texts_go_out_to_translators_and_come_back(campaigns, draft, tmp_path):
     table = tmp_path / "texts.csv"
     shown = campaigns("texts", draft, "--out", table)

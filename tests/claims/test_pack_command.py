@@ -94,6 +94,7 @@ def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_pa
     assert np.abs(np.array([result[str(label)]["truth"] for label in fit.objects_]) - fit.truths_).max() > 1e-4
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -206,6 +207,7 @@ def test_numbers_and_choices_of_a_campaign_make_a_pack_each(server, server_datab
     assert not (tmp_path / "both").exists()
 
 
+@pytest.mark.slow
 def test_sets_of_choices_are_packed_from_a_database(server, server_database, tmp_path):  # noqa: F811
     campaign = server.opened(tasks=[ASKED_BIRD], noise="response:1:2", readings=1)
     answered(server, campaign, 10, lambda number: {"bird": [1, 2 + number % 2]})

@@ -105,6 +105,7 @@ BAD = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("written", ['"much"', "1e200", "null"])
 def test_bad_rows_are_reported_or_skipped_as_by_claims(tmp_path, monkeypatch, kind, written):

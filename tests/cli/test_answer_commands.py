@@ -45,6 +45,7 @@ def test_guarantee_of_levels():
     assert (shown["levels"], shown["pure_epsilon"]) == (4, 4.0)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -70,6 +70,7 @@ def test_claims_from_the_input(crowd):
     assert json.loads(ran.stdout)["objects"] == 25
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [

@@ -68,6 +68,27 @@ def test_readings_are_perturbed(european, tmp_path):
     assert "about numbers" in refused.stderr
 
 
+def test_a_pilot_is_read_with_the_options_that_its_mistakes_call_for(tmp_path):
+    path, bad = tmp_path / "halls.csv", tmp_path / "bad.csv"
+    path.write_text("who;object;value\nann;hall;12,5 m\nbob;hall;13,5 m\nbob;hall;13,5 m\ncleo;hall;about 14\n")
+    arguments = ["plan", "--pilot", path, "--simulations", "0", "--json"]
+    needed = (("--user", "who"), ("--decimal", ","), ("--strip-units",), ("--skip-bad",), ("--duplicates", "last"))
+    for advised in needed:
+        refused = run(*arguments)
+        assert (refused.returncode, advised[0] in refused.stderr) == (2, True), refused.stderr
+        arguments += advised
+    ran = run(*arguments, "--left-out", bad)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["error_rate"] == pytest.approx(2.0)  # λ1 = 1/variance, of two readings 1 m apart
+    assert "about 14" in rows_of(bad)[0]["reason"]
+    answers = tmp_path / "answers.csv"
+    answers.write_bytes("user;object;value\nann;q;später\nbob;q;nie\ncleo;q;nie\n".encode("windows-1252"))
+    arguments = ["plan", "--choices", "2", "--pilot", answers, "--simulations", "0", "--json"]
+    assert "--encoding" in run(*arguments).stderr
+    ran = run(*arguments, "--encoding", "windows-1252")
+    assert json.loads(ran.stdout)["plans"][0]["right_source"] == "estimated from the pilot"
+
+
 def test_answers_in_another_encoding_are_perturbed(tmp_path):
     (tmp_path / "answers.csv").write_bytes("user;object;value\nann;q;später\nbob;q;nie\n".encode("windows-1252"))
     arguments = ("perturb", tmp_path / "answers.csv", "--noise", "response:50", "--choices", "später,nie")
@@ -76,6 +97,7 @@ def test_answers_in_another_encoding_are_perturbed(tmp_path):
     assert {row["value"] for row in rows_of(tmp_path / "noisy.csv")} == {"später", "nie"}
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("time", ["10:35", "2026-05-01", "2026-05-01 10:35", "2026-05-01T10:35:00Z", "1.5.2026 10:35"])
 def test_times_are_not_taken_for_choices(tmp_path, time):
     path = tmp_path / "arrivals.csv"
@@ -117,9 +139,9 @@ def test_a_few_words_among_european_numbers_do_not_make_them_answers(tmp_path):
     assert (summary["truths"]["hall"]["truth"], summary["left_out"]["rows"]) == (13.5, 2)
 
 
-def test_answers_of_which_some_look_like_numbers_stay_answers(tmp_path):
+def test_answers_of_which_up_to_half_look_like_numbers_stay_answers(tmp_path):
     path = tmp_path / "answers.csv"
-    path.write_text("user,object,value\na,x,none\nb,x,none\nc,x,none\nd,x,10 km\ne,x,far\n")
+    path.write_text("user,object,value\na,x,none\nb,x,none\nc,x,far\nd,x,10 km\ne,x,12 km\nf,x,15 km\n")
     ran = run("discover", path, "--json")
     assert json.loads(ran.stdout)["truths"]["x"]["truth"] == "none"
 

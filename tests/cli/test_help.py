@@ -22,6 +22,7 @@ def _help(path, columns):
     return ran.output
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("path", list(_paths(typer.main.get_command(app))), ids=" ".join)
 def test_flags_take_no_value_and_nothing_is_cut_off(path):
     text = _help(path, 80)

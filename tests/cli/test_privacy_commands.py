@@ -103,6 +103,7 @@ def test_plan_json_and_picture(tmp_path):
     assert "<svg" in (tmp_path / "p.svg").read_text()[:1000]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -135,6 +135,7 @@ def test_one_cut_for_all_does_not_show_the_range():
     assert sv.ByComparison(range=(0, 7)).fit(table).truths_ == pytest.approx(3.5, abs=0.1)
 
 
+@pytest.mark.slow
 def test_accurate_users_count_more_with_four_levels():
     """Error variances Exponential(1), 30 objects, ε = 4: learnt weights make truths a fifth better or more."""
     before, after = [], []

@@ -113,6 +113,7 @@ def test_lists_that_are_none_are_refused(content):
         alternatives_of(manifest(), content)
 
 
+@pytest.mark.slow
 def test_a_list_may_have_as_many_tasks_as_a_campaign():
     halls = [{**HALL, "id": f"hall-{number}"} for number in range(MOST_TASKS)]
     content = json.dumps({"tasks": {hall["id"]: [[249]] for hall in halls}}).encode()

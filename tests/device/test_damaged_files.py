@@ -109,6 +109,7 @@ def run(monkeypatch, capsys, *arguments):
     return code, capsys.readouterr()
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_file_is_refused_and_never_forgotten(sound, tmp_path, monkeypatch, capsys, name):
     for command, options in COMMANDS.items():

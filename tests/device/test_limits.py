@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -88,7 +89,7 @@ Limits().judge(manifest())
 noisy_readings(manifest(), {"hall-1": "3"}, ByteStream())
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
-    root = __file__.partition("/tests/")[0]
+    root = Path(__file__).parents[2]
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
     loaded = set(ran.stdout.split())
     assert {"sottovoce", "httpx", "sqlite3"} <= loaded

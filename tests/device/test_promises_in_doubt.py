@@ -102,6 +102,7 @@ def test_limits_refuse_what_is_not_a_number(promise):
     assert refusal(Limits().check_total, promise, Promise(0.0, 0.0)).code == "budget_spent"
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.one_of(extreme(), usual()))
 @example(Case("fresh:0.5", "1", "0.1", 30, 1e-5))

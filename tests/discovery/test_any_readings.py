@@ -62,6 +62,7 @@ def fitted(method, claims):
         return fit, fit.intervals()
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", methods_for("number"))
 @settings(max_examples=15, deadline=None)
 @given(campaign=campaigns())

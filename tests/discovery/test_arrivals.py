@@ -59,6 +59,7 @@ def test_fits_that_start_from_each_other_end_where_one_from_scratch_does(law, ta
         assert_same_intervals(fit, sv.NoiseAware(law).fit(claims))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("law", "tasks"), [("fresh:0.5", 3), ("fresh:50", 1), ("shared:0.5", 1), ("gaussian:1.5", 3)])
 def test_forty_people_one_after_the_other(law, tasks):
     """Widths follow from what people measured: half a width is at most 4 of the spread's standard errors."""
@@ -74,6 +75,7 @@ def test_forty_people_one_after_the_other(law, tasks):
     assert np.all((high - low) / 2 < 4 * spreads / np.sqrt(39))
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("participants", [2, 3, 5])
 def test_few_people_get_wide_intervals_but_no_absurd_ones(law, participants):

@@ -170,6 +170,7 @@ def test_a_claim_has_no_part_in_the_habits_that_weigh_it():
         assert rows[truth, answer] - corrected[truth, answer] == pytest.approx(expected)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", [name for name, method in CHOICE_METHODS.items() if not method.plain])
 def test_known_truths_are_kept_and_show_who_is_right(name):
     """Two users against one; the known truths say that the one is right."""

@@ -41,6 +41,7 @@ def test_one_tenfold_slip_does_not_outweigh_three_who_agree():
     assert fit.truths_[list(fit.objects_).index("disputed")] == 2e6
 
 
+@pytest.mark.slow
 def test_populations_that_many_copy_are_found_better_than_by_the_median():
     """Errors of such figures are far from normal: most of a mean error is one city, so crowds are taken together."""
     ratios = []

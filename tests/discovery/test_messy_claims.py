@@ -6,7 +6,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.discovery.own_offsets import kurtosis_within
 from sottovoce.engines import MemoryEngine
-from sottovoce.engines.aware import trusted
+from sottovoce.engines.sweeps import trusted
 
 
 def fits(users, objects, values):
@@ -26,6 +26,7 @@ def test_a_claim_farther_off_never_pulls_less(tail):
     assert np.abs(np.diff(pulls)).max() <= (1 + tail) * (sizes[1] - sizes[0]) * (1 + 1e-9)  # without a jump
 
 
+@pytest.mark.slow
 def test_counts_that_are_off_by_a_factor_are_about_as_good_as_medians():
     """Dots in pictures: where claims were thickest was below the median, and the error 1.2 times the median's."""
     ratios = []

@@ -78,6 +78,7 @@ def test_nearly_as_accurate_as_an_oracle_with_intervals_that_keep_their_level(la
     assert abs(coverage - 0.95) < 0.02 + 2 * math.sqrt(0.95 * 0.05 / (30 * objects))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law", [sv.SharedVariance(0.5), sv.FreshVariance(0.5), sv.FlooredVariance(1.0, 1.0), sv.Gaussian(1.5)]
 )
@@ -180,6 +181,7 @@ def test_objects_of_different_scale_do_not_drown_each_other():
     assert errors.mean() < 0.8 * np.abs(matrix.mean(axis=0) / scales).mean()
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("law", [None, sv.SharedVariance(0.5), sv.FreshVariance(0.5)], ids=str)
 def test_bits_are_the_same_for_any_number_of_threads(law):
     claims = sv.worlds.synthetic(500, 300, fill=0.8, seed=6).with_simulated_noise(law or sv.Gaussian(1.0), 7).claims

@@ -65,6 +65,7 @@ def test_order_of_rows_does_not_matter(method, matrix, seed):
     assert first.tolist() == second.tolist()  # to the bit: labels are sorted
 
 
+@pytest.mark.alike
 @EVERY_METHOD
 @settings(max_examples=30, deadline=None)
 @given(matrix=crowds(), seed=st.integers(0, 99))
@@ -101,6 +102,7 @@ def test_lfcn_shifts_and_scales_as_far_as_its_fixed_least_variance_allows(matrix
 LEARN_FROM_NUMBERS = (sv.CATD, sv.GTM, sv.NoiseAware)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("method", [one for one in METHODS if not isinstance(one, LEARN_FROM_NUMBERS)], ids=repr)
 @settings(max_examples=30, deadline=None)
 @given(matrix=crowds())

@@ -87,6 +87,7 @@ def test_order_labels_shift_and_scale_do_not_matter(name):
     assert np.all(np.abs((moved.truths_ - 128) / 4 - fit.truths_) < 0.01 * width)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("seed", range(16))
 def test_order_labels_shift_and_scale_do_not_matter_for_any_claims(seed):
     """Small sets of any scale, a quarter of them with claims that coincide, half of them with a law of noise."""
@@ -113,6 +114,7 @@ def test_order_labels_shift_and_scale_do_not_matter_for_any_claims(seed):
         assert np.all(np.abs((moved.truths_ - shift) / scale - first.truths_) <= most)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("errors", ["heavy-tailed", "skewed"])
 @pytest.mark.parametrize(("objects", "claims"), [(30, 3), (30, 10), (100, 2)])
 def test_intervals_hold_where_few_claim_each_object(errors, objects, claims):
@@ -141,6 +143,7 @@ def test_a_rating_is_about_as_good_as_the_mean_and_its_interval_no_worse():
         assert coverage(fit, world.truths) >= coverage(mean, world.truths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("errors", "objects", "claims"),
     [("two kinds", 5, 30), ("two kinds", 10, 5), ("skewed", 20, 100), ("skewed", 5, 30)],
@@ -241,6 +244,20 @@ def test_known_truths_teach_the_common_bias():
         errors.append(np.abs(fit.truths_ - truths)[10:].mean())
     assert np.mean(errors) < 0.6  # 2.0 without; the objects' own deviation alone gives 0.4
     assert np.mean(covered) > 0.9  # of 240 truths in 8 worlds
+
+
+def test_the_common_bias_is_the_same_in_any_unit():
+    rng = np.random.default_rng(7)
+    truths = rng.uniform(0, 50, 40)
+    matrix = truths + 2 + rng.normal(0, 0.5, 40) + rng.normal(0, 1, (30, 40))
+
+    def fitted(unit):
+        known = dict(enumerate(unit * truths[:10]))
+        fit = sv.NoiseAware().fit(sv.Claims.from_matrix(unit * matrix), known=known)
+        return np.array([fit.truths_, *fit.intervals()]) / unit
+
+    for unit in (1e-3, 1e3):
+        assert fitted(unit) == pytest.approx(fitted(1.0), rel=1e-9)
 
 
 def test_no_bias_is_found_where_there_is_none():

@@ -35,6 +35,7 @@ def with_nobody(claims, places):
     return sv.Claims(claims.offsets, users, claims.values, labels, claims.object_labels, answers=claims.answers)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_no_truth_and_no_weight_changes(name, kind, engine, tmp_path):

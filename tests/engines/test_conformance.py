@@ -32,6 +32,7 @@ def engine(request, tmp_path_factory):
     return lambda claims: make(claims, tmp_path_factory.mktemp("engine"))
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("users", "objects", "fill"), [(60, 25, 1.0), (200, 90, 0.2), (12, 150, 0.5)])
 def test_every_method_on_random_claims(engine, method, users, objects, fill):
@@ -40,6 +41,7 @@ def test_every_method_on_random_claims(engine, method, users, objects, fill):
     assert_same_fit(METHODS[method], engine, sv.Claims.from_matrix(matrix), 2 if method in ("catd", "lfcn") else 6)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=cells)
@@ -96,6 +98,7 @@ def test_the_memory_engine_for_very_many_users(method, monkeypatch, tmp_path_fac
     assert_same_fit(METHODS[method], MemoryEngine, sv.Claims.from_matrix(matrix), 2)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("method", METHODS)
 def test_the_disk_engine_has_the_same_bits_for_any_number_of_threads(method, tmp_path):
     claims = sv.worlds.synthetic(300, 200, fill=0.3, seed=6).claims

@@ -48,6 +48,7 @@ def assert_same_answer(truths, cold):
         np.testing.assert_allclose(truths, cold.truths_, atol=1e-5)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("method", METHODS)
 def test_a_warm_start_after_new_claims_gives_the_answer_of_a_cold_run(method, tmp_path):
     world = sv.worlds.synthetic(80, 60, fill=0.5, seed=5)
@@ -128,6 +129,7 @@ def decayed_crh(matrix, shares, iterations, loss):
     return truths, weights
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 @pytest.mark.parametrize("decay", [0.5, 0.9])
 def test_losses_of_earlier_rounds_count_less(tmp_path, loss, decay):
@@ -148,6 +150,7 @@ def test_losses_of_earlier_rounds_count_less(tmp_path, loss, decay):
     assert np.abs(plain.weights_ - fit.weights_).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_a_user_who_grew_careless_is_noticed_sooner_with_decay(tmp_path):
     """Careful for ten rounds, careless in the last: without decay, the earlier rounds outweigh it."""
     rng = np.random.default_rng(8)

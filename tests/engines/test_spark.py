@@ -16,7 +16,7 @@ import choice_conformance as choices
 import sottovoce as sv
 import unsteady
 import warm
-from command import run
+from command import run_process
 from conformance import METHODS, assert_same_fit, cells, claims_of
 from conftest import random_matrix
 from numpy_engine import NumpyEngine
@@ -188,11 +188,11 @@ def without_java(**java):
 
 
 def test_without_java(crowd, tmp_path):
-    ran = run("discover", crowd.folder, "--engine", "spark", env=without_java(PATH=""))
+    ran = run_process("discover", crowd.folder, "--engine", "spark", env=without_java(PATH=""))
     assert ran.returncode == 2
     assert "there is no java on the PATH" in " ".join(ran.stderr.split())
     assert "Java 17" in " ".join(ran.stderr.split())
-    ran = run("discover", crowd.folder, "--engine", "spark", env=without_java(PATH="", JAVA_HOME=str(tmp_path)))
+    ran = run_process("discover", crowd.folder, "--engine", "spark", env=without_java(PATH="", JAVA_HOME=str(tmp_path)))
     assert ran.returncode == 2
     assert "has no bin/java" in " ".join(ran.stderr.split())
 
@@ -202,7 +202,7 @@ def test_java_that_ends_at_once(crowd, tmp_path):
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho this Java is too old >&2\nexit 1\n")
     java.chmod(0o755)
-    ran = run("discover", crowd.folder, "--engine", "spark", env=os.environ | {"JAVA_HOME": str(tmp_path)})
+    ran = run_process("discover", crowd.folder, "--engine", "spark", env=os.environ | {"JAVA_HOME": str(tmp_path)})
     assert ran.returncode == 2
     assert "this Java is too old" in " ".join(ran.stderr.split())
     assert "Traceback" not in ran.stderr
@@ -210,8 +210,8 @@ def test_java_that_ends_at_once(crowd, tmp_path):
 
 def test_the_command(crowd):
     options = ("--method", "crh", "--tol", "0.01", "--json")
-    by_spark = run("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
-    by_memory = run("discover", crowd.folder, "--engine", "memory", *options)
+    by_spark = run_process("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
+    by_memory = run_process("discover", crowd.folder, "--engine", "memory", *options)
     assert by_spark.returncode == 0, by_spark.stderr
     assert by_spark.stderr == ""  # no log output of Spark and Java
     truths = [[entry["truth"] for entry in json.loads(ran.stdout)["truths"].values()] for ran in (by_spark, by_memory)]
@@ -241,7 +241,7 @@ def test_an_interrupted_command_can_be_resumed(crowd):
         printed = started.stderr.read()
     assert started.returncode == 130, printed
     assert printed.startswith("Stopped. Iteration ")
-    resumed = run("discover", crowd.folder, "--method", "crh", "--resume", "--json")
+    resumed = run_process("discover", crowd.folder, "--method", "crh", "--resume", "--json")
     assert resumed.returncode == 0, resumed.stderr
 
 
@@ -261,13 +261,13 @@ def test_an_interruption_that_also_breaks_the_connection_to_java_is_one(crowd, m
 
 def test_a_file_must_be_packed_first(tmp_path):
     (tmp_path / "claims.csv").write_text("user,object,value\na,b,1\n")
-    ran = run("discover", tmp_path / "claims.csv", "--engine", "spark")
+    ran = run_process("discover", tmp_path / "claims.csv", "--engine", "spark")
     assert ran.returncode == 2
     assert "is not a pack; make one with" in " ".join(ran.stderr.split())
 
 
 def test_a_master_without_spark(crowd):
-    ran = run("discover", crowd.folder, "--spark-master", "local[2]")
+    ran = run_process("discover", crowd.folder, "--spark-master", "local[2]")
     assert ran.returncode == 2
     assert "add --engine spark" in " ".join(ran.stderr.split())
 

@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 import warm
-from command import rows_of, run
+from command import rows_of, run, run_process
 from patience import PATIENCE, until
 
 
@@ -19,7 +19,7 @@ from patience import PATIENCE, until
 def test_demo_finds_the_hallways(tmp_path):
     # Settings of another server in the environment do not concern the demo's.
     environment = {**os.environ, "TMPDIR": str(tmp_path), "SOTTOVOCE_TLS_CERT": "nothing.pem"}
-    ran = run("demo", "--out", tmp_path / "demo", "--json", env=environment)
+    ran = run_process("demo", "--out", tmp_path / "demo", "--json", env=environment)
     assert ran.returncode == 0, ran.stderr
     summary = json.loads(ran.stdout)
     assert (summary["reports"], summary["readings"], summary["tasks"]) == (247, 740, 129)
@@ -70,7 +70,7 @@ def test_demo_finds_the_hallways(tmp_path):
 
 @pytest.mark.slow
 def test_the_demo_of_the_whole_range_closes_in(tmp_path):
-    ran = run(
+    ran = run_process(
         "demo", "--whole-range", "--out", tmp_path / "demo", "--json", env={**os.environ, "TMPDIR": str(tmp_path)}
     )
     assert ran.returncode == 0, ran.stderr

@@ -18,6 +18,7 @@ def oracles_errors(law, error_rate, participants, objects):
     return np.abs(found - world.truths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "draw"),
     [
@@ -36,6 +37,7 @@ def test_with_known_variances_the_error_is_that_of_the_best_weighted_mean(law, d
     assert errors.mean() == pytest.approx(expected, rel=0.11)
 
 
+@pytest.mark.slow
 def test_fresh_noise_without_errors_leaves_that_of_laplace_noise():
     # Information of Laplace noise of scale b is 1/b², half of what its variance 2b² would say of normal noise. With 400
     # readings the best error lies above that limit by a few per cent, the weighted mean's by 41 %.

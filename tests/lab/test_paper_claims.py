@@ -69,6 +69,7 @@ def test_noise_is_what_theorem_48_asks_for():
         assert row["noise"] == pytest.approx(1 / math.sqrt(2 * rate), rel=4 * 0.06 / math.sqrt(6))
 
 
+@pytest.mark.slow
 def test_exact_epsilon_needs_less_noise_than_the_printed_theorem():
     exact, printed = table_of("trade-off-exact", tasks=slice(3)), table_of("trade-off")
     for row in exact:

@@ -37,6 +37,7 @@ def test_another_method_does_not_run_under_the_name_of_gtm():
     assert {task["method"] for task in tasks("gtm", method="catd")} == {"gtm"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -56,6 +57,7 @@ def test_impossible_values_are_refused_not_replaced(tmp_path, asked, said):
     assert said in " ".join(ran.stderr.split())
 
 
+@pytest.mark.slow
 def test_one_epsilon_is_drawn_and_claims_nothing_and_idle_options_are_reported(tmp_path):
     options = ("--epsilons", "1,1", "--runs", "2", "--objects", "4", "--processes", "1", "--floorplan", tmp_path)
     ran = run("reproduce", "trade-off", "--quick", "--json", "--out", tmp_path, *options)

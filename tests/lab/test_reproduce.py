@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 import warm
-from command import rows_of, run
+from command import rows_of, run, run_process
 from patience import PATIENCE, until
 from sottovoce.lab.reproduce import FIGURES, named
 from sottovoce.lab.reproduce.experiment import Setting
@@ -21,7 +21,8 @@ from sottovoce.lab.reproduce.runner import reproduce
 
 def reproduced(out, *figures, **options):
     flags = [part for name, entry in options.items() for part in (f"--{name}", str(entry))]
-    ran = run("reproduce", *figures, "--quick", "--json", "--out", out, *flags, timeout=900)  # on a busy machine
+    patience = 900  # seconds, on a busy machine
+    ran = run_process("reproduce", *figures, "--quick", "--json", "--out", out, *flags, timeout=patience)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
@@ -163,7 +164,7 @@ def test_unknown_figures_are_refused_with_the_names_there_are(tmp_path):
 
 @pytest.mark.parametrize("options", [("--processes", 0), ("--floorplan", "nowhere")])
 def test_bad_options_end_with_code_2(tmp_path, options):
-    ran = run("reproduce", "floorplan", "--quick", "--out", tmp_path / "out", *options)
+    ran = run_process("reproduce", "floorplan", "--quick", "--out", tmp_path / "out", *options)
     assert ran.returncode == 2
     assert str(options[1]) in ran.stderr
 

@@ -26,6 +26,7 @@ def test_laplace_errs_as_statistics_say(way, deviation):
     assert np.sqrt(squares.mean()) == pytest.approx(deviation, rel=4 / math.sqrt(2 * 120))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("readings", "variance"), [(10, 35_200), (30, 45_000)])
 def test_the_paper_s_law_over_the_range_is_worse_than_a_guess(readings, variance):
     """The mean variance that 10 and 30 readings need, per squared distance, was found with other code; here readings

@@ -99,6 +99,7 @@ def test_the_library_plans_on_the_grid_it_is_given():
     assert all("one grid" in several.left_out[name] for name in ("shared", "floored"))
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("kind", list(noise_laws().values()))
 @pytest.mark.parametrize("unit", ["reading", "participant"])
 @pytest.mark.parametrize(

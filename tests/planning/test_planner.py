@@ -26,6 +26,7 @@ def test_reading_level_prefers_fresh_noise():
     assert plans["shared"].mean_variance_any_n == pytest.approx(50_000, rel=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("readings", "first"), [(5, "fresh"), (30, "gaussian")])
 def test_participant_level_depends_on_the_number_of_readings(readings, first):
     assert next(iter(ranking(readings=readings, unit="participant"))) == first
@@ -37,6 +38,7 @@ def test_information_of_the_shared_law_in_closed_form(rate, quality):
     assert information.information(sv.SharedVariance(rate), quality) == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_information_of_laplace_noise_by_plain_integration():
     def density(x):
         return integrate.quad(lambda u: stats.norm.pdf(u) * stats.laplace.pdf(x - u), -9, 9, points=[x], limit=200)[0]

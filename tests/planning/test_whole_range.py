@@ -28,6 +28,7 @@ def test_too_few_participants_are_warned_of():
     assert "88 find the truth" in planned(participants=170).warning(170)
 
 
+@pytest.mark.slow
 def test_what_is_simulated_is_near_what_is_predicted():
     plan = planned(simulations=1, seed=3)
     # 40 objects: the mean of absolute errors has a standard error of 12 %, and the prediction is good to 15 %.

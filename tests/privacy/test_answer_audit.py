@@ -27,6 +27,7 @@ def real(text, choices, readings=2, seed="real"):
     return AnswerSetting(choices, readings).device(parse_answer_law(text), seeded_stream(f"{seed} {text} {choices}"))
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("text", "choices"),
     [("response:1.0", 2), ("response:1.0", 4), ("response:3.0", 3), ("response:1.0:3", 10), ("twolayer:uniform", 2)],
@@ -74,6 +75,7 @@ def test_the_audit_sees_what_devices_send(broken, monkeypatch):
     assert not audited(real("response:1.0", 4, seed="broken"), samples=1000).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choices", [2, 4, 10])
 def test_a_response_that_keeps_the_truth_too_often_fails(choices):
     """Its chance is 1.05 times what it should be: some reports are replaced by the truth."""
@@ -96,6 +98,7 @@ def test_too_large_an_epsilon_is_a_leak():
     assert result.found_epsilon > 1.5
 
 
+@pytest.mark.slow
 def test_other_mistakes_are_found():
     draw = real("response:1.0", 4)
 

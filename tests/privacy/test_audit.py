@@ -39,6 +39,7 @@ def failed(result):
     return {check.name for check in result.checks if not check.passed}
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("readings", [1, 4])
 @pytest.mark.parametrize("text", LAWS)
 def test_the_real_sampler_passes(text, readings):
@@ -77,6 +78,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_the_audit_sees_what_devices_send(broken, monkeypatch):
     """There is one function from readings to what is sent: broken, it is broken for devices, `perturb` and audit."""
@@ -96,6 +98,7 @@ def test_the_command_audits_what_devices_run(monkeypatch):
     assert run("--noise", "fresh:0.5", "--samples", "1000").exit_code == 1
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("text", LAWS)
 def test_a_fifth_too_little_noise_is_caught_by_its_probabilities(text):
     result = audit(device(TOO_LITTLE[text], text), parse_law(text), NumberSetting(readings=2), samples=3000)
@@ -103,6 +106,7 @@ def test_a_fifth_too_little_noise_is_caught_by_its_probabilities(text):
     assert "noise has the law's probabilities" in failed(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["fresh:0.5", "gaussian:1.0"])
 def test_a_fifth_too_little_noise_is_caught_by_the_bound_where_the_promise_is_tight(text):
     """20,000 releases: of the gap in ε, 0.25 and more, the bound loses about 0.13 (four standard errors)."""
@@ -145,6 +149,7 @@ def test_noise_used_for_two_releases_is_caught():
     assert failed(result) == {"each release has noise of its own"}
 
 
+@pytest.mark.slow
 def test_one_variance_passed_off_as_fresh_is_caught():
     """The noise of one reading is right; only the spread of the others reveals the variance."""
     result = audit(device("shared:0.5", "passed off"), parse_law("fresh:0.5"), NumberSetting(readings=10), samples=3000)
@@ -206,6 +211,7 @@ def test_a_distance_between_grid_steps_counts_as_the_next_step():
     assert setting.inputs() == ([0.0, 0.0], [0.3, 0.0])
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("law", "mass"),
     [
@@ -266,6 +272,7 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+@pytest.mark.slow
 def test_draws_from_a_file_are_the_same_draws(tmp_path):
     write_draws(tmp_path / "draws.csv", device("fresh:0.5", "file"))
     law, setting = parse_law("fresh:0.5"), NumberSetting(readings=2)

@@ -36,6 +36,7 @@ def test_the_reference_against_sums_by_hand():
     assert float(exact_delta("fresh:0.5", "2", 1, "0.001", 1.0)) == pytest.approx(1 - math.exp(-0.5), rel=1e-4)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(usual(kinds=("gaussian", "fresh")))
 @example(Case("gaussian:1e-07", "5000", "0.000001", 2, 1e-5))  # once ε = 0: whole numbers of 64 bits wrapped around
@@ -65,6 +66,7 @@ def test_the_reference_of_several_parts_against_sums_by_hand():
     assert one < three < coin
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("case", MIXED, ids=str)
 def test_several_parts_together_by_the_exact_law_of_their_losses(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
@@ -77,6 +79,7 @@ def test_any_parts_together_by_the_exact_law_of_their_losses(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None)
 @given(usual(kinds=("shared", "floored")))
 @example(Case("shared:0.02", "3", "1", 1, 0.1))
@@ -85,6 +88,7 @@ def test_drawn_variances_by_sums_over_all_of_them(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
@@ -123,6 +127,7 @@ def test_a_variance_that_is_nearly_all_floor_promises_what_constant_noise_does(f
     assert drawn == pytest.approx(constant, rel=1e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(extreme(), st.floats(0, 50))
 @example(Case("gaussian:5e-324", "999999999999999", "0.000000000000001", 10_000, 1e-300), 0.0)
@@ -163,6 +168,7 @@ def test_a_pure_epsilon_beyond_all_bounds_is_no_promise():
     assert rounded_up(Fraction(1, 3)) > Fraction(1, 3) > math.nextafter(rounded_up(Fraction(1, 3)), 0)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "noise", ["shared:1e300", "shared:1e-300", "floored:1e-300:1e300", "gaussian:1e-300", "fresh:1e300"]
 )

@@ -61,6 +61,7 @@ def test_known_figures_for_any_number_of_readings_and_as_printed():
         assert promise.paper_delta(epsilon) == pytest.approx(printed, abs=6e-4)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("readings", [2, 3, 10, 30])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_exact_figures_agree_with_simulation(readings, epsilon):
@@ -98,6 +99,7 @@ def test_three_readings_to_six_digits_by_another_integral(rate, epsilon):
     assert delta == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("readings", [2, 5, 30, 200])
 @pytest.mark.parametrize("rate", [2.0, 1e-3, 1e-7])
 def test_finer_tables_change_nothing(readings, rate, monkeypatch):
@@ -137,6 +139,7 @@ def test_floored_noise_agrees_with_simulation():
     )  # quantiles are coarse
 
 
+@pytest.mark.slow
 def test_fresh_noise_of_several_readings_agrees_with_simulation():
     rng = np.random.default_rng(5)
     for readings, step, epsilon in ((2, 0.7, 0.5), (5, 0.3, 0.6), (30, 0.1, 1.0)):
@@ -181,6 +184,7 @@ def test_a_finer_grid_comes_nearer_to_continuous_noise(law, unit):
     assert finest == pytest.approx(law.guarantee(readings=3, unit=unit).delta_any_n(0.7), rel=4e-3)
 
 
+@pytest.mark.slow
 def test_the_sampled_law_summed_by_brute_force():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnwiseChoice)
@@ -236,6 +240,7 @@ rates, distances, epsilons = st.floats(1e-4, 20), st.floats(0.05, 5), st.floats(
 counts = st.sampled_from([1, 2, 3, 7, 30, 200, 500])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     rate=rates, distance=distances, epsilon=epsilons, readings=counts, unit=st.sampled_from(["reading", "participant"])

@@ -10,6 +10,7 @@ from sottovoce.privacy.least_noise import law_for
 KINDS = [sv.SharedVariance, sv.FreshVariance, sv.FlooredVariance, sv.Gaussian]
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("readings", "variance"), [(2, 69), (3, 5390), (5, 21_100), (10, 35_200), (30, 45_000), (10**6, 50_000)]
 )
@@ -25,6 +26,7 @@ def test_variances_that_the_other_laws_need():
     assert 1 / floored.rate == pytest.approx(13.9, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=12, deadline=None)
 @given(

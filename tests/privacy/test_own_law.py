@@ -52,6 +52,7 @@ def test_guarantee_says_what_it_promises():
     assert together["epsilon"] == 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", [None, 0.1])
 def test_plan_finds_its_least_noise(grid):
     plans = {option.law.name: option for option in sv.plan(epsilon=0.5, participants=100, grid=grid, simulations=2)}
@@ -69,6 +70,7 @@ def seeded(monkeypatch):
     monkeypatch.setattr(numbers, "ByteStream", lambda: seeded_stream("own law"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("seeded")
 def test_audit_passes_it_and_bounds_its_epsilon_from_below():
     (audited,) = run("audit", "--noise", "twosided:1", "--samples", "3000")["audits"]
@@ -86,6 +88,7 @@ class Quiet(TwoSided):
         return TwoSided(self.scale).guarantee(*arguments, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("seeded")
 def test_audit_finds_out_a_law_that_promises_more_than_it_keeps(monkeypatch):
     monkeypatch.setitem(LAWS, "twosided", Quiet)

@@ -69,12 +69,14 @@ def test_geometric_probabilities(numerator, denominator):
     assert chance_of_counts(counts, geometric_mass(denominator / numerator, len(counts))) > SMALLEST
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(5, 2), Fraction(1, 2), Fraction(30), Fraction(65_537, 4096)])
 def test_laplace_probabilities(scale):
     noise = drawn("laplace", discrete_laplace, *scale.as_integer_ratio())
     assert chance_of_draws(noise, laplace_mass(float(scale), 2000)) > SMALLEST
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     "variance", [Fraction(1), Fraction(1, 3), Fraction(1369, 100), Fraction(99), Fraction(2500, 7)]
 )
@@ -102,6 +104,7 @@ GRID_LAWS = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("grid", ["1", "0.25"])
 @pytest.mark.parametrize("text", GRID_LAWS)
 def test_every_law_has_its_probabilities_on_the_grid(text, grid):
@@ -125,6 +128,7 @@ def test_a_variance_is_shared_by_the_readings_of_a_release_only():
         assert abs(spearmanr(sizes[1:, 0], sizes[:-1, 1]).statistic) < bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2.5, 20.0])
 def test_laplace_noise_is_that_of_opendp(scale):
     """OpenDP draws from the operating system; a correct sampler fails here once in a million runs."""
@@ -133,6 +137,7 @@ def test_laplace_noise_is_that_of_opendp(scale):
     assert chance_of_two_samples(ours, theirs) > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deviation", [1.5, 12.0])
 def test_gaussian_noise_is_that_of_opendp(deviation):
     theirs = opendp_noise("gaussian", "l2_distance", deviation)

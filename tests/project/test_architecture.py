@@ -94,6 +94,7 @@ def test_the_command_uses_one_thread_for_matrices_unless_asked_for_more(given, u
     assert os.environ["OPENBLAS_NUM_THREADS"] == used
 
 
+@pytest.mark.slow
 def test_reading_claims_compiles_but_draws_and_serves_nothing():
     loaded = modules_after("import sottovoce as sv; sv.CRH().fit(sv.Claims.from_matrix([[1.0]]))")
     # Arrow imports pandas by itself where it is installed.

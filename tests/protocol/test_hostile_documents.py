@@ -40,6 +40,7 @@ RIGHT = report(READINGS)
 TASKS = [{"id": f"{n:04}", "low": "0", "high": "1", "grid": "1"} for n in range(10_000)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "hostile",
     [report([*READINGS, READINGS[-1]]), full_of({}), full_of(1), full_of("")],
@@ -52,6 +53,7 @@ def test_a_wrong_report_takes_hardly_longer_than_a_right_one(hostile):
     assert processor_time(Report.parse, hostile) < 7 * processor_time(Report.parse, RIGHT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tasks", [[*TASKS[:-1], TASKS[-2]], [1] * 200_000], ids=["last task twice", "numbers"])
 def test_a_wrong_manifest_takes_no_longer_than_a_right_one(tasks):
     right = manifest(tasks=TASKS, readings=1).model_dump()

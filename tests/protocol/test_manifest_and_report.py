@@ -83,6 +83,7 @@ def test_a_manifest_that_is_not_in_order_is_refused(name):
     assert code_of(manifest, **WRONG[name]) == "bad_manifest"
 
 
+@pytest.mark.slow
 def test_a_manifest_that_devices_would_not_take_is_not_made():
     """Some 900 bytes per task, in characters of four bytes: over 8 MiB with 10,000 of them, below it with 9,000."""
     tasks = [{**TASK, "id": f"{number}", "title": "\U0001f333" * 200} for number in range(10_000)]

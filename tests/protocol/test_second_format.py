@@ -97,6 +97,7 @@ def test_one_answer_of_a_participant_costs_what_one_of_the_worst_kind_costs():
     assert max(twice) <= promise_of(mixed(answer=2)).epsilon <= max(*twice, sum(alone) * 1.05)
 
 
+@pytest.mark.slow
 def test_more_answers_never_cost_less():
     """Ways to choose them are looked at one by one where they are few, and bounded where they are many."""
     figures = [promise_of(mixed(answer)).epsilon for answer in range(1, 11)]

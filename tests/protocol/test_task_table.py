@@ -259,6 +259,7 @@ def test_a_harmful_or_damaged_file_is_refused_in_few_words(content):
     assert len(str(refusal.value)) < 200
 
 
+@pytest.mark.slow
 def test_a_part_that_states_a_false_size_takes_no_memory():
     content = false_size()
     tracemalloc.start()

@@ -95,6 +95,7 @@ def test_a_form_of_another_site_is_refused(corner):
     assert foreign.status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "later", "status"), [(10_000, 0, 200), (0, 500, 422)])
 def test_the_time_of_a_first_iteration_does_not_count(corner, monkeypatch, first, later, status):
     """It may have to compile the kernels, once on each machine."""

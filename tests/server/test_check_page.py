@@ -62,6 +62,7 @@ def test_the_expected_error_of_numbers_is_what_a_crowd_shows(server):
     assert float(found.noise.split()[1]) == pytest.approx(noise.std(), rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [2, 4, 12])
 def test_the_expected_share_of_wrong_answers_is_what_a_crowd_shows(server, cells):
     """Compared with the method on simulated crowds: within five points, and three standard errors."""
@@ -96,6 +97,7 @@ def test_warnings_name_what_an_operator_did_not_mean(server):
     assert warned(draft(BIRD, noise="response:1", distance=None)) == []
 
 
+@pytest.mark.slow
 def test_each_unit_gets_a_distance_of_its_own(server, console):
     campaign = console.create(**{"title-1": "Warmth", "unit-1": "°C", "low-1": "-10", "high-1": "40", "grid-1": "0.1"})
     page = text_of(console.get(f"/campaigns/{campaign}"))

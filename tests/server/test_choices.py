@@ -29,6 +29,7 @@ def test_questions_beside_numbers_from_the_draft_to_the_results(server):
     assert width["low"] < width["truth"] < width["high"]
 
 
+@pytest.mark.slow
 def test_effective_participants_are_those_of_numbers_and_of_choices(server, tmp_path):
     campaign = server.opened(**MIXED)
     answered(server, campaign, 30, mostly)
@@ -76,6 +77,7 @@ def test_a_method_that_needs_one_list_of_choices_is_offered_only_there(server, t
     assert pinned(server, campaign, "majority").status_code == 200
 
 
+@pytest.mark.slow
 def test_everybody_counts_once_among_the_weights_whatever_they_answered(server):
     campaign = server.opened(**MIXED)
     answered(server, campaign, 10, lambda number: {"path": 0, "bird": 1})
@@ -122,6 +124,7 @@ WRONG = {
 }
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_an_answer_that_does_not_fit_is_refused_and_not_stored(server, name):

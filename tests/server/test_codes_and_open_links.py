@@ -152,6 +152,7 @@ def test_a_revoked_open_link_admits_nobody_else(server):
     assert server.client.post(f"{path}/rotate", headers=server.operator).status_code == 422
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     "body",

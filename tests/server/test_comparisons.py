@@ -62,6 +62,7 @@ def people_answer(server, campaign, people, rng, tasks=("hall", "stairs"), epsil
     return tokens
 
 
+@pytest.mark.slow
 def test_the_answer_closes_in_as_people_answer(server):
     campaign, rng = comparing(server), np.random.default_rng(1)
     first = cuts_of(server, campaign)["tasks"]["hall"]
@@ -82,6 +83,7 @@ def test_the_answer_closes_in_as_people_answer(server):
     assert all(abs(cut * 0.05 - TRUTH) < 1.5 for (cut,) in last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [2, 4])
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_devices_accept_all_that_is_published(server, levels):
@@ -164,6 +166,7 @@ def test_one_invitation_answers_each_task_once_however_often_it_is_sent(server):
     assert server.report(campaign, token, body(server, campaign, {"stairs": (offered[0], 1)})).status_code == 201
 
 
+@pytest.mark.slow
 def test_what_is_in_memory_only_saves_time(server):
     """Once as always, once with nothing in memory before every step: all that is published is the same, to the bit."""
 
@@ -213,6 +216,7 @@ def test_a_full_task_is_left_out(server):
     assert cuts_of(server, campaign)["tasks"].keys() == {"stairs"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_pages_show_how_the_answers_closed_in(server):
     campaign, rng = comparing(server), np.random.default_rng(10)
@@ -243,6 +247,7 @@ def test_pages_show_how_the_answers_closed_in(server):
     assert "closing" not in server.client.get(f"/c/{noisy}").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])
 def test_an_operator_exports_the_comparisons_and_finds_the_same_truths(server, tmp_path, format):
     """The file as `sottovoce discover` reads it, with the range of the tasks: the published figures, up to rounding."""

@@ -90,6 +90,7 @@ def test_a_forgotten_connection_has_left(door):
         assert len(door.knock(made, "127.0.0.1", 2)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("soft", "hard", "most"), [(300, 5_000, 1_000), (300, 700, 500), (5_000, 5_000, 1_000)])
 def test_files_are_kept_free_for_other_things_than_connections(soft, hard, most):
     """As many files as needed where the system allows it; where it does not, as many connections as leave some free."""
@@ -263,6 +264,7 @@ def test_answers_that_nobody_reads_are_given_up(running_server):
     assert server.client.get("/healthz").status_code == 200
 
 
+@pytest.mark.slow
 @whatever_the_database
 def test_a_crowd_from_one_address_leaves_room_for_others(running_server):
     """What two people on one machine see: one holds all the connections that the server lets one have."""

@@ -315,6 +315,7 @@ def test_many_tasks_are_changed_as_a_table(server, console):
     assert "290 more" in console.get(f"/campaigns/{campaign}").text
 
 
+@pytest.mark.alike
 @SQLITE
 @pytest.mark.parametrize(
     ("fields", "message"),
@@ -359,6 +360,7 @@ def test_more_rows_without_a_script(server, console):
 LAWS = ("fresh", "gaussian", "floored", "shared")
 
 
+@pytest.mark.slow
 @SQLITE
 @pytest.mark.parametrize("unit", ["reading", "participant"])
 def test_the_planner_says_what_the_library_says(server, console, unit):
@@ -378,6 +380,7 @@ def test_the_planner_says_what_the_library_says(server, console, unit):
         assert wanted.expected_error(wanted.noise(option.law.name)) == pytest.approx(option.predicted_error, rel=3e-5)
 
 
+@pytest.mark.slow
 @SQLITE
 def test_the_lines_of_the_chart_are_the_trade_off(server, console):
     campaign = server.create()
@@ -460,6 +463,7 @@ def test_tasks_on_different_grids_are_offered_only_what_can_protect_them(server,
     assert answer.status_code == 422
 
 
+@pytest.mark.alike
 @SQLITE
 @pytest.mark.parametrize(
     "wrong",
@@ -587,7 +591,9 @@ def test_many_campaigns_and_invitations_come_in_pages(server, console):
 
 def test_health_in_words(server, console):
     campaign = server.opened()
-    server.crowd(campaign, 2)
+    server.crowd(campaign, 1)  # as a gateway sends them
+    (token,) = server.participants(campaign, 1)
+    server.report(campaign, token, server.body(campaign, [100]))
     page = console.get("/server").text
     assert "All is well" in page
     assert re.search(r"Reports stored</dt><dd>2<", page)

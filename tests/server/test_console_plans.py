@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from plans import SVG, drawn, encoded, place, put
 
 
@@ -104,6 +106,7 @@ def test_changing_the_tasks_keeps_their_places(server, console):
     assert server.status(campaign)["tasks"][0]["title"] == "Renamed"
 
 
+@pytest.mark.slow
 def test_an_open_campaign_is_not_changed(server, console):
     campaign = server.create()
     put(server, campaign)

@@ -148,6 +148,7 @@ def test_the_help_of_a_task_can_be_typed_translated_cleared_and_tabled(server, c
     assert not server.status(campaign)["tasks"][0].get("help")
 
 
+@pytest.mark.slow
 def test_many_tasks_go_and_come_back(server, console):
     rows = "".join(f"Hall {n};0;100;0,5;{n}\n" for n in range(2000))
     campaign = console.create(table=f"title;low;high;grid;quota\n{rows}".replace(";0\n", ";\n"))

@@ -74,6 +74,7 @@ def test_too_few_people_are_warned_of(server, console):
     assert "answers per task are too few" not in enough
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.3", "1", "2.9", "8"])
 def test_for_a_participant_devices_draw_few_tasks_and_the_promise_is_kept(server, console, epsilon):
     campaign = server.create(halls=30)

@@ -25,6 +25,7 @@ def codes(claims, law):
     return [doubt["code"] for doubt in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_honest_crowds_are_not_suspected(law):
     """Mean less median, in standard errors of the mean, has a standard deviation below 1, so 4.5 of them come by chance
@@ -34,6 +35,7 @@ def test_honest_crowds_are_not_suspected(law):
         assert "suspicious_crowd" not in codes(world.with_simulated_noise(law, seed).claims, law)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_a_fifth_that_agrees_on_a_far_lie_is_suspected(law):
     for seed in range(5):

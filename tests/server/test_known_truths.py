@@ -141,6 +141,7 @@ def test_methods_that_cannot_use_them_do_without(server):
     assert (results["known"], results["results"][0]["truth"]) == ({}, pytest.approx(23, abs=0.2))
 
 
+@pytest.mark.slow
 @SQLITE
 def test_known_answers_beside_known_numbers(server):
     campaign = server.opened(**MIXED)

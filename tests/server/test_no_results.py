@@ -91,6 +91,7 @@ def test_the_command_line_says_why_too(monkeypatch):
     assert "not the newest: the newest computation has not converged, since 2030-03-17T17:46:40.000Z" in printed
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_where_no_results_are_good_yet_only_counts_are_shown(server, broken):
     campaign = server.opened()
@@ -151,6 +152,7 @@ def test_readings_are_erased_in_time_even_if_results_fail(start_local, broken):
     assert server.client.get(f"/c/{campaign}").status_code == 200
 
 
+@pytest.mark.slow
 def test_readings_are_erased_in_time_even_if_a_computation_never_ends(start_local, monkeypatch):
     entered, go_on = Event(), Event()
 

@@ -122,6 +122,7 @@ def test_the_public_page_and_the_console_show_the_plan(server):
     assert server.client.get(f"/api/campaigns/{campaign}/plan").content != SVG  # written anew
 
 
+@pytest.mark.slow
 def test_answers_have_a_colour_each_and_say_how_sure_they_are(server):
     campaign = server.create(**MIXED)
     put(server, campaign)

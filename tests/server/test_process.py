@@ -117,6 +117,7 @@ def test_what_is_under_way_is_stored_before_the_end(running_server):
     check_all_present_once(running_server(), campaign, senders)
 
 
+@pytest.mark.slow
 @whatever_the_database
 def test_clients_that_do_not_come_to_the_point_are_cut_off(running_server):
     server = running_server(SOTTOVOCE_IDLE_SECONDS="0.5", SOTTOVOCE_BODY_SECONDS="0.5")
@@ -135,6 +136,7 @@ def test_clients_that_do_not_come_to_the_point_are_cut_off(running_server):
         assert b"request_timeout" in answer or b"request_timeout" in connection.recv(10_000)
 
 
+@pytest.mark.slow
 @whatever_the_database
 def test_https_by_options(running_server, tmp_path):
     subprocess.run(
@@ -152,6 +154,7 @@ def test_https_by_options(running_server, tmp_path):
     assert "max-age" in answer.headers["strict-transport-security"]
 
 
+@pytest.mark.slow
 @whatever_the_database
 def test_a_proxy_is_trusted_only_if_the_operator_says_so(running_server):
     headers = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}

@@ -60,6 +60,7 @@ def test_a_new_column_is_in_the_interface_and_its_description(added, server, cam
     assert set(row) == set(described["properties"])
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_a_new_column_is_in_the_files(added, server, campaign, ending):
     content = server.client.get(f"/api/campaigns/{campaign}/results.{ending}").content

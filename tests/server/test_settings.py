@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from command import run
+from command import run_process
 from sottovoce.server.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs/reference/settings.md"
@@ -39,7 +39,7 @@ def test_settings_come_from_the_environment(monkeypatch):
 
 def test_a_token_that_could_be_guessed_is_refused_without_being_shown(tmp_path):
     environment = {**os.environ, "SOTTOVOCE_OPERATOR_TOKEN": "fifteen-signs-0"}
-    done = run("serve", "--port", "0", cwd=tmp_path, env=environment)
+    done = run_process("serve", "--port", "0", cwd=tmp_path, env=environment)
     assert done.returncode == 2
     words = " ".join(done.stderr.split())
     assert "SOTTOVOCE_OPERATOR_TOKEN: the token has 15 characters: it must be at least 16" in words
@@ -55,6 +55,7 @@ def test_a_token_that_could_be_guessed_or_not_be_sent_is_refused(token):
     assert not token or token not in str(refused.value)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -68,7 +69,7 @@ def test_a_token_that_could_be_guessed_or_not_be_sent_is_refused(token):
     ids=["kind", "memory", "folder", "unreachable", "level", "tls"],
 )
 def test_serve_tells_mistakes_in_one_sentence(arguments, words, tmp_path):
-    done = run("serve", "--port", "0", *arguments, cwd=tmp_path)
+    done = run_process("serve", "--port", "0", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert words in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr

@@ -70,6 +70,7 @@ def test_a_table_of_tasks_goes_through_a_spreadsheet():
     assert read_tasks("the table", text).tasks == tasks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_results_and_claims_of_a_campaign_are_harmless(server):
     task = {"id": "=1+1", "title": "=cmd", "unit": "@m", "low": 0, "high": 100, "grid": 0.1}

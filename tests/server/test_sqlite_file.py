@@ -3,13 +3,14 @@
 import os
 import random
 import signal
+import sqlite3
 import stat
 import time
 from contextlib import closing
 
 import pytest
 
-from command import run
+from command import run, run_process
 from server_under_test import TestClient
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.protocol import Report
@@ -61,12 +62,32 @@ def test_what_is_no_file_is_left_as_it_is(server_database, tmp_path, make):
     assert modes(tmp_path) == {"campaigns.db": 0o755}
 
 
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_a_file_of_another_program_is_left_as_it_is(server_database, tmp_path, journal):
+    place = tmp_path / "campaigns.db"
+    with closing(sqlite3.connect(place)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {journal}")
+        for table in ("albums", "artists", "labels", "songs"):
+            connection.execute(f"CREATE TABLE {table} (title)")
+    place.chmod(0o644)
+    before = place.read_bytes()
+    with pytest.raises(UnreadableFile, match="name a new file, or a server's database"):
+        TestClient(create_app(Settings(database=server_database))).__enter__()
+    refused = run_process("serve", "--database", server_database, "--port", "0", "--json")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    words = " ".join(refused.stderr.split())
+    assert f"{place}: its tables (albums, artists, labels, …) are another program's, and a server needs" in words
+    assert place.read_bytes() == before
+    assert stat.S_IMODE(place.stat().st_mode) == 0o644
+    assert not (tmp_path / "campaigns.db-lock").exists()
+
+
 def test_a_second_server_is_refused(server, server_database, tmp_path):
     with pytest.raises(BadParameter, match="another server is using it"):
         TestClient(create_app(Settings(database=server_database))).__enter__()
     link = tmp_path / "link.db"
     link.symlink_to(tmp_path / "campaigns.db")  # the same file by another name
-    refused = run("serve", "--database", f"sqlite:///{link}", "--port", "0", "--json")
+    refused = run_process("serve", "--database", f"sqlite:///{link}", "--port", "0", "--json")
     assert (refused.returncode, refused.stdout) == (2, "")
     words = " ".join(refused.stderr.split())
     assert "another server is using it, and a SQLite file serves one at a time; stop the other one, or move to" in words

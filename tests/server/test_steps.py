@@ -214,6 +214,7 @@ def differences(snapshots, claims):
     return recovered
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_who_looks_after_every_report_recovers_no_claim_better_than_by_chance(server):
     """39 people one after the other. A step of five shows one of the five claims as its median at best, so that the
@@ -235,6 +236,7 @@ def test_who_looks_after_every_report_recovers_no_claim_better_than_by_chance(se
     assert server.results(campaign)["reports"] == 35
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_who_looks_after_every_report_links_nobody_better_than_by_chance(server):
     """An operator knows who got which link, and matches links newly spent with names newly exported.
@@ -261,6 +263,7 @@ def test_who_looks_after_every_report_links_nobody_better_than_by_chance(server)
     assert sum(links[link] == true[link] for link in true) < 16
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_even_who_knows_the_order_of_reports_cannot_tell_a_cohort_apart(start_local):
     """What is shown depends on what a cohort said together, not on who of it said what: the same things said by other
@@ -329,6 +332,7 @@ def test_withdrawals_alone_make_a_step_once_they_are_enough(server):
     assert server.results(campaign)["results"][0]["truth"] is None
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_what_is_said_of_all_participants_does_not_tell_that_one_has_left(server):
     """A cohort comes whose claims are too few for a step of any task: only the number of reports changes."""

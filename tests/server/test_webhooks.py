@@ -167,6 +167,7 @@ def test_a_redirect_is_not_followed(server, receiver):
         assert state_of(server, campaign)["state"] == "failing"
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     "url",
@@ -185,6 +186,7 @@ def test_addresses_that_are_never_used(start_local, url):
     assert server.rows("webhooks") == 0
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("found", [["127.0.0.1"], ["93.184.215.14", "10.0.0.1"], ["fd00::1"], ["::ffff:10.0.0.1"], []])
 def test_a_public_name_that_leads_into_a_private_network_gets_nothing(start_local, receiver, found):

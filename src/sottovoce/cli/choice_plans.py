@@ -10,6 +10,7 @@ from sottovoce.cli.output import console, notes, print_json, progress_bar
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
+    from sottovoce.claims import Claims
     from sottovoce.planning.plans import Simulated
     from sottovoce.privacy.laws import Unit
 
@@ -21,7 +22,7 @@ def show_choice_plan(
     readings: int,
     participants: int,
     unit: "Unit",
-    pilot: Path | None,
+    pilot: "Claims | None",
     error: float | None,
     simulations: int,
     seed: int,
@@ -29,7 +30,6 @@ def show_choice_plan(
     json: bool,
 ) -> None:
     """The plan, and the error to expect at smaller and larger ε."""
-    from sottovoce.claims import Claims
     from sottovoce.planning.choices import choice_trade_off, plan_choices
 
     if delta and unit == "reading":
@@ -47,7 +47,7 @@ def show_choice_plan(
         progress.add_task("planning", total=None)
         found = plan_choices(
             epsilon, choices, readings, participants, delta=delta, unit=unit, error=error, simulations=simulations,
-            seed=seed, pilot=Claims.read(pilot, kind="choice") if pilot else None,
+            seed=seed, pilot=pilot,
         )  # fmt: skip
         rows = choice_trade_off(
             epsilon, choices, readings, participants, delta=delta, unit=unit, quality=found.quality,

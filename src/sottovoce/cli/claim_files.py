@@ -14,6 +14,9 @@ from sottovoce.errors import BadParameter
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sottovoce.claims import Claims
+    from sottovoce.claims.kinds import Kind
+
 _SHOWN = 3  # rows that were left out, in the terminal
 _IN_JSON = 20
 
@@ -83,6 +86,27 @@ def check_left_out(path: Path | None, skip_bad: bool) -> None:
     check_place(path)
     if not skip_bad:
         raise BadParameter(f"--left-out {path}: rows are left out only on request; add --skip-bad")
+
+
+def read_claims(
+    path: Path,
+    kind: "Kind",
+    columns: ColumnOptions,
+    cleaning: CleaningOptions,
+    duplicates: Duplicates,
+    left_out: Path | None,
+) -> "Claims":
+    """Claims of a file, with a report of the rows that were left out."""
+    from sottovoce.claims import Claims
+    from sottovoce.claims.writing import write_table
+
+    check_left_out(left_out, cleaning.skip_bad)
+    claims = Claims.read(path, kind=kind, duplicates=duplicates.value, **vars(columns), **vars(cleaning))
+    if left_out:
+        write_table(claims.left_out, left_out)
+    if claims.skipped:
+        print_left_out(claims.left_out)
+    return claims
 
 
 def left_out_summary(rows: "pa.Table") -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -16,8 +16,7 @@ from sottovoce.cli.claim_files import (
     Duplicates,
     DuplicatesOption,
     LeftOutOption,
-    check_left_out,
-    print_left_out,
+    read_claims,
 )
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import (
@@ -37,6 +36,7 @@ from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
 
 if TYPE_CHECKING:
+    from sottovoce.claims.kinds import Kind
     from sottovoce.planning.comparisons import ComparisonPlan
     from sottovoce.planning.planner import NoisePlan
 
@@ -84,29 +84,18 @@ def perturb(
 
     Each run draws new noise. Send only one of the outcomes: several noisy copies of a reading can be averaged.
     """
-    from sottovoce.claims import Claims
-    from sottovoce.claims.writing import write_table
     from sottovoce.cli.answers import perturb_choices
     from sottovoce.privacy.laws import parse_law, parse_noise_law
     from sottovoce.privacy.sampler import Sampler, exact_number
     from sottovoce.worlds import devices
 
-    check_left_out(left_out, cleaning.skip_bad)
-
-    def read(kind: Literal["number", "choice"]) -> Claims:
-        claims = Claims.read(readings, kind=kind, duplicates=duplicates.value, **vars(columns), **vars(cleaning))
-        if left_out:
-            write_table(claims.left_out, left_out)
-        if claims.skipped:
-            print_left_out(claims.left_out)
-        return claims
-
+    reading = (columns, cleaning, duplicates, left_out)
     if choices is not None:
         if cleaning.decimal is not None or cleaning.strip_units:
             raise BadParameter(
                 f"--choices {choices} with --decimal or --strip-units: these are about numbers, not answers; omit them"
             )
-        perturb_choices(read("choice"), noise, choices, out, json)
+        perturb_choices(read_claims(readings, "choice", *reading), noise, choices, out, json)
         return
     if "choice" in parse_law(noise).kinds:
         raise BadParameter(
@@ -115,7 +104,7 @@ def perturb(
     law = parse_noise_law(noise)
     low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
-    claims = read("number")
+    claims = read_claims(readings, "number", *reading)
     with progress_bar() as progress:
         task = progress.add_task("drawing noise", total=len(claims))
         noisy = devices.perturb(claims, sampler, lambda done, _: progress.update(task, completed=done))
@@ -216,6 +205,7 @@ def guarantee(
     console.print(promise.sentence(epsilon=epsilon), highlight=False)
 
 
+@grouped
 def plan(
     epsilon: Annotated[float, typer.Option(help="The promise: ε.")] = 1.0,
     delta: Annotated[
@@ -259,6 +249,10 @@ def plan(
         Path | None,
         typer.Option(help="Claims from which to estimate the quality of raw readings, or of answers, instead."),
     ] = None,
+    columns: ColumnOptions = USUAL_COLUMNS,
+    cleaning: CleaningOptions = USUAL_CLEANING,
+    duplicates: DuplicatesOption = Duplicates.ERROR,
+    left_out: LeftOutOption = None,
     simulations: Annotated[
         int | None,
         typer.Option(
@@ -276,13 +270,16 @@ def plan(
     With --choices it is a promise for any two answers: the plan says how often the crowd is wrong at several ε, whether
     answers should report sets of choices, and of what size. With --unit participant it may have a --delta.
     """
-    from sottovoce.claims import Claims
     from sottovoce.cli.choice_plans import show_choice_plan
     from sottovoce.planning import plan as find_plans
     from sottovoce.planning import trade_off
     from sottovoce.planning.choices import WORLDS
     from sottovoce.planning.comparisons import SPREADS_PER_RANGE, plan_comparisons
 
+    claims = None
+    if pilot:
+        kind: Kind = "number" if choices is None else "choice"
+        claims = read_claims(pilot, kind, columns, cleaning, duplicates, left_out)
     if choices is not None:
         for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("distance", distance)):
             if given is not None:
@@ -291,7 +288,7 @@ def plan(
                     "and needs none of this; leave one of them out"
                 )
         show_choice_plan(
-            epsilon, delta or 0.0, choices, readings, participants, unit.value, pilot, error,
+            epsilon, delta or 0.0, choices, readings, participants, unit.value, claims, error,
             WORLDS if simulations is None else simulations, seed, plot, json,
         )  # fmt: skip
         return
@@ -306,13 +303,13 @@ def plan(
         if not low < high:
             raise BadParameter(f"range {range}: the low end must be below the high end; swap them")
         distance = high - low
-        if assumed := error_rate is None and pilot is None:
+        if assumed := error_rate is None and claims is None:
             error_rate = (SPREADS_PER_RANGE / distance) ** 2
     with printed_warnings(UnwiseChoice), progress_bar() as progress:
         progress.add_task("planning", total=None)
         plans = find_plans(
             epsilon, delta, distance, readings, participants, unit=unit.value, grid=grid, error=error,
-            error_rate=error_rate, pilot=Claims.read(pilot) if pilot else None, simulations=simulations, seed=seed,
+            error_rate=error_rate, pilot=claims, simulations=simulations, seed=seed,
         )  # fmt: skip
         if assumed:
             plans = replace(plans, error_rate_source=f"assumed: readings vary by 1/{SPREADS_PER_RANGE} of the range")

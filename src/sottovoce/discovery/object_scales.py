@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sottovoce.discovery.own_offsets import kurtosis_within
 from sottovoce.discovery.state import Common
 from sottovoce.engines import Engine
-from sottovoce.engines.aware import BOUND
+from sottovoce.engines.sweeps import BOUND
 
 Floats = NDArray[np.float64]
 

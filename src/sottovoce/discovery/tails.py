@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.engines.aware import DOUBT
+from sottovoce.engines.sweeps import DOUBT
 
 Floats = NDArray[np.float64]
 

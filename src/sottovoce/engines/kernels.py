@@ -4,18 +4,15 @@ NumPy can do each of these sums with bincount, at 10 to 20 times the cost: it wa
 operation, where a kernel reads a claim, gets its object's truth and adds the loss to its user while all are in cache.
 
 Every function takes the claims of a block object by object (offsets, users, values), arrays by object, arrays by user
-(``per_user``), and ``sums`` by user, to which it adds; for a sweep both have one row per user. All release the GIL, so
-that threads can share the work.
+(``per_user``), and ``sums`` by user, to which it adds. All release the GIL, so that threads can share the work.
 Ids are turned into unsigned numbers, because Numba checks signed ones for Python's negative indexing at each access.
 """
 
 import numpy as np
 from numba import njit
 
-from sottovoce.engines.aware import lose, settled, weighed
-
 # Kernels take many arrays, and their types are Numba's to infer.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,assignment"
 
 
 @njit(nogil=True, cache=True)
@@ -59,53 +56,6 @@ def deviations(offsets, values, center, out):
 
 
 @njit(nogil=True, cache=True)
-def sweep(
-    offsets, users, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
-    per_user, sums, new, precision, misfit,
-):  # fmt: skip
-    """Truths and their precision, losses added to their users, and each object's mean weighted loss if asked for.
-
-    The weight of a claim comes from `aware`.
-    """
-    longest = 0
-    if tail is not None:
-        for n in range(len(new)):
-            longest = max(longest, offsets[n + 1] - offsets[n])
-    shares = np.empty(longest)
-    for n in range(len(new)):
-        claimed = values[offsets[n] : offsets[n + 1]]
-        who = users[offsets[n] : offsets[n + 1]]
-        middle, scale = center[n], unit[n]
-        before, is_known = 0.0, False
-        if tail is not None:
-            before, is_known = (old[n] - middle) * scale, known[n]
-        total, weight, information = prior_weight * prior_mean, prior_weight, 0.0
-        for i in range(len(claimed)):
-            user = np.uint64(who[i])
-            w, value, share = weighed(per_user, user, (claimed[i] - middle) * scale, before, tail, lookup)
-            if tail is not None:
-                shares[i] = share
-            total += w * value
-            weight += w
-            if lookup is not None:
-                information += per_user[user, 1] * share  # a gross error has none
-        truth, variance = settled(total, weight, information, before, is_known, lookup)
-        new[n] = middle + truth / scale
-        precision[n] = (weight if lookup is None else information) * scale * scale
-        weighted = 0.0
-        for i in range(len(claimed)):
-            residual = (claimed[i] - middle) * scale - truth
-            if tail is None:
-                lose(per_user, sums, np.uint64(who[i]), residual, 1.0, 0.0, tail, lookup)
-            else:
-                loss = lose(per_user, sums, np.uint64(who[i]), residual, shares[i], variance, tail, lookup)
-                if misfit is not None:
-                    weighted += loss
-        if misfit is not None:
-            misfit[n] = weighted / len(claimed)
-
-
-@njit(nogil=True, cache=True)
 def weighted_medians(offsets, users, values, order, center, unit, weights, new, scaled, precision):
     """The smallest claim at which half of the weight is reached, in the units of the claims and of the step."""
     for n in range(len(new)):
@@ -139,6 +89,18 @@ def score(offsets, users, values, center, unit, truths, absolute, sums):
         for i in range(len(claimed)):
             residual = (claimed[i] - middle) * scale - truth
             sums[np.uint64(who[i])] += abs(residual) if absolute else residual * residual
+
+
+@njit(nogil=True, cache=True)
+def score_by_user(users, objects, values, center, unit, truths, absolute, sums):
+    """The same where claims are sorted by user: all that one needs of its object is in one record, and cache line."""
+    records = np.empty((len(center), 4))
+    for n in range(len(center)):
+        records[n, 0], records[n, 1], records[n, 2] = center[n], unit[n], truths[n]
+    for i in range(len(values)):
+        n = np.uint64(objects[i])
+        residual = (values[i] - records[n, 0]) * records[n, 1] - records[n, 2]
+        sums[np.uint64(users[i])] += abs(residual) if absolute else residual * residual
 
 
 @njit(nogil=True, cache=True)

@@ -125,9 +125,9 @@ def create_app(
         health,
         page,
     ):
-        app.include_router(part.router)
+        app.router.routes.extend(part.router.routes)  # as they are; to include a router would build each of them anew
     for router in PAGES:
-        app.include_router(router)
+        app.router.routes.extend(router.routes)
     report_problems(app)
     describe(app)
     # The last one added is the outermost.

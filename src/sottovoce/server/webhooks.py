@@ -17,8 +17,9 @@ import random
 import socket
 from base64 import b64encode
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from ipaddress import ip_address
+from ssl import SSLContext
 from threading import Event, Thread
 from urllib.parse import urlsplit
 
@@ -108,7 +109,11 @@ class Webhooks:
         self._lock = JobsLock(engine, WEBHOOKS_LOCK)
         self._stop = Event()
         self._thread = Thread(target=self._work, name="webhooks", daemon=True)
-        self._verify = httpx.create_ssl_context()
+
+    @cached_property
+    def _verify(self) -> SSLContext:
+        """Made for the first event: most servers have no webhooks, and to read all certificates takes a while."""
+        return httpx.create_ssl_context()
 
     def start(self) -> None:
         self._thread.start()

@@ -112,9 +112,9 @@ async def take(
         report = await read_aside(read, await body())
         receipt = await server.writer.submit(report)
     except Problem as problem:
-        server.metrics.reports.labels(problem.code).inc()
+        _count(problem, server)
         raise
-    server.metrics.reports.labels("stored" if receipt.new else "replayed").inc()
+    _count(receipt, server)
     answer = {"report_id": report.report_id, "readings": receipt.readings, "over_quota": receipt.over_quota}
     return 201 if receipt.new else 200, json.dumps(answer).encode()
 
@@ -136,7 +136,14 @@ async def submit_batch(operator: Operator, campaign: CampaignId, request: Reques
         )
     waiting = [_submit(campaign, entry, server) for entry in reports]
     outcomes = await asyncio.gather(*waiting)
+    for outcome in outcomes:
+        _count(outcome, server)
     return Verdicts(verdicts=[_verdict(entry, outcome) for entry, outcome in zip(reports, outcomes, strict=True)])
+
+
+def _count(outcome: Receipt | Problem, server: ServerState) -> None:
+    verdict = outcome.code if isinstance(outcome, Problem) else "stored" if outcome.new else "replayed"
+    server.metrics.reports.labels(verdict).inc()
 
 
 async def _submit(campaign: str, entry: Any, server: Server) -> Receipt | Problem:

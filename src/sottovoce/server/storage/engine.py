@@ -3,7 +3,7 @@
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,19 @@ def database_file(database: str) -> Path | None:
     """The file of a SQLite database, whatever links lead to it; None for PostgreSQL."""
     url = _checked(database)
     return Path(url.database or "").resolve() if url.get_backend_name() == "sqlite" else None
+
+
+def refuse_foreign(path: Path) -> None:
+    """Refuse a SQLite file with the tables of another program, before anything is changed in it or beside it."""
+    if not path.exists():
+        return
+    with suppress(sqlite3.DatabaseError):  # damaged, or no database at all: reported when it is opened
+        tables = _tables_of(path)
+        if tables and "campaigns" not in tables:
+            raise UnreadableFile(
+                f"{path}: its tables ({', '.join(tables[:3])}{', …' * (len(tables) > 3)}) are another program's, and "
+                "a server needs a file of its own; name a new file, or a server's database"
+            )
 
 
 def lock_start_up(connection: Connection) -> None:
@@ -127,10 +140,13 @@ def _check_file(path: Path) -> None:
     """Whether this is a sound SQLite file, before it is opened in a way that would create or change it."""
     if not path.is_file():
         raise UnreadableFile(f"{path}: there is no such file; give a server's database")
+    if "campaigns" not in _tables_of(path):
+        raise UnreadableFile(f"{path}: it holds no campaigns; give a server's database")
+
+
+def _tables_of(path: Path) -> list[str]:
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'campaigns'")
-        if not tables:
-            raise UnreadableFile(f"{path}: it holds no campaigns; give a server's database")
+        return [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
 
 
 def _checked(database: str) -> URL:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from sottovoce.errors import BadParameter
-from sottovoce.server.storage.engine import database_file
+from sottovoce.server.storage.engine import database_file, refuse_foreign
 
 log = logging.getLogger("sottovoce.server.locks")
 _PRIVATE = 0o600
@@ -31,6 +31,7 @@ def served_alone(database: str) -> Iterator[None]:
     if path is None:
         yield
         return
+    refuse_foreign(path)
     lock = os.open(path.with_name(f"{path.name}-lock"), os.O_CREAT | os.O_RDWR, _PRIVATE)
     try:
         _lock(lock, path)

@@ -17,6 +17,8 @@ def migrate(engine: Engine, revision: str = "head") -> None:
     with engine.execution_options(write=True).begin() as connection:
         lock_start_up(connection)
         current = MigrationContext.configure(connection).get_current_revision()
+        if current == _head():
+            return
         known = {script.revision for script in _scripts().walk_revisions()}
         if current is not None and current not in known:
             raise BadParameter(

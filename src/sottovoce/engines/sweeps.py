@@ -1,4 +1,4 @@
-"""What one claim weighs in a sweep, and what it adds to its user's losses: written once for both orders of claims.
+"""A sweep over the claims: what each one weighs, its object's truth, and what it adds to its user's losses.
 
 There are three kinds of sweep, and Numba compiles each one by itself, without the others' branches:
 
@@ -11,17 +11,124 @@ There are three kinds of sweep, and Numba compiles each one by itself, without t
 
 ``per_user`` holds each user's weight, or with a lookup their position in it and the information in one of their claims;
 ``sums`` holds each user's loss, and beside it with a lookup a count, otherwise the variances of their objects' truths.
+
+All of it is in this file, because Numba compiles anew what has changed in a function's own file, and would not notice a
+change in another one.
 """
 
 import numpy as np
 from numba import njit
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,assignment"
 
 # Squared sizes of a residual, in its user's deviations. Between DOUBT and GROSS it loses its weight for the truth. It
 # still says something about its user: up to BOUND in full; beyond SLIP, as another kind of error, at most ACCIDENT.
 DOUBT, GROSS = 16.0, 64.0
 BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
+
+# Columns of a record; those of the second row reuse the columns that are no longer needed.
+CENTER, UNIT, TOTAL, WEIGHT, BEFORE, INFORMATION, CLAIMS = range(7)
+TRUTH, VARIANCE, MISFIT = TOTAL, WEIGHT, INFORMATION
+
+
+@njit(nogil=True, cache=True)
+def sweep_by_object(
+    offsets, users, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
+    per_user, sums, new, precision, misfit,
+):  # fmt: skip
+    """Truths and their precision, losses added to their users, and each object's mean weighted loss if asked for."""
+    longest = 0
+    if tail is not None:
+        for n in range(len(new)):
+            longest = max(longest, offsets[n + 1] - offsets[n])
+    shares = np.empty(longest)
+    for n in range(len(new)):
+        claimed = values[offsets[n] : offsets[n + 1]]
+        who = users[offsets[n] : offsets[n + 1]]
+        middle, scale = center[n], unit[n]
+        before, is_known = 0.0, False
+        if tail is not None:
+            before, is_known = (old[n] - middle) * scale, known[n]
+        total, weight, information = prior_weight * prior_mean, prior_weight, 0.0
+        for i in range(len(claimed)):
+            user = np.uint64(who[i])
+            w, value, share = weighed(per_user, user, (claimed[i] - middle) * scale, before, tail, lookup)
+            if tail is not None:
+                shares[i] = share
+            total += w * value
+            weight += w
+            if lookup is not None:
+                information += per_user[user, 1] * share  # a gross error has none
+        truth, variance = settled(total, weight, information, before, is_known, lookup)
+        new[n] = middle + truth / scale
+        precision[n] = (weight if lookup is None else information) * scale * scale
+        weighted = 0.0
+        for i in range(len(claimed)):
+            residual = (claimed[i] - middle) * scale - truth
+            if tail is None:
+                lose(per_user, sums, np.uint64(who[i]), residual, 1.0, 0.0, tail, lookup)
+            else:
+                loss = lose(per_user, sums, np.uint64(who[i]), residual, shares[i], variance, tail, lookup)
+                if misfit is not None:
+                    weighted += loss
+        if misfit is not None:
+            misfit[n] = weighted / len(claimed)
+
+
+@njit(nogil=True, cache=True)
+def sweep_by_user(
+    users, objects, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
+    per_user, sums, new, precision, misfit,
+):  # fmt: skip
+    """The same, to the last bit, where claims are sorted by user.
+
+    Here too each object's claims come in the order of users, and each user's in the order of objects. No truth is known
+    before the block's last claim, so there are two passes over the claims, with one record per object in between:
+    everything that a claim needs of its object is stored together, so each claim fetches one cache line for it.
+    """
+    records = np.empty((len(new), 4 if tail is None else 8))
+    for n in range(len(new)):
+        records[n, CENTER], records[n, UNIT] = center[n], unit[n]
+        records[n, TOTAL], records[n, WEIGHT] = prior_weight * prior_mean, prior_weight
+        if tail is not None:
+            records[n, BEFORE] = (old[n] - center[n]) * unit[n]
+            records[n, INFORMATION] = records[n, CLAIMS] = 0.0
+    shares = np.empty(0 if tail is None else len(values))
+    for i in range(len(values)):
+        n, user = np.uint64(objects[i]), np.uint64(users[i])
+        value = (values[i] - records[n, CENTER]) * records[n, UNIT]
+        if tail is None:
+            weight, value, _ = weighed(per_user, user, value, 0.0, tail, lookup)
+        else:
+            weight, value, shares[i] = weighed(per_user, user, value, records[n, BEFORE], tail, lookup)
+        records[n, TOTAL] += weight * value
+        records[n, WEIGHT] += weight
+        if lookup is not None:
+            records[n, INFORMATION] += per_user[user, 1] * shares[i]  # a gross error has none
+    for n in range(len(new)):
+        total, weight, before, information = records[n, TOTAL], records[n, WEIGHT], 0.0, 0.0
+        is_known = False
+        if tail is not None:
+            before, information, is_known = records[n, BEFORE], records[n, INFORMATION], known[n]
+        truth, variance = settled(total, weight, information, before, is_known, lookup)
+        new[n] = center[n] + truth / unit[n]
+        precision[n] = (weight if lookup is None else information) * unit[n] * unit[n]
+        records[n, TRUTH], records[n, VARIANCE] = truth, variance
+        if misfit is not None:
+            records[n, MISFIT] = 0.0
+    for i in range(len(values)):
+        n, user = np.uint64(objects[i]), np.uint64(users[i])
+        residual = (values[i] - records[n, CENTER]) * records[n, UNIT] - records[n, TRUTH]
+        if tail is None:
+            lose(per_user, sums, user, residual, 1.0, 0.0, tail, lookup)
+        else:
+            loss = lose(per_user, sums, user, residual, shares[i], records[n, VARIANCE], tail, lookup)
+            if misfit is not None:
+                records[n, MISFIT] += loss
+                records[n, CLAIMS] += 1
+    if misfit is not None:
+        for n in range(len(new)):
+            misfit[n] = records[n, MISFIT] / records[n, CLAIMS]
 
 
 @njit(nogil=True, cache=True)
