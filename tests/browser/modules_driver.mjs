@@ -21,6 +21,7 @@ const { guessWords } = await load("guess");
 const { spread } = await load("picture");
 const sanity = await load("sanity");
 const { mills } = await load("profile");
+const { fieldsOf, spokenTask } = await load("task-fields");
 
 /** SHA-256(seed ‖ counter), one digest after the other. */
 function seeded(seed) {
@@ -122,6 +123,8 @@ const ANSWERS = {
     return Array.from({ length: samples }, (_, release) =>
       sent(noise, { grid, low, high }, readings[release % readings.length], stream).map(Number));
   },
+  task_fields: (kind) => fieldsOf(kind),
+  spoken: (task) => spokenTask(task, (text) => text.de ?? text),
   parsed: (base64) => told(() => canonicalText(manifestOf(base64))),
   promise: ({ manifest, delta, enough }) => told(() => String(promiseOf(manifestOf(manifest), delta, enough).epsilon)),
   timed_promise(asked) {

@@ -12,6 +12,7 @@ from protocol_cases import WHOLE, WRONG
 from questions import BIRD, PATH, WIDTH, only, second
 from sottovoce.device.release import drawn_order, noisy_readings
 from sottovoce.protocol import Manifest, Problem, promise_of
+from sottovoce.protocol.format_2 import TASK_FIELDS, TASK_MODELS
 
 
 def read_by_python(data):
@@ -40,6 +41,19 @@ def test_what_is_refused_is_refused_by_both(ask):
 def test_what_is_in_order_is_read_by_both(ask):
     wanted = [second(**change) for change in WHOLE.values()]
     assert ask("parsed", [sent(one) for one in wanted]) == [one.bytes().decode() for one in wanted]
+
+
+def test_a_task_has_the_same_fields_on_the_page(ask):
+    """Of each kind, with the same ones that may be left out, and the same ones that people read in their language."""
+    for kind, listed in zip(TASK_MODELS, ask("task_fields", [*TASK_MODELS]), strict=True):
+        fields = [field for field in TASK_FIELDS.values() if kind in field.kinds]
+        optional = {field.name for field in fields if field.default is None}
+        assert sorted(listed) == sorted(field.name + "?" * (field.name in optional) for field in fields)
+        texts = {"en": "word", "de": "Wort"}
+        task = {field.name: [texts] if field.shape == "list" else texts for field in fields}
+        read = {field.name: ["Wort"] if field.shape == "list" else "Wort" for field in fields if field.is_text}
+        (spoken,) = ask("spoken", [task])
+        assert spoken == task | read
 
 
 MORE = ["levels", "distance", "choices", "place", "quota", "plan", "retention", "answer"]

@@ -81,7 +81,7 @@ def test_tasks_come_from_a_spreadsheet_and_go_back(campaigns, tmp_path):
     assert text == "id,title,low,high,grid,known\nhalle,Halle,0,2.5,0.1,1.2\n"
     ran = campaigns.run("campaign", "tasks", made["id"], path, "--decimal", ",")
     assert "It was read as windows-1252" in " ".join(ran.stderr.split())
-    assert "0 to 2.5, step 0.1" in ran.stdout
+    assert "0 to 2.5, in steps of 0.1" in ran.stdout
     back.write_text(f"{text}new,Neue Halle,0,5,0.1,\n")
     changed = campaigns("tasks", made["id"], back)
     assert [task["id"] for task in changed["tasks"]] == ["halle", "new"]

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sottovoce.errors import SottovoceError, UnreadableFile
-from sottovoce.protocol.task_table import BadTasks, id_from, read_tasks, write_tasks
+from sottovoce.protocol.task_ids import id_from
+from sottovoce.protocol.task_rows import BadTasks
+from sottovoce.protocol.task_table import read_tasks, with_the_rest, write_tasks
 
 HALL = {"title": "Main hall", "unit": "m", "low": "0", "high": "2.7", "grid": "0.1", "id": "main-hall"}
 
@@ -97,13 +99,21 @@ def test_help_comes_along_with_its_lines():
     rows = [["Title", "Low", "High", "Step", "Help text"], ["A", 0, 5, 1, "Walk  along.\r\nDo not run. "],
             ["B", 0, 5, 1, None]]  # fmt: skip
     table = read_tasks("tasks.xlsx", book(*rows))
-    assert ([task.get("help") for task in table.tasks], table.has_help) == (["Walk along.\nDo not run.", None], True)
+    assert [task.get("help") for task in table.tasks] == ["Walk along.\nDo not run.", None]
     assert read_tasks("again.csv", write_tasks(table.tasks)).tasks == table.tasks
-    assert not read_tasks("t.csv", "title,low,high,grid\nA,0,5,1\n").has_help
-    emptied = write_tasks([{**task, "help": ""} for task in table.tasks], has_help=True)
-    assert read_tasks("t.csv", emptied).has_help
     with pytest.raises(BadTasks, match=r"“A”, help: 'x+…': it must be a text of 0 to 2,000 characters; correct it"):
         read_tasks("t.csv", f"title,low,high,grid,help\nA,0,5,1,{'x' * 2001}\n")
+
+
+def test_a_task_keeps_what_the_table_has_no_column_for():
+    (task,) = read_tasks("t.csv", "title,low,high,grid\nA,0,5,1\n").tasks
+    kept = task | {"unit": "m", "help": "Walk.", "quota": 5, "instrument": "steps", "place": [[1, 2]]}
+    for columns in ([], ["help", "quota"], ["unit", "help", "quota", "instrument"]):
+        emptied = write_tasks([task], columns=columns)
+        table = read_tasks("t.csv", emptied)
+        assert {*table.columns} == {"id", *task, *columns}
+        left = {name: entry for name, entry in kept.items() if name not in columns}
+        assert with_the_rest(table.tasks[0], kept, table.columns) == left
 
 
 def test_a_sign_that_may_mean_two_things_is_asked_for():

@@ -44,6 +44,7 @@ def tasks(
 ) -> None:
     """Show the tasks of a campaign, or replace those of a draft by a table."""
     from sottovoce.operators.drafts import changed_tasks, read_task_file, spoken_task, write_task_file
+    from sottovoce.protocol.task_table import overview
 
     entry = client.campaign(campaign)
     language = entry["language"] or ""
@@ -57,15 +58,10 @@ def tasks(
     if json:
         print_json({"campaign": campaign, "tasks": entry["tasks"], "known": entry["known"], "out": out and str(out)})
         return
-    shown = plain_table("task", "id", "answer", "quota", "known truth")
-    for task in (spoken_task(task, language) for task in entry["tasks"]):
-        answer = (
-            " | ".join(task["choices"])
-            if "choices" in task
-            else f"{task['low']} to {task['high']} {task['unit']}".rstrip() + f", step {task['grid']}"
-        )
-        cells = (task["title"], task["id"], answer, str(task.get("quota", "")), entry["known"].get(task["id"], ""))
-        shown.add_row(*map(escape, cells))
+    columns, rows = overview([spoken_task(task, language) for task in entry["tasks"]], entry["known"])
+    shown = plain_table("id", *columns.values())
+    for row in rows:
+        shown.add_row(*map(escape, (row[name] for name in ("id", *columns))))
     console.print(shown)
 
 

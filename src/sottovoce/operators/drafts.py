@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.errors import UnreadableFile
-from sottovoce.protocol.fields import in_language
+from sottovoce.protocol.fields import in_language, spoken
 from sottovoce.protocol.known_truths import names_of, read_truths, with_points
 from sottovoce.protocol.task_table import TaskTable, read_tasks, with_the_rest, write_tasks
 from sottovoce.protocol.translations import CampaignText, read_texts, write_texts
@@ -45,7 +45,7 @@ def changed_tasks(entry: Mapping[str, Any], table: TaskTable) -> dict[str, Any]:
     kept = {
         task["id"]: {name: part for name, part in task.items() if part not in (None, "")} for task in entry["tasks"]
     }
-    tasks = [with_the_rest(task, kept.get(task["id"], {}), table.has_help) for task in table.tasks]
+    tasks = [with_the_rest(task, kept.get(task["id"], {}), table.columns) for task in table.tasks]
     fields: dict[str, Any] = {"tasks": tasks}
     if table.known is not None:
         fields["known"] = table.known
@@ -69,15 +69,7 @@ def write_task_file(entry: Mapping[str, Any], path: Path) -> None:
 
 def spoken_task(task: Mapping[str, Any], language: str) -> dict[str, Any]:
     """A task in the campaign's own language."""
-
-    def said(part: Any) -> Any:
-        return in_language(part, language, language) if isinstance(part, dict) else part
-
-    return {
-        name: [said(choice) for choice in part] if name == "choices" else said(part)
-        for name, part in task.items()
-        if part is not None
-    }
+    return {name: spoken(part, language) for name, part in task.items() if part is not None}
 
 
 def read_known(path: Path, campaign: Mapping[str, Any]) -> dict[str, str]:

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
@@ -81,29 +81,36 @@ Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = str | dict[str, str]  # in the campaign's language, or by language
 
 
-def _text(text: Any, *, least: int, most: int, lines: bool = False) -> Any:
-    if isinstance(text, str):
-        _check_text(text, least, most, lines)
-    elif isinstance(text, dict) and 1 < len(text) <= MOST_LANGUAGES:
-        for tag, words in text.items():
-            if not re.fullmatch(_TAG, str(tag)):
-                raise ValueError(f"language {str(tag)[:40]!r} must be a tag such as 'de' or 'zh-Hans'")
-            _check_text(words, 1, most, lines)  # a language without a text is left out
-    else:
-        raise ValueError(f"must be a text, or texts in 2 to {MOST_LANGUAGES} languages")
-    return text
+@dataclass(frozen=True)
+class TextRule:
+    """What a text must be, in each of its languages."""
+
+    least: int
+    most: int
+    lines: bool = False  # may have several
+
+    def __call__(self, text: Any) -> Any:
+        if isinstance(text, str):
+            self._check(text, self.least)
+        elif isinstance(text, dict) and 1 < len(text) <= MOST_LANGUAGES:
+            for tag, words in text.items():
+                if not re.fullmatch(_TAG, str(tag)):
+                    raise ValueError(f"language {str(tag)[:40]!r} must be a tag such as 'de' or 'zh-Hans'")
+                self._check(words, 1)  # a language without a text is left out
+        else:
+            raise ValueError(f"must be a text, or texts in 2 to {MOST_LANGUAGES} languages")
+        return text
+
+    def _check(self, text: Any, least: int) -> None:
+        if not isinstance(text, str) or not least <= len(text) <= self.most:
+            raise ValueError(f"must be a text of {least} to {self.most:,} characters")
+        _printable(text) if self.lines else _one_line(text)
 
 
-def _check_text(text: Any, least: int, most: int, lines: bool) -> None:
-    if not isinstance(text, str) or not least <= len(text) <= most:
-        raise ValueError(f"must be a text of {least} to {most:,} characters")
-    _printable(text) if lines else _one_line(text)
-
-
-NameText = Annotated[Text, BeforeValidator(partial(_text, least=1, most=200))]
-TitleText = Annotated[Text, BeforeValidator(partial(_text, least=0, most=200))]
-UnitText = Annotated[Text, BeforeValidator(partial(_text, least=0, most=40))]
-LongText = Annotated[Text, BeforeValidator(partial(_text, least=0, most=2000, lines=True))]
+NameText = Annotated[Text, BeforeValidator(TextRule(1, 200))]
+TitleText = Annotated[Text, BeforeValidator(TextRule(0, 200))]
+UnitText = Annotated[Text, BeforeValidator(TextRule(0, 40))]
+LongText = Annotated[Text, BeforeValidator(TextRule(0, 2000, lines=True))]
 
 
 def in_language(text: Text, language: str, default: str) -> str:
@@ -113,6 +120,13 @@ def in_language(text: Text, language: str, default: str) -> str:
     'bus'
     """
     return text if isinstance(text, str) else text.get(language, text[default])
+
+
+def spoken(entry: Any, language: str) -> Any:
+    """A field with its texts in one language, in which they all are."""
+    if isinstance(entry, dict):
+        return entry[language]
+    return [spoken(part, language) for part in entry] if isinstance(entry, list | tuple) else entry
 
 
 def comparable(text: str) -> str:

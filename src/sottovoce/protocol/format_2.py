@@ -4,6 +4,7 @@ A field that does not apply is left out, never null, so that a document has one 
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -25,9 +26,10 @@ from sottovoce.protocol.fields import (
     in_language,
     law_text,
 )
-from sottovoce.protocol.instruments import TYPED, checked_instrument
+from sottovoce.protocol.instruments import TYPED, checked_instrument, known_instruments
 from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS, ChoiceTask, Manifest, NumberTask, Task
 from sottovoce.protocol.parts import NoisyNumbers, Part, PerturbedAnswers
+from sottovoce.protocol.task_fields import TaskColumn, fields_of, text_fields
 
 FORMAT: Final = "sottovoce-manifest/2"
 MOST_POINTS = 100  # of a line on the plan
@@ -43,40 +45,66 @@ Quota = Annotated[int, Field(ge=1, le=MOST_QUOTA)]
 
 
 class SecondTask(Task):
-    """What both kinds of tasks have."""
+    """What both kinds of tasks have. A field is declared here, and tables, forms and the API follow."""
 
-    title: TitleText = ""
-    help: LongText = ""
+    title: Annotated[
+        TitleText,
+        TaskColumn("Task", "title", headings=("tasks", "name", "question", "what"), example="Entrance to library"),
+    ] = ""
+    help: Annotated[
+        LongText,
+        TaskColumn(
+            "Help",
+            headings=("help text", "hint", "explanation", "instructions"),
+            example="shown with the task",
+            explained="is shown with the task",
+        ),
+    ] = ""
     place: Place | None = None  # a point on the plan, or a line of several
-    quota: Quota | None = None  # of readings; further ones are not taken
+    quota: Annotated[
+        Quota | None,
+        TaskColumn(
+            "Quota",
+            headings=("most readings", "readings"),
+            example="no limit",
+            explained="is the number of readings after which a task takes no more",
+        ),
+    ] = None
 
     def texts(self) -> Iterator[Text]:
         """Everything that people read."""
-        yield from (self.title, self.help)
+        for name in self._text_fields():
+            entry = getattr(self, name)
+            yield from entry if isinstance(entry, tuple) else (entry,)
+
+    @classmethod
+    @cache
+    def _text_fields(cls) -> list[str]:
+        return text_fields(cls)
 
 
 class SecondNumberTask(SecondTask, NumberTask):
     """A number to measure, or to compare with cuts."""
 
     kind: Literal["number"] = "number"
-    unit: UnitText = ""
+    unit: Annotated[UnitText, TaskColumn("Unit", example="m", repeated=True)] = ""
     distance: Decimal | None = None  # none where comparisons protect the whole range
-    instrument: Annotated[str, AfterValidator(checked_instrument)] = TYPED
-
-    def texts(self) -> Iterator[Text]:
-        yield from super().texts()
-        yield self.unit
+    instrument: Annotated[
+        str,
+        AfterValidator(checked_instrument),
+        TaskColumn("Measured with", explained=f"is {known_instruments()}", chosen=True, repeated=True),
+    ] = TYPED
 
 
 class SecondChoiceTask(SecondTask, ChoiceTask):
     """A question with choices."""
 
     kind: Literal["choice"] = "choice"
-    choices: Annotated[tuple[NameText, ...], Field(min_length=2, max_length=MOST_CHOICES, strict=False)]
-
-    def texts(self) -> Iterator[Text]:
-        yield from super().texts()
-        yield from self.choices
+    choices: Annotated[
+        tuple[NameText, ...],
+        Field(min_length=2, max_length=MOST_CHOICES, strict=False),
+        TaskColumn("Choices", headings=("choice", "answers", "options"), example="only for a question"),
+    ]
 
     def check_choices(self, language: str) -> None:
         """Refuse choices that people could not tell apart, in any language."""
@@ -92,6 +120,10 @@ class SecondChoiceTask(SecondTask, ChoiceTask):
                     f"choices {one!r} and {other!r} of task {self.id!r} {rule}",
                     f"{one!r} and {other!r} {rule}",
                 )
+
+
+TASK_MODELS: dict[Kind, type[SecondTask]] = {"number": SecondNumberTask, "choice": SecondChoiceTask}
+TASK_FIELDS = fields_of(TASK_MODELS)
 
 
 def _laws(noise: Any) -> Any:
@@ -246,5 +278,4 @@ class SecondManifest(Manifest):
 
     @classmethod
     def task_model(cls, content: dict[str, Any]) -> SecondTask:
-        model = SecondChoiceTask if content["kind"] == "choice" else SecondNumberTask
-        return model.model_construct(**content)
+        return TASK_MODELS[content["kind"]].model_construct(**content)

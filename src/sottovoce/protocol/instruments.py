@@ -39,11 +39,14 @@ def checked_instrument(text: str) -> str:
             return text
     elif text == TYPED:
         return text
+    raise ValueError(f"{text!r} must be {known_instruments()}")
+
+
+def known_instruments() -> str:
+    """What a task can say, in words."""
     *names, last = (TYPED, *INSTRUMENTS)
     stating = " or ".join(f"{name}:SECONDS" for name, instrument in INSTRUMENTS.items() if instrument.seconds)
-    raise ValueError(
-        f"{text!r} must be {', '.join(names)} or {last}, or {stating} with a whole number from 1 to {LONGEST}"
-    )
+    return f"{', '.join(names)} or {last}, or {stating} with a whole number from 1 to {LONGEST}"
 
 
 def instrument_of(text: str | None) -> Instrument | None:

@@ -28,6 +28,7 @@ from sottovoce.protocol.fields import (
 )
 from sottovoce.protocol.parts import Part
 from sottovoce.protocol.problems import Problem
+from sottovoce.protocol.task_fields import TaskColumn
 
 MOST_TASKS = 10_000
 MOST_CHOICES = 100  # of one task
@@ -38,7 +39,7 @@ _MOST_STEPS = 2**53  # a double counts the steps of a reading exactly
 class Task(Document):
     """One thing to find out."""
 
-    id: Identifier
+    id: Annotated[Identifier, TaskColumn("Id")]
     title: Text
     if TYPE_CHECKING:
 
@@ -50,9 +51,17 @@ class NumberTask(Task):
     """A number to measure: its public range, to which devices clip, and its grid, to which they round."""
 
     unit: Text
-    low: Decimal
-    high: Decimal
-    grid: Decimal
+    low: Annotated[
+        Decimal,
+        TaskColumn("Lowest", "lowest value", headings=("min", "minimum", "from"), example="0", repeated=True),
+    ]
+    high: Annotated[
+        Decimal,
+        TaskColumn("Highest", "highest value", headings=("max", "maximum", "to"), example="100", repeated=True),
+    ]
+    grid: Annotated[
+        Decimal, TaskColumn("Step", "step", headings=("resolution", "precision"), example="0.1", repeated=True)
+    ]
 
     @model_validator(mode="after")
     def _check_range(self) -> Self:

@@ -12,12 +12,12 @@ from typing import Any
 
 from sottovoce.errors import UnreadableFile
 from sottovoce.protocol.fields import Text
-from sottovoce.protocol.format_2 import WHOLE_TEXTS
+from sottovoce.protocol.format_2 import TASK_FIELDS, WHOLE_TEXTS
 from sottovoce.protocol.problems import Problem
 from sottovoce.text_tables import harmless, read_rows
 
 Translations = Mapping[str, Mapping[str, str]]  # by text, then by language; an empty one is removed
-_OF_TASKS = ("title", "help", "unit")
+_OF_TASKS = tuple(name for name, field in TASK_FIELDS.items() if field.is_text)
 _SHOWN = 40
 
 
@@ -87,13 +87,10 @@ def with_translations(content: Mapping[str, Any], translations: Translations) ->
 
 
 def _with_texts(task: Mapping[str, Any], said: Callable[[Text], Text]) -> dict[str, Any]:
-    changed = dict(task)
-    for name in _OF_TASKS:
-        if changed.get(name):
-            changed[name] = said(changed[name])
-    if "choices" in changed:
-        changed["choices"] = [said(choice) for choice in changed["choices"]]
-    return changed
+    def all_said(entry: Any) -> Any:
+        return list(map(said, entry)) if isinstance(entry, list | tuple) else said(entry)
+
+    return {**task, **{name: all_said(task[name]) for name in _OF_TASKS if task.get(name)}}
 
 
 def _positions(content: Mapping[str, Any]) -> Iterator[tuple[str, Text]]:
@@ -101,9 +98,9 @@ def _positions(content: Mapping[str, Any]) -> Iterator[tuple[str, Text]]:
         yield name.replace("_", " "), content.get(name, "")
     for task in content["tasks"]:
         for name in _OF_TASKS:
-            yield f"{name} of {task['id']}", task.get(name, "")
-        for choice in task.get("choices", ()):
-            yield f"choice of {task['id']}", choice
+            entry = task.get(name, "")
+            for text in entry if isinstance(entry, list | tuple) else [entry]:
+                yield f"{name} of {task['id']}", text
 
 
 def write_texts(texts: Sequence[CampaignText], own: str, languages: Sequence[str] = ()) -> str:

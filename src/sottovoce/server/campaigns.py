@@ -4,7 +4,6 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -25,40 +24,13 @@ from sottovoce.server.storage.offers import publish_offers
 from sottovoce.server.storage.pictures import LOGOS, PLANS, Pictures
 from sottovoce.server.storage.results import add_results
 from sottovoce.server.storage.rows import CampaignRow, OperatorRow
+from sottovoce.server.task_models import Number, TaskDraft, Text
 
-Number = Annotated[
-    Decimal | int | str,
-    Field(json_schema_extra={"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?$"}]}),
-]
-
-
-Text = (
-    Annotated[str, Field(max_length=2000)]
-    | Annotated[dict[str, Annotated[str, Field(max_length=2000)]], Field(max_length=100)]
-)
 Name = (
     Annotated[str, Field(min_length=1, max_length=200)]
     | Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=100)]
 )
 Noise = Annotated[str, Field(max_length=100)] | Annotated[dict[str, str], Field(max_length=2)]
-
-
-class TaskDraft(RequestBody):
-    """A task; numbers may be written as numbers or as text. One with choices is a question."""
-
-    id: Annotated[str, Field(min_length=1, max_length=100)]
-    kind: Literal["number", "choice"] | None = None
-    title: Text = ""
-    help: Text | None = None
-    unit: Text | None = None
-    low: Number | None = None
-    high: Number | None = None
-    grid: Number | None = None
-    distance: Number | None = None
-    choices: Annotated[list[Text], Field(fail_fast=True, max_length=1000)] | None = None
-    instrument: Annotated[str, Field(max_length=20)] | None = None
-    place: Annotated[list[Any], Field(max_length=1000)] | None = None
-    quota: Annotated[int, Field(ge=1, le=10**12)] | None = None
 
 
 _ANALYSIS = {"method", "target", "known"}  # no part of what participants agree to, and so not in the manifest

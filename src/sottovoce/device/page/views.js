@@ -6,6 +6,7 @@ import { button, h } from "./dom.js";
 import { stepsAsText } from "./exact.js";
 import { decimal, figure, knows, moment, say, spokenTag, withUnit } from "./language.js";
 import { textOf } from "./manifest.js";
+import { spokenTask } from "./task-fields.js";
 
 const main = document.querySelector("main");
 
@@ -82,8 +83,7 @@ export function contactLink(contact) {
 export function shown(manifest) {
   const said = (text) => textOf(manifest, text, spokenTag());
   const { title, asked_by, purpose, contact, tasks } = manifest;
-  const spokenTask = (task) => ({ ...task, title: said(task.title), unit: task.unit && said(task.unit), help: task.help && said(task.help), choices: task.choices?.map(said) });
-  return { ...manifest, title: said(title), asked_by: said(asked_by), purpose: said(purpose), contact: contact && said(contact), tasks: tasks.map(spokenTask) };
+  return { ...manifest, title: said(title), asked_by: said(asked_by), purpose: said(purpose), contact: contact && said(contact), tasks: tasks.map((task) => spokenTask(task, said)) };
 }
 
 /** One release: when, what, and its state. A campaign costs what it may learn in all, once: with its first release. */

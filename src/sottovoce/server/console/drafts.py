@@ -10,16 +10,11 @@ from starlette.concurrency import run_in_threadpool
 
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.fields import reported_as
+from sottovoce.protocol.format_2 import TASK_FIELDS
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.task_table import (
-    COLUMNS,
-    TABLE_COLUMNS,
-    TaskTable,
-    with_other_languages,
-    with_the_rest,
-    write_tasks,
-)
+from sottovoce.protocol.task_rows import COLUMNS, TABLE_COLUMNS
+from sottovoce.protocol.task_table import TaskTable, cells_of, with_other_languages, with_the_rest, write_tasks
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
@@ -79,13 +74,11 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
 
     row, quotas = await server.read(load)
     manifest = parsed(row.manifest)
-    tasks = [{**dict.fromkeys(COLUMNS, ""), **task, "quota": quotas.get(task["id"], "")} for task in manifest["tasks"]]
+    tasks = [{**task, "quota": quotas.get(task["id"])} for task in manifest["tasks"]]
     about = about_of(manifest, row.target)
-    many = len(tasks) > MOST_TYPED
-    if many:
+    if len(tasks) > MOST_TYPED:
         return _question(request, row, about, AskedTasks([], write_tasks(tasks, from_stored(row.known) or None)))
-    tasks = [task | {"choices": " | ".join(task["choices"])} for task in tasks]
-    return _question(request, row, about, AskedTasks(tasks))
+    return _question(request, row, about, AskedTasks(list(map(cells_of, tasks))))
 
 
 @router.post("/{campaign}/tasks")
@@ -97,7 +90,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, sent:
     def prepare(table: TaskTable) -> Action:
         raw, tasks = Manifest.parse(row.manifest).content(), table.tasks
         kept = {task["id"]: task for task in raw["tasks"]}
-        asked = [with_the_rest(task, kept.get(task["id"], {}), table.has_help) for task in tasks]
+        asked = [with_the_rest(task, kept.get(task["id"], {}), table.columns) for task in tasks]
         about = with_other_languages(typed_about(form, raw), raw)
         fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
         if table.known is not None:
@@ -246,8 +239,9 @@ def _question(
         about=about,
         loaded=request.method == "GET",  # otherwise everything is as it was typed
         tasks=rows,
+        fields=[field for name, field in TASK_FIELDS.items() if name in COLUMNS and name != "id"],
         columns=TABLE_COLUMNS,
-        instruments=instruments_for(rows),
+        options={"instrument": instruments_for(rows)},
         sensors=instruments_with_sensors(),
         sensors_reachable=sensors_reachable(request),
         asked=asked,

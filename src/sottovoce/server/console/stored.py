@@ -4,8 +4,9 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from sottovoce.protocol.fields import in_language
+from sottovoce.protocol.fields import spoken
 from sottovoce.protocol.format_2 import FORMAT as SECOND
+from sottovoce.protocol.format_2 import WHOLE_TEXTS
 
 
 @lru_cache(maxsize=8)
@@ -20,13 +21,6 @@ def parsed(content: bytes) -> Any:
 
 def _spoken(manifest: dict[str, Any]) -> dict[str, Any]:
     language = manifest["language"]
-
-    def said(entry: Any) -> Any:
-        return in_language(entry, language, language) if isinstance(entry, dict) and language in entry else entry
-
-    tasks = [{name: said(entry) for name, entry in task.items()} for task in manifest["tasks"]]
-    for task in tasks:
-        if "choices" in task:
-            task["choices"] = [said(choice) for choice in task["choices"]]
-    whole = {name: said(entry) for name, entry in manifest.items()}
-    return {"deadline": None, **whole, "tasks": tasks}
+    whole = {name: spoken(manifest[name], language) for name in WHOLE_TEXTS}
+    tasks = [{name: spoken(entry, language) for name, entry in task.items()} for task in manifest["tasks"]]
+    return {"deadline": None, **manifest, **whole, "tasks": tasks}

@@ -14,17 +14,8 @@ from pydantic import ValidationError
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.canonical import sha256_of
 from sottovoce.protocol.problems import Problem
-from sottovoce.protocol.task_table import (
-    CALLED,
-    COLUMNS,
-    TABLE_COLUMNS,
-    BadTasks,
-    Mistake,
-    TaskTable,
-    read_task_rows,
-    read_tasks,
-    write_tasks,
-)
+from sottovoce.protocol.task_rows import CALLED, COLUMNS, TABLE_COLUMNS, BadTasks, Mistake, read_task_rows
+from sottovoce.protocol.task_table import TaskTable, overview, read_tasks, write_tasks
 from sottovoce.server.console.about import ABOUT
 from sottovoce.server.console.uploads import Upload, UploadForm
 from sottovoce.spreadsheets import CellRow
@@ -82,8 +73,8 @@ class AskedTasks:
                 asked._read_table(form, file, ids)
             else:
                 rows = [CellRow(place, _cells(row)) for place, row in enumerate(asked.typed, 1)]
-                table = read_task_rows("the form", rows, "task", ids=ids)
-                asked.read = TaskTable(table.tasks, has_help="help-0" in form)
+                read = read_task_rows("the form", rows, "task", ids=ids)
+                asked.read = TaskTable(read.tasks, [name for name in COLUMNS if f"{name}-0" in form])
                 if not rows:
                     raise Problem("bad_request", "tasks: there are none; add at least one thing to measure")
         except BadTasks as mistakes:
@@ -103,13 +94,10 @@ class AskedTasks:
         )
         if not read.tasks:
             raise Problem("bad_request", f"{source}: it has no tasks; write one per row below the names of the columns")
-        self.table = write_tasks(read.tasks, read.known, read.has_help)
-        columns = [
-            ("title", "Task"), ("answer", "Answer"), ("help", "Help"), ("quota", "Quota"), ("known", "Known truth"),
-        ]  # fmt: skip
-        rows = [_previewed(task, read.known or {}) for task in read.tasks[:MOST_SHOWN]]
-        used = [(name, title) for name, title in columns if any(row[name] for row in rows)]
-        self.preview = Preview(source, len(read.tasks), used, rows, read.notes)
+        self.table = write_tasks(read.tasks, read.known, read.columns)
+        called, rows = overview(read.tasks[:MOST_SHOWN], read.known or {})
+        columns = [(name, words.capitalize()) for name, words in called.items()]
+        self.preview = Preview(source, len(read.tasks), columns, rows, read.notes)
 
     def _refuse(self, bad: BadTasks) -> None:
         from_table = self.preview is not None or bool(self.table)
@@ -130,20 +118,6 @@ def _refused_rows(mistakes: list[Mistake], rows: list[CellRow]) -> tuple[list[tu
     return columns, [{"number": rows[place].number, "place": place, **rows[place].cells} for place in wrong]
 
 
-def _previewed(task: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
-    if task.get("choices"):
-        answer = " | ".join(task["choices"])
-    else:
-        answer = f"{task['low']} to {task['high']} {task.get('unit', '')}".rstrip() + f", in steps of {task['grid']}"
-    return {
-        "title": task.get("title") or task["id"],
-        "answer": answer,
-        "help": task.get("help", ""),
-        "quota": task.get("quota") or "",
-        "known": known.get(task["id"], ""),
-    }
-
-
 def hash_of(table: str) -> str:
     return sha256_of(table.strip().encode())
 
@@ -156,7 +130,8 @@ def texts_of(form: UploadForm) -> dict[str, str]:
 def typed_rows(form: Mapping[str, str]) -> list[dict[str, Any]]:
     """The rows that are not empty."""
     rows = [{name: form.get(f"{name}-{place}", "") for name in COLUMNS} for place in range(MOST_TYPED)]
-    return [row for row in rows if any(entry for name, entry in row.items() if name not in ("id", "instrument"))]
+    typed = [name for name, column in COLUMNS.items() if name != "id" and not column.chosen]
+    return [row for row in rows if any(row[name] for name in typed)]
 
 
 def _cells(row: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from sottovoce.discovery.target import Target
-from sottovoce.privacy.laws import Kind
 from sottovoce.protocol.fields import Text
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server import campaigns as actions
@@ -25,6 +24,7 @@ from sottovoce.server.rights import Operator
 from sottovoce.server.state import Server
 from sottovoce.server.storage import campaigns as stored
 from sottovoce.server.storage.rows import CampaignRow
+from sottovoce.server.task_models import TaskEntry
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
 CampaignId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -46,24 +46,6 @@ def public_state(row: CampaignRow, now: int) -> PublicState:
     """As participants see it: a campaign whose deadline has passed accepts nothing more, even if it is closed later."""
     is_over = row.deadline is not None and row.deadline <= now
     return "open" if row.state == "open" and not is_over else "closed"
-
-
-class TaskEntry(BaseModel):
-    """A number to measure, or a question with choices; what does not apply is null."""
-
-    id: str
-    title: Text
-    kind: Kind = "number"
-    unit: Text = ""
-    low: str | None = None
-    high: str | None = None
-    grid: str | None = None
-    distance: str | None = None
-    choices: list[Text] | None = None
-    help: Text = ""
-    instrument: str | None = None
-    place: list[list[int]] | None = None
-    quota: int | None
 
 
 class CampaignEntry(BaseModel):

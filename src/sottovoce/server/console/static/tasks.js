@@ -16,15 +16,14 @@ function addRow() {
     part.removeAttribute("aria-invalid");
     part.removeAttribute("aria-describedby");
     if (part.matches("input, textarea")) {
-      // Most tasks of a campaign are alike: unit, range and step are copied.
-      if (!/^(unit|low|high|grid)-/.test(part.name)) part.value = "";
+      if (!("repeated" in part.dataset)) part.value = ""; // most tasks of a campaign are alike
       part.placeholder = "";
     }
   }
-  row.querySelector(".what label").textContent = `Task ${place + 1}`;
+  row.querySelector(".title label").textContent = `Task ${place + 1}`;
   typed.append(row);
   more.hidden = typed.children.length >= MOST;
-  row.querySelector(".what input").focus();
+  row.querySelector(".title input").focus();
 }
 
 more.addEventListener("click", (event) => {
