@@ -11,10 +11,10 @@ import pytest
 from console_client import Console
 from questions import second
 from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock, TestClient
-from sottovoce.operators.drafts import changed_tasks, read_draft, read_task_file, spoken_task, write_task_file
+from sottovoce.operators.drafts import read_draft, read_task_file, spoken_task, write_task_file
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.task_rows import BadTasks
-from sottovoce.protocol.task_table import overview, read_tasks
+from sottovoce.protocol.task_table import changed_tasks, overview, read_tasks
 from sottovoce.server.app import create_app
 from sottovoce.server.settings import Settings
 

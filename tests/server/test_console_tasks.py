@@ -122,6 +122,20 @@ def test_a_draft_keeps_ids_texts_and_truths_when_its_table_comes_again(server, c
     assert server.status(campaign)["known"] == {}
 
 
+@pytest.mark.parametrize("texts", ["Main hall", {"en": "Main hall", "de": "Halle"}], ids=["first", "second"])
+def test_a_table_without_quotas_leaves_them_in_both_formats(server, console, texts):
+    task = {"id": "h-17", "title": texts, "unit": "m", "low": 0, "high": 5, "grid": 0.1, "quota": 40}
+    campaign = server.create(tasks=[task])
+    address = f"/campaigns/{campaign}/tasks"
+    for table, quota in (
+        ("title,low,high,grid\nMain hall,0,6,0.1\n", 40),
+        ("id,low,high,grid,quota\nh-17,0,6,1,\n", None),
+    ):
+        assert console.save_tasks(address, **ABOUT, table=table).status_code == 303
+        (kept,) = server.status(campaign)["tasks"]
+        assert (kept["title"], kept["unit"], kept["quota"]) == (texts, "m", quota)
+
+
 def test_the_help_of_a_task_can_be_typed_translated_cleared_and_tabled(server, console):
     row = {"title-0": "Main hall", "low-0": "0", "high-0": "5", "grid-0": "0,1", "help-0": "Walk it.\r\nSlowly."}
     campaign = console.create(**row)

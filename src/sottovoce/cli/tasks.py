@@ -43,8 +43,8 @@ def tasks(
     json: bool = False,
 ) -> None:
     """Show the tasks of a campaign, or replace those of a draft by a table."""
-    from sottovoce.operators.drafts import changed_tasks, read_task_file, spoken_task, write_task_file
-    from sottovoce.protocol.task_table import overview
+    from sottovoce.operators.drafts import read_task_file, spoken_task, write_task_file
+    from sottovoce.protocol.task_table import changed_tasks, overview
 
     entry = client.campaign(campaign)
     language = entry["language"] or ""

@@ -8,7 +8,7 @@ from typing import Any
 from sottovoce.errors import UnreadableFile
 from sottovoce.protocol.fields import in_language, spoken
 from sottovoce.protocol.known_truths import names_of, read_truths, with_points
-from sottovoce.protocol.task_table import TaskTable, read_tasks, with_the_rest, write_tasks
+from sottovoce.protocol.task_table import TaskTable, read_tasks, write_tasks
 from sottovoce.protocol.translations import CampaignText, read_texts, write_texts
 from sottovoce.spreadsheets import MOST_BYTES
 
@@ -37,24 +37,6 @@ def read_task_file(
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     return read_tasks(str(path), content, decimal=decimal, encoding=encoding, ids=ids)
-
-
-def changed_tasks(entry: Mapping[str, Any], table: TaskTable) -> dict[str, Any]:
-    """What to change in a draft so that it has the tasks of a table: what the table does not show stays."""
-    # A field without content may be one that the campaign's format does not have.
-    kept = {
-        task["id"]: {name: part for name, part in task.items() if part not in (None, "")} for task in entry["tasks"]
-    }
-    tasks = [with_the_rest(task, kept.get(task["id"], {}), table.columns) for task in table.tasks]
-    fields: dict[str, Any] = {"tasks": tasks}
-    if table.known is not None:
-        fields["known"] = table.known
-    if entry["readings"] == len(entry["tasks"]):  # all of them, as before
-        fields["readings"] = len(tasks)
-    distances = [entry["distance"], *(task["distance"] for task in entry["tasks"])]
-    if any(distances) and entry["levels"] is None:
-        fields["distance"] = next(filter(None, distances))  # of numbers that are new
-    return fields
 
 
 def write_task_file(entry: Mapping[str, Any], path: Path) -> None:

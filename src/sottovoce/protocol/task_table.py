@@ -75,6 +75,25 @@ def _check_columns(name: str, titles: Mapping[str, str]) -> None:
         )
 
 
+def changed_tasks(campaign: Mapping[str, Any], table: TaskTable) -> dict[str, Any]:
+    """What to change in a draft so that it has the tasks of a table: what the table does not show stays."""
+    # A field without content may be one that the campaign's format does not have.
+    kept = {
+        task["id"]: {name: entry for name, entry in task.items() if entry not in (None, "")}
+        for task in campaign["tasks"]
+    }
+    tasks = [with_the_rest(task, kept.get(task["id"], {}), table.columns) for task in table.tasks]
+    fields: dict[str, Any] = {"tasks": tasks}
+    if table.known is not None:
+        fields["known"] = table.known
+    if campaign["readings"] == len(campaign["tasks"]):  # all of them, as before
+        fields["readings"] = len(tasks)
+    distances = [campaign.get("distance"), *(task.get("distance") for task in campaign["tasks"])]
+    if any(distances) and campaign.get("levels") is None:
+        fields["distance"] = next(filter(None, distances))  # of numbers that are new
+    return fields
+
+
 def with_the_rest(typed: Mapping[str, Any], kept: Mapping[str, Any], columns: Collection[str]) -> dict[str, Any]:
     """A task as it was typed in these columns, with the rest: other languages of an unchanged text, other fields."""
     same_kind = bool(typed.get("choices")) == bool(kept.get("choices"))

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from sottovoce.discovery.target import Target
 from sottovoce.protocol.drafting import drafted, replaced
+from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.bodies import RequestBody
@@ -106,6 +107,19 @@ def change(connection: Connection, operator_key: int, campaign: str, changes: Ca
         anew = any(analysis[name] != before[name] for name in _ANALYSIS - {"known"})
         stored.change_analysis(connection, row.key, analysis, anew)
     return stored.campaign_of(connection, operator_key, campaign)
+
+
+def change_fields(connection: Connection, operator_key: int, campaign: str, fields: dict[str, Any]) -> CampaignRow:
+    """Change fields of a draft, as its manifest has them."""
+    with reported_as("bad_request"):
+        changes = CampaignChange.model_validate(fields, strict=False)  # lists are tuples there
+    return change(connection, operator_key, campaign, changes)
+
+
+def with_quotas(connection: Connection, row: CampaignRow, tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tasks with their quotas, which a manifest of the first format does not have."""
+    quotas = stored.quotas_of(connection, row.key)
+    return [task | ({"quota": quotas[task["id"]]} if task["id"] in quotas else {}) for task in tasks]
 
 
 def new_version(

@@ -5,13 +5,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.geojson import Place
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.pictures import Picture
 from sottovoce.protocol.problems import Problem
-from sottovoce.server.campaigns import CampaignChange, change
-from sottovoce.server.storage.campaigns import campaign_of, quotas_of
+from sottovoce.server.campaigns import change_fields, with_quotas
+from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.pictures import PLANS
 from sottovoce.server.storage.rows import CampaignRow
 
@@ -23,7 +22,7 @@ def set_plan(
 ) -> CampaignRow:
     """Give a draft a picture, or another one; the tasks stay where they are, unless new places are given."""
     changes = {"plan": picture.named, **_with_places(connection, operator_key, campaign, places or {})}
-    row = _changed(connection, operator_key, campaign, changes)
+    row = change_fields(connection, operator_key, campaign, changes)
     PLANS.put(connection, row.key, picture)
     return row
 
@@ -32,7 +31,7 @@ def clear_plan(connection: Connection, operator_key: int, campaign: str) -> Camp
     """Take the picture from a draft, and all tasks off it."""
     manifest = Manifest.parse(campaign_of(connection, operator_key, campaign).manifest)
     nowhere = dict.fromkeys(manifest.task_of)
-    return _changed(
+    return change_fields(
         connection, operator_key, campaign,
         {"plan": None, **_with_places(connection, operator_key, campaign, nowhere)},
     )  # fmt: skip
@@ -40,7 +39,7 @@ def clear_plan(connection: Connection, operator_key: int, campaign: str) -> Camp
 
 def place_tasks(connection: Connection, operator_key: int, campaign: str, places: Places) -> CampaignRow:
     """Put tasks of a draft on its plan, or take them off it. Those that are not named stay where they are."""
-    return _changed(connection, operator_key, campaign, _with_places(connection, operator_key, campaign, places))
+    return change_fields(connection, operator_key, campaign, _with_places(connection, operator_key, campaign, places))
 
 
 def _with_places(connection: Connection, operator_key: int, campaign: str, places: Places) -> dict[str, Any]:
@@ -48,22 +47,14 @@ def _with_places(connection: Connection, operator_key: int, campaign: str, place
     if not places:
         return {}
     row = campaign_of(connection, operator_key, campaign)
-    content, quotas = Manifest.parse(row.manifest).content(), quotas_of(connection, row.key)
-    unknown = next(iter(places.keys() - {task["id"] for task in content["tasks"]}), None)
+    manifest = Manifest.parse(row.manifest)
+    unknown = next(iter(places.keys() - manifest.task_of.keys()), None)
     if unknown is not None:
         raise Problem("unknown_task", f"task {unknown[:100]!r}: the campaign has no such task")
     tasks = []
-    for task in content["tasks"]:
+    for task in with_quotas(connection, row, manifest.content()["tasks"]):
         kept = {name: entry for name, entry in task.items() if name != "place" or task["id"] not in places}
         if places.get(task["id"]):
             kept["place"] = places[task["id"]]
-        if task["id"] in quotas:
-            kept["quota"] = quotas[task["id"]]
         tasks.append(kept)
     return {"tasks": tasks}
-
-
-def _changed(connection: Connection, operator_key: int, campaign: str, fields: dict[str, Any]) -> CampaignRow:
-    with reported_as("bad_request"):
-        changes = CampaignChange.model_validate(fields, strict=False)
-    return change(connection, operator_key, campaign, changes)

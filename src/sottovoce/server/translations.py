@@ -4,11 +4,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.translations import Translations, with_translations
-from sottovoce.server.campaigns import CampaignChange, change
-from sottovoce.server.storage.campaigns import draft_of, quotas_of
+from sottovoce.server.campaigns import change_fields, with_quotas
+from sottovoce.server.storage.campaigns import draft_of
 from sottovoce.server.storage.rows import CampaignRow
 
 
@@ -21,10 +20,5 @@ def translate(
     fields: dict[str, Any] = {"language": language} if language else {}
     if translations:
         fields |= with_translations(content, translations)
-        quotas = quotas_of(connection, row.key)
-        for task in fields["tasks"]:
-            if task["id"] in quotas:
-                task["quota"] = quotas[task["id"]]
-    with reported_as("bad_request"):
-        changes = CampaignChange.model_validate(fields, strict=False)
-    return change(connection, operator_key, campaign, changes)
+        fields["tasks"] = with_quotas(connection, row, fields["tasks"])
+    return change_fields(connection, operator_key, campaign, fields)

@@ -14,7 +14,7 @@ from sottovoce.protocol.format_2 import TASK_FIELDS
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.task_rows import COLUMNS, TABLE_COLUMNS
-from sottovoce.protocol.task_table import TaskTable, cells_of, with_other_languages, with_the_rest, write_tasks
+from sottovoce.protocol.task_table import TaskTable, cells_of, changed_tasks, with_other_languages, write_tasks
 from sottovoce.server import campaigns as actions
 from sottovoce.server.campaigns import CampaignChange, CampaignDraft
 from sottovoce.server.console import questions
@@ -40,7 +40,7 @@ from sottovoce.server.console.whole_range import WholeRange, comparisons_for, ot
 from sottovoce.server.gold import from_stored
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server, ServerState
-from sottovoce.server.storage.campaigns import draft_of, quotas_of
+from sottovoce.server.storage.campaigns import draft_of
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns", route_class=PageRoute, include_in_schema=False)
@@ -68,14 +68,12 @@ async def create(request: Request, session: Session, sent: FileForm, server: Ser
 
 @router.get("/{campaign}/tasks")
 async def question(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    def load(connection: Connection) -> tuple[CampaignRow, dict[str, int]]:
+    def load(connection: Connection) -> tuple[CampaignRow, list[dict[str, Any]]]:
         row = draft_of(connection, session.key, campaign)
-        return row, quotas_of(connection, row.key)
+        return row, actions.with_quotas(connection, row, parsed(row.manifest)["tasks"])
 
-    row, quotas = await server.read(load)
-    manifest = parsed(row.manifest)
-    tasks = [{**task, "quota": quotas.get(task["id"])} for task in manifest["tasks"]]
-    about = about_of(manifest, row.target)
+    row, tasks = await server.read(load)
+    about = about_of(parsed(row.manifest), row.target)
     if len(tasks) > MOST_TYPED:
         return _question(request, row, about, AskedTasks([], write_tasks(tasks, from_stored(row.known) or None)))
     return _question(request, row, about, AskedTasks(list(map(cells_of, tasks))))
@@ -84,25 +82,19 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
 @router.post("/{campaign}/tasks")
 async def change(campaign: CampaignId, request: Request, session: Session, sent: FileForm, server: Server) -> Response:
     form = texts_of(sent)
-    row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
-    before = parsed(row.manifest)
+
+    def load(connection: Connection) -> tuple[CampaignRow, dict[str, Any]]:
+        row = draft_of(connection, session.key, campaign)
+        content = Manifest.parse(row.manifest).content()
+        return row, content | {"tasks": actions.with_quotas(connection, row, content["tasks"])}
+
+    row, before = await server.read(load)
 
     def prepare(table: TaskTable) -> Action:
-        raw, tasks = Manifest.parse(row.manifest).content(), table.tasks
-        kept = {task["id"]: task for task in raw["tasks"]}
-        asked = [with_the_rest(task, kept.get(task["id"], {}), table.columns) for task in tasks]
-        about = with_other_languages(typed_about(form, raw), raw)
-        fields: dict[str, Any] = {**about, **_target(form), "tasks": asked, **_missing_noise(raw, tasks)}
-        if table.known is not None:
-            fields["known"] = table.known
-        distances = [task["distance"] for task in raw["tasks"] if "distance" in task]
-        if distances and "levels" not in raw:
-            fields["distance"] = distances[0]  # of numbers that are new
-        if before["readings"] == len(before["tasks"]):  # all of them, as before
-            fields["readings"] = len(tasks)
-        with reported_as("bad_request"):
-            changes = CampaignChange.model_validate(fields, strict=False)  # places are tuples
-        return lambda connection: actions.change(connection, session.key, campaign, changes)
+        about = with_other_languages(typed_about(form, before), before)
+        noise = _missing_noise(before, table.tasks)
+        fields = {**about, **_target(form), **noise, **changed_tasks(before, table)}
+        return lambda connection: actions.change_fields(connection, session.key, campaign, fields)
 
     return await _keep(request, server, row, sent, prepare)
 

@@ -132,7 +132,8 @@ def _entry(row: CampaignRow, manifest: Manifest) -> dict[str, Any]:
 def whole_campaign(connection: Connection, row: CampaignRow) -> Campaign:
     """Everything that an operator is shown of a campaign."""
     manifest = Manifest.parse(row.manifest)
-    content, quotas = manifest.content(), stored.quotas_of(connection, row.key)
+    content = manifest.content()
+    tasks = actions.with_quotas(connection, row, content["tasks"])
     return Campaign(
         **{
             **{name: content[name] for name in Campaign.model_fields if name in content},
@@ -141,7 +142,7 @@ def whole_campaign(connection: Connection, row: CampaignRow) -> Campaign:
             "answer": manifest.most_readings,
             "public_results": manifest.results_are_public,
             "retention": manifest.retention_days,
-            "tasks": [TaskEntry(**{**task, "quota": quotas.get(task["id"])}) for task in content["tasks"]],
+            "tasks": [TaskEntry(**{"quota": None, **task}) for task in tasks],
         },
         method=row.method,
         target=row.target,
