@@ -17,6 +17,7 @@ import threading
 import time
 import uuid
 import warnings
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -264,6 +265,15 @@ class LocalServer(Talk):
         """How many rows a table has."""
         with self.state.engine.connect() as connection:
             return connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
+
+
+@contextmanager
+def local_server(folder):
+    """One on a SQLite file of its own, where the database does not matter."""
+    settings = Settings(database=f"sqlite:///{folder / 'campaigns.db'}", operator_token=OPERATOR_TOKEN)
+    clock = SetClock()
+    with TestClient(create_app(settings, clock=clock, background=False)) as client:
+        yield LocalServer(client, clock)
 
 
 @pytest.fixture

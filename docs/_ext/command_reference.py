@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from filling import filled
 from sphinx.application import Sphinx
 
 from sottovoce import cli
@@ -45,13 +46,5 @@ def _escape(text: str) -> str:
     return text.replace("[", "\\[").replace("*", "\\*").replace("<", "\\<")
 
 
-def _fill(app: Sphinx, page: str, source: list[str]) -> None:
-    if PLACE in source[0]:
-        for module in Path(cli.__file__).parent.glob("*.py"):
-            app.env.note_dependency(str(module))
-        source[0] = source[0].replace(PLACE, reference())
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("source-read", _fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return filled(app, PLACE, reference, [*Path(cli.__file__).parent.glob("*.py")])

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from filling import filled
 from sphinx.application import Sphinx
 
 import sottovoce
@@ -25,13 +26,5 @@ def _section(name: str, method: type[TruthDiscovery]) -> str:
     return f"{line} {describe_method(name)}\n\n```{{eval-rst}}\n.. autoclass:: {path}\n```\n"
 
 
-def _fill(app: Sphinx, page: str, source: list[str]) -> None:
-    if PLACE in source[0]:
-        for module in Path(discovery.__file__).parent.glob("*.py"):
-            app.env.note_dependency(str(module))
-        source[0] = source[0].replace(PLACE, reference())
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("source-read", _fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return filled(app, PLACE, reference, [*Path(discovery.__file__).parent.glob("*.py")])

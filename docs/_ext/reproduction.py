@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from filling import filled
 from sphinx.application import Sphinx
 
 PLACE = "<!-- the figures are put here when the site is built -->"
@@ -43,12 +44,5 @@ def _plain(text: str) -> str:
     return text.replace("*", "\\*").replace("_", "\\_").replace("$", "\\$").replace("<", "\\<")
 
 
-def _fill(app: Sphinx, page: str, source: list[str]) -> None:
-    if PLACE in source[0]:
-        app.env.note_dependency(str(FOLDER / "figures.json"))
-        source[0] = source[0].replace(PLACE, "\n".join(_lines()))
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("source-read", _fill)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return filled(app, PLACE, lambda: "\n".join(_lines()), [FOLDER / "figures.json"])

@@ -1,4 +1,4 @@
-"""axe on a page, in light and in dark mode. In dark mode only colours differ, so only they are checked again."""
+"""axe on a page, in light and in dark mode, and a page by keyboard. In dark mode only colours are checked again."""
 
 from pathlib import Path
 
@@ -18,3 +18,12 @@ def assert_accessible(page, stage):
         assert not wrong, (stage, scheme, wrong)
         assert len(found["passes"]) > (10 if scheme == "light" else 0), (stage, scheme)
     page.emulate_media(color_scheme="light")
+
+
+def press_until(page, key, selector, most=60):
+    """Go through the page with a key until what is looked for has the focus."""
+    for _ in range(most):
+        page.keyboard.press(key)
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"{selector}: the keyboard does not lead there")

@@ -2,10 +2,12 @@
 
 import shutil
 import uuid
+from functools import partial
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from browser.people import at_browsers
 from page_modules import modules_in
 from patience import PATIENCE
 from server_under_test import OPERATOR_TOKEN, RunningServer
@@ -105,7 +107,7 @@ class Participant:
     def join(self, url, *, again=False):
         page = self.open_again(url) if again else self.open(url)
         page.get_by_role("button", name="Join this campaign").click()
-        expect(page.get_by_role("heading", name="Your readings")).to_be_visible()
+        expect(page.locator("form.card")).to_be_visible()
         return page
 
     def fill(self, *readings, page=None):
@@ -138,16 +140,8 @@ class Participant:
 @pytest.fixture
 def participant(browser, server):
     """Make participants; no error on their pages goes unnoticed."""
-    made = []
-
-    def make(server=server, **options):
-        made.append(Participant(browser, server, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.context.close()
-        assert not one.faults
+    with at_browsers(partial(Participant, browser, server=server)) as make:
+        yield make
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """Pictures of the console: an operator's way from the sign-in to the results. ``pictures.py`` takes them."""
 
 import random
-import time
 
 from PIL import Image
 from playwright.sync_api import expect
 
 from browser.conftest import PHONE
+from patience import until
 from server_under_test import OPERATOR_TOKEN
 
 DESKTOP = {"viewport": {"width": 1180, "height": 820}}
@@ -109,7 +109,4 @@ def _report(server, campaign):
             del values[tasks[-1]]
         crowd.append(values)
     server.report_all(campaign, server.participants(campaign, CROWD), crowd)
-    end = time.monotonic() + 30
-    while server.results(campaign)["reports"] < CROWD:
-        assert time.monotonic() < end, "no results"
-        time.sleep(0.2)
+    until(lambda: server.results(campaign)["reports"] == CROWD, "results of all")

@@ -8,7 +8,6 @@ import random
 import re
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import httpx
@@ -20,6 +19,7 @@ sys.path[:0] = [str(HERE.parent)]
 
 from browser.conftest import FLAGS, PHONE, chromium  # noqa: E402
 from hallways import HALLWAY_CLAIMS  # noqa: E402
+from patience import until  # noqa: E402
 from server_under_test import OPERATOR_TOKEN, RunningServer  # noqa: E402
 
 DOCS = HERE.parents[1] / "docs"
@@ -92,10 +92,7 @@ def _hallways(server):
                 values[f"hall-{n}"] = round(10 * (length + rng.gauss(bias, error) + noise))
         crowd.append(values)
     server.report_all(campaign, server.participants(campaign, people), crowd)
-    end = time.monotonic() + 30
-    while server.results(campaign)["reports"] < people:
-        assert time.monotonic() < end, "no results"
-        time.sleep(0.2)
+    until(lambda: server.results(campaign)["reports"] == people, "results of all")
     return campaign
 
 

@@ -40,16 +40,9 @@ def asked(participant, server):
     return ask
 
 
-def join(phone, url):
-    page = phone.open(url)
-    page.get_by_role("button", name="Join this campaign").click()
-    expect(page.locator("form.card")).to_be_visible()
-    return page
-
-
 def test_an_answer_from_the_link_to_the_report(asked):
     phone, url = asked(only(PATH, BIRD))
-    page = join(phone, url)
+    page = phone.join(url)
     expect(page.get_by_role("heading", name="Your answers")).to_be_visible()
     page.get_by_role("group", name="Is the path passable?").get_by_text("yes").tap()
     page.get_by_role("group", name="Which bird is it?").get_by_label("wren").check()
@@ -80,7 +73,7 @@ def test_the_card_says_what_happens_to_an_answer(asked):
 
 def test_numbers_and_choices_together(asked):
     phone, url = asked(second())
-    page = join(phone, url)
+    page = phone.join(url)
     page.locator("#reading-2").fill("4.2")
     page.get_by_label("robin").check()
     page.get_by_role("button", name="Add noise and send").click()
@@ -101,7 +94,7 @@ def many(count):
 
 def test_many_questions_come_one_after_the_other_by_keyboard(asked):
     phone, url = asked(many(7))
-    page = join(phone, url)
+    page = phone.join(url)
     expect(page.locator("fieldset:visible")).to_have_count(1)
     expect(page.get_by_text("1 of 7")).to_be_visible()
     expect(page.locator("#send")).to_be_hidden()
@@ -122,7 +115,7 @@ def test_many_questions_come_one_after_the_other_by_keyboard(asked):
 
 def test_an_answer_can_be_taken_back_before_it_is_sent(asked):
     phone, url = asked(only(PATH))
-    page = join(phone, url)
+    page = phone.join(url)
     page.get_by_label("yes").check()
     page.get_by_role("button", name="Take the answer back").click()
     expect(page.get_by_label("yes")).not_to_be_checked()
@@ -163,7 +156,7 @@ def test_the_page_with_choices_is_accessible(asked):
     phone, url = asked(second(tasks=[PATH, BIRD, {**WIDTH, "help": "At its narrowest."}]))
     page = phone.open(url)
     assert_accessible(page, "offer with choices")
-    join(phone, url)
+    phone.join(url)
     assert_accessible(page, "form with choices")
 
 

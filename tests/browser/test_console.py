@@ -1,13 +1,14 @@
 """The console in a real browser: a campaign from the first sign-in to its closing, and how its pages look and feel."""
 
 import re
+from functools import partial
 
 import pytest
 from playwright.sync_api import expect
 
-from browser.accessibility import assert_accessible
+from browser.accessibility import assert_accessible, press_until
 from browser.conftest import PHONE, Participant
-from browser.test_looks import press_until
+from browser.people import at_browsers
 from patience import until
 from questions import MIXED
 from server_under_test import OPERATOR_TOKEN
@@ -40,16 +41,8 @@ class Operator(Participant):
 
 @pytest.fixture
 def operator(browser, server):
-    made = []
-
-    def make(**options):
-        made.append(Operator(browser, server, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.context.close()
-        assert not one.faults
+    with at_browsers(partial(Operator, browser, server)) as make:
+        yield make
 
 
 @pytest.fixture(scope="module")

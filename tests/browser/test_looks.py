@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from browser.accessibility import assert_accessible
+from browser.accessibility import assert_accessible, press_until
 
 PAGE = Path(str(files("sottovoce"))) / "device" / "page"
 LARGEST_PAGE = 75_000  # bytes, as they travel, before a language, an instrument or a plan is loaded
@@ -155,14 +155,6 @@ def test_nothing_is_cut_off_at_320_pixels(participant, invited, server):
             "main button", "(all) => all.filter((one) => one.checkVisibility()).map((one) => one.offsetHeight)"
         )
         assert all(height >= 40 for height in heights), stage  # large enough for a finger
-
-
-def press_until(page, key, selector, most=40):
-    for _ in range(most):
-        page.keyboard.press(key)
-        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
-            return
-    raise AssertionError(f"{selector}: the keyboard does not lead there")
 
 
 def test_by_keyboard_alone(participant, invited, claims):

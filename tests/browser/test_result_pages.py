@@ -1,13 +1,15 @@
 """The public page of results and the analyst's corner in a real browser: every width, scheme, hand, and paper."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 
-from browser.accessibility import assert_accessible
+from browser.accessibility import assert_accessible, press_until
+from browser.people import at_browsers
 from patience import until
 from server_under_test import OPERATOR_TOKEN
 
@@ -85,16 +87,8 @@ class Viewer:
 
 @pytest.fixture
 def viewer(browser, server, cookie):
-    made = []
-
-    def make(**options):
-        made.append(Viewer(browser, server, cookie, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.context.close()
-        assert not one.faults
+    with at_browsers(partial(Viewer, browser, server, cookie)) as make:
+        yield make
 
 
 def stages(viewer, addresses):
@@ -197,14 +191,6 @@ def test_paper_gets_what_paper_needs(viewer, addresses):
     expect(page.locator(".imprint")).to_contain_text(addresses["results"])
     printed = page.pdf(format="A4")
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 4
-
-
-def press_until(page, key, selector, most=60):
-    for _ in range(most):
-        page.keyboard.press(key)
-        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
-            return
-    raise AssertionError(f"{selector}: the keyboard does not lead there")
 
 
 def test_by_keyboard_alone(viewer, addresses):

@@ -23,13 +23,6 @@ def asked(participant, server):
     return ask
 
 
-def joined(phone, url):
-    page = phone.open(url)
-    page.get_by_role("button", name="Join this campaign").click()
-    expect(page.locator("form.card")).to_be_visible()
-    return page
-
-
 def kept_as(phone, url, entries):
     """What the page finds in place of what was entered, written while it is not open and could not write over it."""
     page = phone.open(f"{phone.server.url}/healthz")
@@ -46,7 +39,7 @@ UNKNOWN = [["path", 2], ["path", -1], ["path", 2**53], ["bird", 417], ["path", "
 
 def test_what_is_no_choice_is_no_answer(asked):
     phone, _, url = asked()
-    page = joined(phone, url)
+    page = phone.join(url)
     page.get_by_label("no", exact=True).check()
     for entry in UNKNOWN:
         kept_as(phone, url, [entry])
@@ -59,7 +52,7 @@ def test_what_is_no_choice_is_no_answer(asked):
 
 def test_a_choice_where_a_number_is_asked_is_explained_at_its_field(asked):
     phone, _, url = asked()
-    page = joined(phone, url)
+    page = phone.join(url)
     page.locator("#reading-1").fill("yes")
     page.locator("#send").click()
     expect(page.locator("#reading-1-error")).not_to_be_empty()
@@ -101,7 +94,7 @@ def test_terms_that_do_not_fit_their_tasks_are_refused(asked, server):
 def test_two_answers_by_one_person_are_one(asked):
     """Two tabs with different answers, both at once: one of them is sent."""
     phone, _, url = asked(tasks=[ASKED_PATH, ASKED_BIRD], noise="response:2", readings=2)
-    first = joined(phone, url)
+    first = phone.join(url)
     second = phone.new_tab()
     second.goto(url)
     expect(second.locator("form.card")).to_be_visible()

@@ -10,13 +10,11 @@ import pytest
 
 from console_client import Console
 from questions import second
-from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock, TestClient
+from server_under_test import local_server
 from sottovoce.operators.drafts import read_draft, read_task_file, spoken_task, write_task_file
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.task_rows import BadTasks
 from sottovoce.protocol.task_table import changed_tasks, overview, read_tasks
-from sottovoce.server.app import create_app
-from sottovoce.server.settings import Settings
 
 NEW = {
     "hall": {"floor": 3, "landmark": {"en": "the old clock", "de": "die alte Uhr"}, "tolerance": "0.25"},
@@ -130,10 +128,7 @@ def into_the_manifest(server, campaign):
 
 def main(folder):
     print(second().sha256)  # of a campaign that has none of these fields: its bytes are the same as ever
-    settings = Settings(database=f"sqlite:///{folder / 'campaigns.db'}", operator_token=OPERATOR_TOKEN)
-    clock = SetClock()
-    with TestClient(create_app(settings, clock=clock, background=False)) as client:
-        server = LocalServer(client, clock)
+    with local_server(folder) as server:
         campaign = through_the_interface(server)
         through_a_table(server, campaign, folder)
         through_the_wizard(server, campaign)

@@ -9,16 +9,14 @@ from typer.testing import CliRunner
 
 import sottovoce as sv
 from patience import PATIENCE
-from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock, TestClient
+from server_under_test import OPERATOR_TOKEN, local_server
 from sottovoce.cli.app import app
 from sottovoce.discovery import DEFAULT, METHODS, describe_method, make_method, methods_for, register
 from sottovoce.errors import BadParameter
 from sottovoce.lab.bench import iterative
 from sottovoce.lab.reproduce.experiment import fitted
 from sottovoce.lab.reproduce.style import label_of, look_of
-from sottovoce.server.app import create_app
 from sottovoce.server.console import analysis
-from sottovoce.server.settings import Settings
 from steady_method import Steady
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,10 +33,8 @@ def steady():
 
 @pytest.fixture
 def server(tmp_path):
-    settings = Settings(database=f"sqlite:///{tmp_path / 'campaigns.db'}", operator_token=OPERATOR_TOKEN)
-    clock = SetClock()
-    with TestClient(create_app(settings, clock=clock, background=False)) as client:
-        yield LocalServer(client, clock)
+    with local_server(tmp_path) as server:
+        yield server
 
 
 @pytest.fixture

@@ -9,16 +9,13 @@ from html import unescape
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import sottovoce as sv
 from command import rows_of
-from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock
+from server_under_test import OPERATOR_TOKEN, local_server
 from sottovoce.cli.app import app as command
 from sottovoce.discovery.schema import NUMBERS, Column, Place
-from sottovoce.server.app import create_app
-from sottovoce.server.settings import Settings
 
 CLAIMS = "user,object,value\n" + "".join(f"u{n},hall,{n}\nu{n},room,{2 * n}\n" for n in range(6))
 
@@ -33,10 +30,8 @@ def added(monkeypatch):
 
 @pytest.fixture
 def server(tmp_path):
-    settings = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", operator_token=OPERATOR_TOKEN)
-    clock = SetClock()
-    with TestClient(create_app(settings, clock=clock, background=False)) as client:
-        yield LocalServer(client, clock)
+    with local_server(tmp_path) as server:
+        yield server
 
 
 @pytest.fixture
