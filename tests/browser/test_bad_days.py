@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from sottovoce.protocol import Report
-
 REPORTS = "**/api/campaigns/*/reports"
 
 
@@ -18,10 +16,6 @@ def waiting(page):
 
 def delivered(page):
     return page.locator("li .chip.delivered")
-
-
-def values_of(body):
-    return {reading.task: reading.value for reading in Report.parse(body).readings}
 
 
 def test_offline_after_the_first_visit(participant, invited, claims):

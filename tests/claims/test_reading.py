@@ -8,8 +8,8 @@ import pytest
 
 import sottovoce as sv
 import warm
-from sottovoce.claims.budget import Budget, TooMuch
-from sottovoce.claims.jsonl_tables import hurts_arrow
+from sottovoce.claims.budget import Budget, FileTooLarge
+from sottovoce.claims.jsonl_tables import could_crash_arrow
 from sottovoce.claims.packing import files
 from sottovoce.claims.table_file import TableFile
 from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims, UnreadableFile
@@ -151,8 +151,8 @@ def test_bad_json_lines(file, lines, words):
 @pytest.mark.parametrize(
     ("name", "content", "error", "words"),
     [
-        ("a.jsonl", '{"user":"a","object":"x","value":1}\n' * 4, TooMuch, "4 claims: at most 3"),
-        ("a.csv", "user,object,value\n" + "a,x,1\n" * 4, TooMuch, "4 claims: at most 3"),
+        ("a.jsonl", '{"user":"a","object":"x","value":1}\n' * 4, FileTooLarge, "4 claims: at most 3"),
+        ("a.csv", "user,object,value\n" + "a,x,1\n" * 4, FileTooLarge, "4 claims: at most 3"),
         ("a.jsonl", '{"a": 1}', MissingColumn, "no column 'user' among 'a'"),
         ("a.jsonl", "\n \n", NoClaims, "the file is empty"),
         ("a.jsonl", '{"user":1,"object":1,"value":1}\nnull', BadRow, "row 2: 'null': a line must be a JSON object"),
@@ -273,7 +273,7 @@ def test_many_brackets_in_many_lines_are_no_deep_line(tmp_path):
     path = tmp_path / "claims.jsonl"
     line = '{{"user": "u{0}", "object": "[{{x", "value": 1, "more": [[1], {{"a": {{}}}}]}}\n'
     path.write_text("".join(line.format(n) for n in range(1000)))
-    assert not hurts_arrow(TableFile.of(path))
+    assert not could_crash_arrow(TableFile.of(path))
     assert len(sv.Claims.read(path)) == 1000
 
 

@@ -14,7 +14,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from sottovoce.server import connections
-from sottovoce.server.connections import Door, watched
+from sottovoce.server.connections import LimitedSocket, watched
 from sottovoce.server.settings import Settings
 
 whatever_the_database = pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
@@ -28,7 +28,7 @@ def door():
     with ExitStack() as open_ones:
 
         def make(most, **settings):
-            made = open_ones.enter_context(Door(socket.AF_INET, most, Settings(**settings)))
+            made = open_ones.enter_context(LimitedSocket(socket.AF_INET, most, Settings(**settings)))
             made.bind(("127.0.0.1", 0))
             made.listen(100)
             made.setblocking(False)

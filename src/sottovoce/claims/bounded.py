@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from sottovoce.claims.budget import Budget, TooMuch
+from sottovoce.claims.budget import Budget, FileTooLarge
 from sottovoce.claims.header import require
 from sottovoce.claims.label_columns import columns_needed, parts_of
 from sottovoce.errors import SottovoceError, UnreadableFile
@@ -57,7 +57,7 @@ def read_parquet(
         chunks = [group.column(place) for group in groups for place in places]
         unpacked = sum(_unpacked(content, chunk, name) for chunk in chunks)
         if unpacked > budget.unpacked:
-            raise TooMuch(
+            raise FileTooLarge(
                 f"{name}: {unpacked:,} bytes when unpacked: at most {budget.unpacked:,} are accepted here; "
                 "run the command instead"
             )
@@ -104,7 +104,7 @@ def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Bud
         for part in parts_of(label, table.column_names)
     )
     if size > budget.unpacked:
-        raise TooMuch(
+        raise FileTooLarge(
             f"{name}: {size:,} bytes in labels of several columns: at most {budget.unpacked:,} are accepted here; "
             "run the command instead"
         )
@@ -133,7 +133,7 @@ def _unpacked(content: bytes, chunk: Any, name: str) -> int:
         if not isinstance(head, dict):
             raise pa.ArrowInvalid("a page is of an unknown kind")
         if head.get(field, 0) not in _ENCODINGS:
-            raise TooMuch(
+            raise FileTooLarge(
                 f"{name}: column {chunk.path_in_schema!r} is in an encoding that may unpack to any size: it must be "
                 "plain or a dictionary; write the file again with those, or run the command instead"
             )

@@ -11,7 +11,7 @@ from sottovoce.errors import SottovoceError
 _LONGEST_TEXT = 10_000  # bytes of a name or an answer, which appears on a page more than once
 
 
-class TooMuch(SottovoceError):
+class FileTooLarge(SottovoceError):
     """A file that is too large for a server to read."""
 
 
@@ -24,7 +24,7 @@ class Budget:
 
     def check_rows(self, name: str, rows: int) -> None:
         if rows > self.rows:
-            raise TooMuch(
+            raise FileTooLarge(
                 f"{name}: {rows:,} claims: at most {self.rows:,} are accepted here; "
                 "run the command instead, which accepts any number"
             )
@@ -33,7 +33,7 @@ class Budget:
         """Refuse a column of an Arrow table, or a list, with a text that is too long to be a name or an answer."""
         longest = _longest(texts)
         if longest > _LONGEST_TEXT:
-            raise TooMuch(
+            raise FileTooLarge(
                 f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are accepted "
                 "here; close its quotation marks if it is several rows, or run the command instead"
             )

@@ -29,7 +29,7 @@ _MOST_BRACKETS = 500  # in a line that Arrow reads: it recurses into a deeply ne
 
 def read_jsonl(source: TableFile, labels: Sequence[str], value: str, budget: Budget | None) -> Columns:
     """The columns of a whole file, of no more rows than the budget allows."""
-    if budget is None and not hurts_arrow(source):
+    if budget is None and not could_crash_arrow(source):
         try:
             with source.stream() as stream:
                 table = pa.json.read_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES))
@@ -61,7 +61,7 @@ def _require_somewhere(columns: Columns, required: Sequence[str], source: TableF
         require([part.column for name in missing for part in parts_of(name, present)], present, source.name)
 
 
-def hurts_arrow(source: TableFile) -> bool:
+def could_crash_arrow(source: TableFile) -> bool:
     """Whether the file could crash Arrow: a line is only null, at the beginning of a block, or deeply nested."""
     end, open_brackets = b"\n", 0
     with source.stream() as stream:

@@ -83,7 +83,7 @@ class PackManifest:
                 content |= {name: FileEntry(**content[name]) for name in names if content.get(name)}
                 content["blocks"] = tuple(BlockEntry(**entry) for entry in content["blocks"])
                 manifest = cls(**content)
-                manifest._check(path)
+                manifest._check()
                 return manifest
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableFile(
@@ -94,7 +94,7 @@ class PackManifest:
             "or update"
         )
 
-    def _check(self, path: Path) -> None:
+    def _check(self) -> None:
         """Blocks must follow one another without a gap, or a missing block would go unnoticed."""
         if not isinstance(self.size, int) or self.size < 1:
             raise ValueError(f"its claims name {self.size} options each")

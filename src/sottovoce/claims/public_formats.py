@@ -59,7 +59,7 @@ class PublicFormat(ABC):
 
 
 @dataclass(frozen=True)
-class Headed(PublicFormat):
+class TableWithHeader(PublicFormat):
     """Tables whose headers have these names."""
 
     claim_columns: tuple[str, str, str] = ("user", "object", "value")
@@ -79,7 +79,7 @@ class Headed(PublicFormat):
 
 
 @dataclass(frozen=True)
-class Headless(PublicFormat):
+class LinesWithoutHeader(PublicFormat):
     """Lines without a header: user, object, value; and object, truth.
 
     With ``several`` columns of values, each line says what one user claims about some attributes of one object. One of
@@ -213,24 +213,24 @@ class Matrix(PublicFormat):
 FORMATS: dict[str, PublicFormat] = {
     form.name: form
     for form in (
-        Headed("sottovoce", "columns user, object, value; truths: object, value", ("claims.csv", "truth.csv")),
-        Headed(
+        TableWithHeader("sottovoce", "columns user, object, value; truths: object, value", ("claims.csv", "truth.csv")),
+        TableWithHeader(
             "truth-inference", "columns question, worker, answer; truths: question, truth",
             ("answer.csv", "truth.csv"), True, ("worker", "question", "answer"), ("question", "truth"),
         ),
-        Headed(
+        TableWithHeader(
             "crowd-kit", "columns worker, task, label; truths: task, label",
             ("crowd_labels.csv", "gt.csv"), True, ("worker", "task", "label"), ("task", "label"),
         ),
-        Headless(
+        LinesWithoutHeader(
             "toloka", "worker, task, label between tabs, without a header; truths: task, label",
             ("crowd_labels.tsv", "golden_labels.tsv"), True, "\t",
         ),
-        Headless(
+        LinesWithoutHeader(
             "square", "worker, question, answer between blanks, without a header; truths: question, answer",
             ("responses.txt", "groundTruth.txt"), True,
         ),
-        Headless(
+        LinesWithoutHeader(
             "fusion", "source, object and one or more values between tabs, without a header; truths: object, values",
             separator="\t", several=True,
         ),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
 from sottovoce.claims.csv_tables import csv_columns, csv_form
 from sottovoce.claims.header import OPTIONAL_COLUMNS, require
-from sottovoce.claims.jsonl_tables import hurts_arrow, jsonl_by_lines
+from sottovoce.claims.jsonl_tables import could_crash_arrow, jsonl_by_lines
 from sottovoce.claims.kinds import Kind, check_kind, kind_of, one_by_one
 from sottovoce.claims.label_columns import columns_needed
 from sottovoce.claims.labels import missing, plain_integers
@@ -209,7 +209,7 @@ def _csv_tables(
 def _jsonl(source: TableFile, labels: Sequence[str], value: str, progress: Progress[float] | None) -> Iterator[Columns]:
     report = (lambda done, size: progress(done / max(size, 1))) if progress else None
     done = 0
-    if not hurts_arrow(source):
+    if not could_crash_arrow(source):
         try:
             with source.stream(report) as stream:
                 for batch in pa.json.open_json(stream, read_options=pa.json.ReadOptions(block_size=BLOCK_BYTES)):

@@ -66,6 +66,6 @@ def tasks(
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """What was read in another way than its author may think."""
+    """Show what was read differently from what its author may expect."""
     for note in notes:
         note_console.print(f"Note: {escape(note)}", highlight=False, soft_wrap=True)

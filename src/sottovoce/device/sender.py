@@ -37,7 +37,7 @@ def flush(
             continue
         if membership.withdrawn_at:
             with suppress(Problem):  # a refusal was shown when they withdrew
-                _tell_withdrawal(file, membership, connect, retries, deadline)
+                _report_withdrawal(file, membership, connect, retries, deadline)
         elif queued := file.releases(membership.campaign, "queued"):
             outcomes += _deliver(file, membership, queued, connect, retries, deadline)
     return outcomes
@@ -85,10 +85,10 @@ def withdraw(
         raise Problem("not_joined", f"campaign {campaign!r}: you have not joined it")
     file.withdraw(campaign)
     retries = retries or RetryPolicy()
-    return _tell_withdrawal(file, membership, connect, retries, retries.deadline())
+    return _report_withdrawal(file, membership, connect, retries, retries.deadline())
 
 
-def _tell_withdrawal(
+def _report_withdrawal(
     file: ParticipantFile,
     membership: Membership,
     connect: Callable[[str], Client],

@@ -60,7 +60,7 @@ class NormalLaplace:
         return 2 * self.scale**2
 
     def score_and_density(self, sizes: Floats, variance: float) -> tuple[Floats, Floats]:
-        """Of errors of these sizes by a user whose own error has this variance."""
+        """Score and density of errors of these sizes, by a user whose own error has this variance."""
         return normal_laplace(sizes, variance, self.scale)
 
     def weight_of_squares(self, variance: float) -> float:

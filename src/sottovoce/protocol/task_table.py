@@ -32,7 +32,7 @@ class TaskTable:
     tasks: list[dict[str, Any]]
     columns: Collection[str]  # of the table; what has no column stays as it was
     known: dict[str, str] | None = None  # truths by task; None where the table has no such column
-    notes: tuple[str, ...] = ()  # what was read in another way than its author may think
+    notes: tuple[str, ...] = ()  # what was read differently from what its author may expect
 
 
 def read_tasks(

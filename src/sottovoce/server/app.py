@@ -40,7 +40,7 @@ from sottovoce.server.routes import webhooks as webhook_routes
 from sottovoce.server.settings import Settings
 from sottovoce.server.state import ServerState
 from sottovoce.server.storage.engine import lock_start_up, open_engine
-from sottovoce.server.storage.locks import served_alone
+from sottovoce.server.storage.locks import exclusive_file
 from sottovoce.server.storage.migrations import migrate
 from sottovoce.server.storage.operators import any_operator, ensure_operator
 from sottovoce.server.storage.writer import Writer
@@ -68,7 +68,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = settings.database.get_secret_value()
-        with served_alone(database):
+        with exclusive_file(database):
             engine = open_engine(database)
             writer = Writer(
                 engine,

@@ -26,7 +26,7 @@ def bundled(sources: Sources) -> tuple[dict[str, str], dict[str, str]]:
         modules = [one for one in _imported_by(script, sources, {}) if one not in left_out]
         contents[f"bundle-{name}.js"] = modules
         bundle_of |= dict.fromkeys(modules, f"bundle-{name}.js")
-    files = {bundle: _bundle(bundle, modules, sources, bundle_of) for bundle, modules in contents.items()}
+    files = {bundle: _bundle(modules, sources, bundle_of) for bundle, modules in contents.items()}
     files |= {name: _importing(source, bundle_of) for name, source in sources.items() if name not in bundle_of}
     return files, {name: _address(name, sources[name], bundle) for name, bundle in bundle_of.items()}
 
@@ -40,7 +40,7 @@ def _imported_by(name: str, sources: Sources, found: dict[str, None]) -> dict[st
     return found
 
 
-def _bundle(bundle: str, modules: list[str], sources: Sources, bundle_of: Mapping[str, str]) -> str:
+def _bundle(modules: list[str], sources: Sources, bundle_of: Mapping[str, str]) -> str:
     others = {other: None for name in modules for _, other in _IMPORT.findall(sources[name]) if other not in modules}
     needed = [_import(other, bundle_of[other]) for other in others]
     return "\n".join([*needed, *(_function(name, sources[name]) for name in modules)])

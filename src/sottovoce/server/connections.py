@@ -33,7 +33,7 @@ _UNSENT_ABOVE = 64 << 10  # bytes: smaller waiting responses are not counted
 _MOST_UNSENT = 256 << 20  # bytes of all responses that are waiting to be read
 
 
-class Door(socket.socket):
+class LimitedSocket(socket.socket):
     """A listening socket that lets in a limited number of connections: in all, and from one address.
 
     Connections from trusted proxies count only towards the total: many people are behind them. A connection is refused
@@ -61,7 +61,7 @@ class Door(socket.socket):
             if self._admits(home, address[0]):
                 self._open += 1
                 self._open_of[home] += 1
-                return _Guest(connection, self._leave, home), address
+                return _CountedConnection(connection, self._leave, home), address
             connection.close()
             self._refuse()
 
@@ -84,7 +84,7 @@ class Door(socket.socket):
             self._refused, self._warned = 0, now
 
 
-class _Guest(socket.socket):
+class _CountedConnection(socket.socket):
     """A connection that reports its end, whether it is closed or garbage-collected."""
 
     def __init__(self, connection: socket.socket, leave: Any, home: str) -> None:

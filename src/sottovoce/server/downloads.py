@@ -71,7 +71,7 @@ def claims_content(
         (key, cohort): sha256(f"{row.step} {cohort} {labels[key]}".encode()).hexdigest()[:16]
         for key, cohort in zip(readings.participants.tolist(), readings.cohorts.tolist(), strict=True)
     }
-    hidden = _gone_along(cohorts_with_withdrawals(connection, row.key), labels, least)
+    hidden = _withdrawn_with(cohorts_with_withdrawals(connection, row.key), labels, least)
     shown = [who not in hidden for who in zip(readings.participants.tolist(), readings.cohorts.tolist(), strict=True)]
     manifest, sets = Manifest.parse(row.manifest), load_sets(connection, row.key)
     wanted = kind if kind is not None else next(iter(manifest.laws))
@@ -79,7 +79,7 @@ def claims_content(
     return encode_table(table, format)
 
 
-def _gone_along(cohorts: Cohorts, labels: dict[int, str], least: int) -> set[tuple[int, int]]:
+def _withdrawn_with(cohorts: Cohorts, labels: dict[int, str], least: int) -> set[tuple[int, int]]:
     """Who is left out of exports because others of their cohort withdrew."""
     hidden = set()
     for cohort, members in cohorts.items():

@@ -55,7 +55,7 @@ InvitationState = Literal["unspent", "spent", "revoked", "expired"]
 
 
 def state_of(invitation: InvitationRow, now: int) -> InvitationState:
-    """The state that the operator sees: spent invitations are shown several at once."""
+    """The state that the operator sees. Spent invitations appear as spent several at a time, never one by one."""
     if invitation.shown_spent or (invitation.most is not None and invitation.shown_joined >= invitation.most):
         return "spent"
     if invitation.revoked_at is not None:

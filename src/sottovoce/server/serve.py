@@ -11,12 +11,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.server.app import create_app
-from sottovoce.server.connections import Door, most_connections, watched
+from sottovoce.server.connections import LimitedSocket, most_connections, watched
 from sottovoce.server.fast import interpreter
 from sottovoce.server.logs import set_up_logs
 from sottovoce.server.settings import Settings
 from sottovoce.server.storage.engine import open_engine
-from sottovoce.server.storage.locks import served_alone
+from sottovoce.server.storage.locks import exclusive_file
 from sottovoce.server.storage.migrations import migrate
 
 _KEEP_ALIVE_SECONDS = 20
@@ -81,7 +81,7 @@ def _prepare(settings: Settings) -> None:
     database = settings.database.get_secret_value()
     engine = open_engine(database)
     try:
-        with served_alone(database):
+        with exclusive_file(database):
             migrate(engine)
     except SQLAlchemyError as failure:
         words = str(getattr(failure, "orig", failure)).strip().splitlines()[0]
@@ -95,7 +95,7 @@ def _prepare(settings: Settings) -> None:
 
 def _listen(host: str, port: int, settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = Door(family, most_connections(settings.connections), settings)
+    listening = LimitedSocket(family, most_connections(settings.connections), settings)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

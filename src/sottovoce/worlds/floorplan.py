@@ -1,6 +1,6 @@
 """The indoor floorplan: walkers with phones measure the hallways of a building by counting their steps.
 
-Sparse as such crowds are: most walkers pass through one hallway, a few nearly everywhere. `floorplan` errs as much as
+Such crowds are sparse: most walkers pass through one hallway, a few nearly everywhere. `floorplan` errs as much as
 the published measurements do; in `careful_floorplan` everybody knows their stride and nobody loses count.
 """
 

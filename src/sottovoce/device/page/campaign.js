@@ -13,7 +13,7 @@ import { moment, say, spokenTag } from "./language.js";
 import { deviceDraws, mostReadings, readingsComeAtOnce } from "./manifest.js";
 import { pairsCard } from "./pairs.js";
 import { people, person, read, usePerson } from "./store.js";
-import { contactLink, isShown, keeper, nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem, tell } from "./views.js";
+import { announce, contactLink, isShown, keeper, nameOf, problemText, redrawnBy, releaseCard, show, shown, showProblem } from "./views.js";
 
 const TYPED_STAYS = ["no_cuts", "bad_cuts", "quota_reached", "no_worker"]; // nothing was drawn, so it can be sent later
 const ENDED = ["campaign_not_open", "deadline_passed"];
@@ -165,7 +165,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
       drafts.place = 0;
       panels.clear();
     } catch (problem) {
-      tell(problemText(problem.code));
+      announce(problemText(problem.code));
       if (TYPED_STAYS.includes(problem.code)) hindrance = problem.code;
       else if (ENDED.includes(problem.code)) end = problem.code;
       else if (problem.code !== "already_released") return showProblem(problem);
@@ -197,7 +197,7 @@ const kioskBanner = () => h("p.banner", say("kiosk.banner"), " ", button(say("ki
 
 /** Lead those who have just joined to the first question. */
 function welcome() {
-  tell(say("joined"));
+  announce(say("joined"));
   const first = document.querySelector("#reading-0");
   first?.focus({ preventScroll: true });
   first?.closest(".field").scrollIntoView({ block: "center" });

@@ -221,7 +221,7 @@ async function sendAll() {
   let hindrance;
   for (const who of await people()) {
     for (const joined of Object.values((await read(who)).memberships)) {
-      await (joined.withdrawn_at ? tellWithdrawal : deliver)(joined, who).catch((problem) => {
+      await (joined.withdrawn_at ? reportWithdrawal : deliver)(joined, who).catch((problem) => {
         if (isNoAnswer(problem)) hindrance = problem;
       });
     }
@@ -258,7 +258,7 @@ export async function withdraw(campaign) {
   await flush();
 }
 
-async function tellWithdrawal({ campaign, participant_token: token, withdrawal_told: told }, who) {
+async function reportWithdrawal({ campaign, participant_token: token, withdrawal_told: told }, who) {
   if (told) return;
   if (token) await client.withdraw(campaign, token);
   await change(({ memberships }) => (memberships[campaign].withdrawal_told = true), who);

@@ -7,7 +7,7 @@ import { guessed } from "./guess.js";
 import { editable, figure, say, typedNumber } from "./language.js";
 import { PRESETS, USUAL_LIMITS } from "./promise.js";
 import { change, read, spentBy } from "./store.js";
-import { releaseCard, show, shown, tell } from "./views.js";
+import { announce, releaseCard, show, shown } from "./views.js";
 
 export const VIEWS = { campaigns, ledger, limits, how };
 let current;
@@ -54,7 +54,7 @@ async function limits() {
   const save = async (chosen) => {
     await change((record) => (record.limits = chosen));
     await limits();
-    tell(say("limits.saved"));
+    announce(say("limits.saved"));
     document.querySelector("#saved").textContent = say("limits.saved");
   };
   const preset = (name) =>

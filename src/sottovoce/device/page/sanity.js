@@ -18,7 +18,7 @@ export function checkPromise(manifest, { epsilon, delta }) {
 }
 
 /** Lower bounds on ε, and on the probability that a reading is sent as it is. */
-export function simpleBounds({ law, grid, distance, cells }, readings, moved, delta) {
+function simpleBounds({ law, grid, distance, cells }, readings, moved, delta) {
   if (cells) return [law.leastEpsilon(cells, readings, moved, delta), law.chanceOfTruth(cells)];
   return [law.leastEpsilon(Number(distance), moved, Number(grid), delta), law.chanceOfNoNoise(Number(grid))];
 }

@@ -46,7 +46,7 @@ export const showAgain = () => again();
 export const isShown = (draw) => again === draw;
 
 /** Announce something to people who use a screen reader. */
-export const tell = (words) => (document.querySelector("#news").textContent = words);
+export const announce = (words) => (document.querySelector("#news").textContent = words);
 
 /** What happened, and what to do. */
 function wordsFor(code) {

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.lab.reproduce.encrypted import KEY_BITS, EncryptedTruthDiscovery, Taken
+from sottovoce.lab.reproduce.encrypted import KEY_BITS, EncryptedTruthDiscovery, RunCost
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted
 from sottovoce.lab.reproduce.style import BLUE, VERMILION, legend_above, panel_title
 from sottovoce.lab.reproduce.tables import Table, column, rounded, where
@@ -38,7 +38,7 @@ class Cost(Experiment):
     """Time and bytes of private truth discovery over all readings, measured on small sizes and scaled up."""
 
     of_the_paper: ClassVar[bool] = False
-    alone: ClassVar[bool] = True
+    exclusive: ClassVar[bool] = True
     size: ClassVar[tuple[float, float]] = (7.2, 3.2)
 
     def missing(self) -> str | None:
@@ -58,7 +58,7 @@ class Cost(Experiment):
     def run(self, task: Parameters) -> Table:
         rng = np.random.default_rng(0)
         encrypted = EncryptedTruthDiscovery(_ITERATIONS)
-        ways: dict[str, Callable[[Any], Taken]] = {
+        ways: dict[str, Callable[[Any], RunCost]] = {
             "perturbation": _perturb,
             "paillier": lambda readings: encrypted.run(readings)[1],
         }
@@ -143,7 +143,7 @@ class Cost(Experiment):
         )
 
 
-def _perturb(readings: NDArray[np.float64]) -> Taken:
+def _perturb(readings: NDArray[np.float64]) -> RunCost:
     """Exact noise on the devices, once; then the server's iterations."""
     sampler = Sampler(FreshVariance(0.5), Fraction(1, 100))
     exact = [Fraction(round(value * 100), 100) for value in readings.ravel().tolist()]
@@ -153,7 +153,7 @@ def _perturb(readings: NDArray[np.float64]) -> Taken:
     claims = Claims.from_matrix(np.asarray(steps, np.float64).reshape(readings.shape) / 100)
     fitted("crh", claims, max_iter=_ITERATIONS, tol=0)
     done = time.perf_counter()
-    return Taken(sent - start, done - sent, float(_REPORTED_BYTES * len(steps)))
+    return RunCost(sent - start, done - sent, float(_REPORTED_BYTES * len(steps)))
 
 
 def _total_seconds(row: dict[str, Any]) -> float:

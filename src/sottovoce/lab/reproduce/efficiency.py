@@ -23,7 +23,7 @@ _BAR = {"fmt": "o", "ms": 4, "elinewidth": 1, "capsize": 2}
 class Efficiency(Experiment):
     """Time of a whole fit, its iterations, and the time of one, against noise and against the number of claims."""
 
-    alone: ClassVar[bool] = True
+    exclusive: ClassVar[bool] = True
     size: ClassVar[tuple[float, float]] = (7.2, 5.2)
 
     def tasks(self, setting: Setting) -> list[Parameters]:

@@ -22,7 +22,7 @@ _LEAST_WEIGHT = 1e-3  # of a user whose loss is above the sum of the iteration b
 
 
 @dataclass
-class Taken:
+class RunCost:
     """What one run took."""
 
     seconds_users: float = 0.0
@@ -39,9 +39,9 @@ class EncryptedTruthDiscovery:
         self._iterations = iterations
         self._public, self._private = paillier.generate_paillier_keypair(n_length=KEY_BITS)
 
-    def run(self, readings: Floats) -> tuple[Floats, Taken]:
+    def run(self, readings: Floats) -> tuple[Floats, RunCost]:
         """Truths of a matrix of users × objects, and what they taken."""
-        taken = Taken()
+        taken = RunCost()
         weights, losses = np.ones(len(readings)), np.zeros(len(readings))
         truths, all_losses = np.zeros(readings.shape[1]), 0.0
         for number in range(self._iterations):

@@ -117,7 +117,7 @@ class Experiment(ABC):
     claim: str  # the paper's; or, beyond the paper, the question
 
     of_the_paper: ClassVar[bool] = True
-    alone: ClassVar[bool] = False  # measures time, so nothing else may run beside it
+    exclusive: ClassVar[bool] = False  # measures time, so nothing else may run beside it
     size: ClassVar[tuple[float, float]] = (7.2, 2.9)  # of the figure, in inches
 
     @abstractmethod

@@ -51,22 +51,22 @@ def reproduce(
     works = [_Work(one, one.tasks(setting), out / ".cache") for one in wanted if one.name not in left_out]
     (out / ".cache").mkdir(parents=True, exist_ok=True)
 
-    def tell(what: str) -> None:
+    def announce(what: str) -> None:
         if progress is not None:
             progress(what, sum(work.done for work in works), sum(len(work.tasks) + 1 for work in works))
 
-    tell("starting")
+    announce("starting")
     computed = sum(len(work.open) for work in works)
     with _pool(processes or _cores()) as pool:
-        _run_together([work for work in works if not work.experiment.alone], pool, out, tell)
+        _run_together([work for work in works if not work.experiment.exclusive], pool, out, announce)
     for work in works:
-        if work.experiment.alone:
+        if work.experiment.exclusive:
             for place in work.open:
                 work.keep(place, work.experiment.run(work.tasks[place]))
-                tell(work.experiment.title)
+                announce(work.experiment.title)
             draw_files(work.experiment, work.table, out)
             work.drawn = True
-            tell(work.experiment.title)
+            announce(work.experiment.title)
     outcomes = [ExperimentOutcome(work.experiment, work.table, work.experiment.verdict(work.table)) for work in works]
     unused = setting.unused([work.experiment for work in works])
     made = Reproduction(out, setting, outcomes, left_out, computed, unused)
@@ -106,8 +106,8 @@ class _Work:
         return self.experiment.collect([row for key in self._keys for row in self._kept[key]])
 
 
-def _run_together(works: list[_Work], pool: ProcessPoolExecutor, out: Path, tell: Callable[[str], None]) -> None:
-    """Do what is open, and draw each figure as soon as its table is whole."""
+def _run_together(works: list[_Work], pool: ProcessPoolExecutor, out: Path, announce: Callable[[str], None]) -> None:
+    """Compute what is still missing, and draw each figure as soon as its table is complete."""
     waiting: dict[Future[Any], tuple[_Work, int | None]] = {}
 
     def draw_if_whole(work: _Work) -> None:
@@ -127,7 +127,7 @@ def _run_together(works: list[_Work], pool: ProcessPoolExecutor, out: Path, tell
             else:
                 work.keep(place, result)
                 draw_if_whole(work)
-            tell(work.experiment.title)
+            announce(work.experiment.title)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import pyarrow as pa
 
 from sottovoce.claims import Claims
-from sottovoce.claims.budget import Budget, TooMuch
+from sottovoce.claims.budget import Budget, FileTooLarge
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import label_column
 from sottovoce.discovery import METHODS, ChoiceResult, Result, TruthDiscovery, make_method, takes
@@ -119,7 +119,7 @@ class Question:
                 spent += now - last
             last = now
             if spent > MOST_SECONDS:
-                raise TooMuch(
+                raise FileTooLarge(
                     f"{self.claims}: the computation took more than {MOST_SECONDS:g} s, the limit on the server; "
                     "run the command instead, which has no time limit"
                 )

@@ -278,7 +278,7 @@ def _compared_epsilon_now(manifest: Mapping[str, Any]) -> float:
 
 
 def _epsilon_now(law: NoiseLaw, distance: float, unit: Unit, readings: int, grids: tuple[str, ...]) -> float:
-    """What a draft promises now, where that is one division; else the usual."""
+    """The ε that a draft promises now, where a simple formula gives it; otherwise the usual one."""
     if not law.is_pure:
         return 1.0
     moved = readings if unit == "participant" else 1

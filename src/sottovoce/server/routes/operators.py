@@ -102,7 +102,7 @@ async def me(operator: Operator) -> OperatorEntry:
 
 
 @router.api_route("/me", methods=["DELETE", "PATCH"], include_in_schema=False)
-async def not_by_that_name() -> None:
+async def refuse_names() -> None:
     """Operators are removed and renamed by number; without this, the next routes would report a bad number."""
     raise HTTPException(405)
 

@@ -37,7 +37,7 @@ _REFUSALS = (
 )  # fmt: skip
 
 
-class Stored(BaseModel):
+class StoredReport(BaseModel):
     """A report that is stored durably."""
 
     report_id: str
@@ -75,8 +75,8 @@ class Verdicts(BaseModel):
     "",
     status_code=201,
     responses={
-        201: {"model": Stored, "description": "Stored durably"},
-        200: {"model": Stored, "description": "Stored before: the same report under the same id"},
+        201: {"model": StoredReport, "description": "Stored durably"},
+        200: {"model": StoredReport, "description": "Stored before: the same report under the same id"},
         **problems(*_REFUSALS, *_UNREADABLE, "bad_request", "storage_full"),
     },
     response_class=Response,

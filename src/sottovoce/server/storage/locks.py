@@ -21,7 +21,7 @@ _PRIVATE = 0o600
 
 
 @contextmanager
-def served_alone(database: str) -> Iterator[None]:
+def exclusive_file(database: str) -> Iterator[None]:
     """Reserve a SQLite file for this server, and hide it from other users of the machine; PostgreSQL needs neither.
 
     The lock is on a file beside the database: SQLite's own locks would be lost if anybody else in this process opened

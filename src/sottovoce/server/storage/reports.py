@@ -33,7 +33,7 @@ class Receipt:
     over_quota: tuple[str, ...] = ()  # tasks that had enough readings; these were not stored
 
 
-class Overtaken(Exception):
+class ConcurrentChange(Exception):
     """Another process changed what was judged before it could be stored; it must be judged again."""
 
 
@@ -304,7 +304,7 @@ class _Batch:
                 )
             )
             if counted.rowcount != 1:
-                raise Overtaken(f"campaign {key} was closed, or its cohort {cohort} ended")
+                raise ConcurrentChange(f"campaign {key} was closed, or its cohort {cohort} ended")
 
 
 def _replay(report: Submission, participant_key: int, known: tuple[int, str | None, int]) -> Receipt:

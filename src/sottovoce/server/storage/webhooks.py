@@ -1,4 +1,4 @@
-"""Webhooks: where they lead, and how far their deliveries have come."""
+"""Webhooks: their addresses, and how far their deliveries have come."""
 
 import secrets
 

@@ -30,7 +30,7 @@ from sottovoce.server.clock import Clock
 from sottovoce.server.fast.wire import Submission
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.storage.engine import empty_log, take_erased
-from sottovoce.server.storage.reports import Overtaken, Receipt, ReportStore
+from sottovoce.server.storage.reports import ConcurrentChange, Receipt, ReportStore
 
 T = TypeVar("T")
 # PostgreSQL's serialization failure, deadlock, and rows that are there, or gone, since they were looked for.
@@ -224,7 +224,7 @@ class Writer:
 
 def _is_conflict(failure: Exception) -> bool:
     """Whether another process changed the same rows at the same moment; a second attempt sees what it did."""
-    return isinstance(failure, Overtaken) or (
+    return isinstance(failure, ConcurrentChange) or (
         isinstance(failure, DBAPIError) and getattr(failure.orig, "sqlstate", None) in _CONFLICTS
     )
 

@@ -42,27 +42,27 @@ function prepare() {
     }), path("cross", [[cross[0], 0], [cross[0], WHOLE]]), path("cross", [[0, cross[1]], [WHOLE, cross[1]]]));
   }
 
-  function tell(words) {
+  function announce(words) {
     status.textContent = words;
     draw();
   }
 
   function add(point) {
     const points = places.get(chosen().value);
-    if (points.length >= MOST_POINTS) return tell(`${nameOf(chosen())}: a line has at most ${MOST_POINTS} points.`);
-    if (points.length && points.at(-1).join() === point.join()) return tell(`${nameOf(chosen())}: there is a point already.`);
+    if (points.length >= MOST_POINTS) return announce(`${nameOf(chosen())}: a line has at most ${MOST_POINTS} points.`);
+    if (points.length && points.at(-1).join() === point.join()) return announce(`${nameOf(chosen())}: there is a point already.`);
     points.push(point);
-    return tell(`${nameOf(chosen())}: point ${points.length} at ${where(point)}.`);
+    return announce(`${nameOf(chosen())}: point ${points.length} at ${where(point)}.`);
   }
 
   const actions = {
     undo() {
       const points = places.get(chosen().value);
-      tell(points.pop() ? `${nameOf(chosen())}: the last point is removed; ${points.length} left.` : `${nameOf(chosen())}: there is no point.`);
+      announce(points.pop() ? `${nameOf(chosen())}: the last point is removed; ${points.length} left.` : `${nameOf(chosen())}: there is no point.`);
     },
     clear() {
       places.get(chosen().value).length = 0;
-      tell(`${nameOf(chosen())} is not on the plan any more.`);
+      announce(`${nameOf(chosen())} is not on the plan any more.`);
     },
     next() {
       const place = choices.indexOf(chosen());
@@ -70,7 +70,7 @@ function prepare() {
       const next = rest.find(({ value }) => !places.get(value).length) ?? rest[0] ?? chosen();
       next.checked = true;
       next.closest("label").scrollIntoView({ block: "nearest" });
-      tell(`${nameOf(next)}: ${places.get(next.value).length ? "it is on the plan" : "choose where it is"}.`);
+      announce(`${nameOf(next)}: ${places.get(next.value).length ? "it is on the plan" : "choose where it is"}.`);
     },
   };
 
@@ -81,7 +81,7 @@ function prepare() {
     if (moves[key]) {
       const step = shiftKey ? SMALL_STEP : STEP;
       cross = cross.map((part, axis) => Math.min(Math.max(part + step * moves[key][axis], 0), WHOLE));
-      tell(where(cross));
+      announce(where(cross));
     } else if (key === "Enter" || key === " ") add([...cross]);
     else if (key === "Backspace" || key === "Delete") actions.undo();
     else if (key === "n" || key === "N") actions.next();
