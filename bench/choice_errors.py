@@ -47,7 +47,7 @@ def wrong(world: ChoiceWorld, law: Response, best: bool = True, sampler: int = 0
 
 def best_chances(world: ChoiceWorld, law: Response, seed: int) -> NDArray[np.float64]:
     """Posterior chances under the very law that `choice_crowd` draws from, by Gibbs sampling: no method can do better
-    in the mean without knowing the users."""
+    on average without knowing the users."""
     claims, options = world.claims, world.choices
     shape = (np.arange(64) + 0.5) / 64
     channel = law.channel(options)

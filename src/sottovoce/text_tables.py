@@ -78,7 +78,7 @@ THOUSANDS = {",": f"[.'’{BLANKS}]", ".": f"[,'’{BLANKS}]"}
 
 
 def with_point(text: str, decimal: str) -> str:
-    """A number with a decimal point and without marks between thousands; what is no number stays as it is.
+    """A number with a decimal point and without marks between thousands; what is not a number stays as it is.
 
     >>> with_point("1.234,5", ","), with_point("−2,7", ","), with_point("1,234.5", "."), with_point("2,7", ".")
     ('1234.5', '-2.7', '1234.5', '2,7')

@@ -79,7 +79,7 @@ def test_json_lines_that_arrow_cannot_read_have_the_same_labels(tmp_path, table)
     assert objects(path, "floor+sensor", skip_bad=True, duplicates="mean") == ["1 · north", "1 · south"]
     path.write_text(good + "\nnull\n")
     assert objects(path, "sensor+time@hour", skip_bad=True) == HOURS
-    with pytest.raises(BadParameter, match="'fortnight' is no period"):
+    with pytest.raises(BadParameter, match="'fortnight' is not a period"):
         objects(path, "sensor+time@fortnight", skip_bad=True)
     path.write_text(good.replace('"north"', "7") + '\n{"who": "eve", "value": 1, "sensor": "west"}\n')
     with pytest.raises(BadRow, match=r"sensor\+time@hour is missing"):
@@ -120,7 +120,7 @@ def test_a_label_of_very_many_columns_is_refused(table):
 def test_mistakes(table, tmp_path):
     with pytest.raises(MissingColumn, match="no column 'room' among 'who', 'sensor', 'time', 'value'"):
         objects(table, "sensor+room")
-    with pytest.raises(BadParameter, match=r"time@fortnight: 'fortnight' is no period; times are cut to the second"):
+    with pytest.raises(BadParameter, match=r"time@fortnight: 'fortnight' is not a period; times are cut to the second"):
         objects(table, "sensor+time@fortnight")
     with pytest.raises(BadRow, match="sensor 'north': times to be cut to the hour are written like 2026-05-01 10:35"):
         objects(table, "sensor@hour")

@@ -49,7 +49,7 @@ def test_demo_finds_the_hallways(tmp_path):
     # A bias that nearly all readings share is in no interval: most truths are within, but not 95 of 100.
     assert summary["within_interval"] >= 0.6 * summary["shown"]
 
-    # 80 people, of whose reported answers .5 + .25·tanh(½) are right in the mean; the bound is four deviations of the
+    # 80 people, of whose reported answers .5 + .25·tanh(½) are right on average; the bound is four deviations of the
     # mean of 12 doors' shares, each of which has a deviation of .05. A wrong door has a chance of some 2 %.
     questions = summary["questions"]
     assert (questions["reports"], questions["tasks"], questions["shown"]) == (80, 12, 12)

@@ -74,7 +74,7 @@ class Cleaning:
         return self.decimal is not None or self.strip_units
 
     def cleaned(self, columns: "Columns", value: str, source: str, units: dict[str, int] | None = None) -> "Columns":
-        """The same columns with values as this package writes them; what is no number stays as it is.
+        """The same columns with values as this package writes them; what is not a number stays as it is.
 
         ``units`` are those of rows that were read before, with their numbers, and gets those of these.
         """
@@ -97,7 +97,7 @@ AS_WRITTEN = Cleaning()
 
 
 def advice(written: str) -> str:
-    """What to say about a value that is no number but would be one under another reading; often nothing.
+    """What to say about a value that is not a number but would be one if read differently; often nothing.
 
     >>> advice("12,5")
     "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
@@ -146,7 +146,7 @@ def _rows(count: int) -> str:
 
 
 def _with_points(texts: pa.Array | pa.ChunkedArray, decimal: str) -> pa.Array | pa.ChunkedArray:
-    """Numbers with a decimal point and without marks between thousands; null where the text is no such number."""
+    """Numbers with a decimal point and without marks between thousands; null where the text is not such a number."""
     mark, sign = THOUSANDS[decimal], re.escape(decimal)
     whole = f"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)"
     pattern = f"^[+-]?({whole}({sign}[0-9]*)?|{sign}[0-9]+){_EXPONENT}$"

@@ -56,7 +56,7 @@ def _part(text: str, present: set[str]) -> LabelPart:
         return LabelPart(text)
     if not _PERIOD.match(period):
         raise BadParameter(
-            f"{text}: {period!r} is no period; times are cut to the {', '.join(_WRITTEN)}, or to several as in "
+            f"{text}: {period!r} is not a period; times are cut to the {', '.join(_WRITTEN)}, or to several as in "
             f"{column}@15minutes"
         )
     return LabelPart(column, period)

@@ -39,7 +39,7 @@ def files(
 ) -> Iterator[ClaimSource]:  # fmt: skip
     """The claims of files, by names or patterns such as ``claims-*.csv``; ``kind`` is that of `Claims.read`.
 
-    ``cleaning`` says how values are written, in all files alike. ``left_out`` gets the rows that are no claims.
+    ``cleaning`` says how values are written, in all files alike. ``left_out`` receives the rows that are not claims.
     """
     units: dict[str, int] = {}
     paths: list[str] = []

@@ -146,7 +146,7 @@ def _csv(
     as_text: bool,
 ) -> Iterator[Columns]:  # fmt: skip
     parse, taken = csv_form(source, labels, value)
-    as_text = as_text or set(OPTIONAL_COLUMNS) <= set(taken)  # codes of answers are no numbers
+    as_text = as_text or set(OPTIONAL_COLUMNS) <= set(taken)  # codes of answers are not numbers
     lines = csv_lines(source, parse.delimiter)
     types = {**dict.fromkeys(taken, pa.string()), value: pa.float64()}
     done = 0

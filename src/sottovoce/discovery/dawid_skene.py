@@ -9,7 +9,7 @@ from sottovoce.engines import Polled
 from sottovoce.errors import BadParameter
 
 _LEAST = 1e-10  # probability of an answer: what a user has not done yet is not impossible
-# Of objects' chances, in the mean: a few objects go on moving for hundreds of iterations, and need not rest.
+# Of objects' chances, on average: a few objects go on moving for hundreds of iterations, and need not rest.
 _TOLERANCE = 100.0
 _MOST_TABLE = 1 << 31  # bytes of a table of users × truths × answers
 
@@ -21,7 +21,7 @@ class DawidSkene(TruthDiscovery):
     habits_k(truth, answer) = Σ P(truth) over the claims of user k with this answer, divided by the row's sum
 
     Starts at vote shares; one pass over the claims per iteration, for each of the options; stops when chances move by
-    less than 1e-4 in the mean. All objects must share their options. With few claims per user the habits fit chance:
+    less than 1e-4 on average. All objects must share their options. With few claims per user the habits fit chance:
     NoiseAware shrinks them.
     A. P. Dawid and A. M. Skene, Applied Statistics 28 (1979), doi:10.2307/2346806
 

@@ -194,7 +194,7 @@ def as_geojson(places: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no coordinate")
+    raise ValueError(f"{word} is not a coordinate")
 
 
 def _shapes(where: str, feature: Any, tasks: Collection[str]) -> Iterator[Shape]:
@@ -213,7 +213,7 @@ def _shapes(where: str, feature: Any, tasks: Collection[str]) -> Iterator[Shape]
         for line in _lines(where, coordinates, _OPEN.get(kind) or _CLOSED[kind]):
             yield Shape([_point(where, point) for point in line], task, closed=kind in _CLOSED)
     elif kind not in ("MultiPoint", "GeometryCollection"):
-        raise UnreadableFile(f"{where}: {str(kind)[:40]!r} is no GeoJSON geometry; export the file again")
+        raise UnreadableFile(f"{where}: {str(kind)[:40]!r} is not a GeoJSON geometry; export the file again")
 
 
 def _task_of(where: str, feature: dict[str, Any], tasks: Collection[str]) -> str | None:

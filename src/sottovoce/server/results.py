@@ -192,7 +192,7 @@ class Computation:
 
     def _asked(self, kind: Kind) -> NDArray[np.bool_]:
         """By place: whether a task asks for claims of this kind."""
-        manifest = self.manifest  # comparisons are no claims: they are evaluated in a way of their own
+        manifest = self.manifest  # comparisons are not claims: they are evaluated in their own way
         return np.array([task.kind == kind and not manifest.is_compared(task) for task in manifest.tasks])
 
     def results(self, found: Findings, version: int, as_of: int) -> dict[str, Any]:
