@@ -21,6 +21,7 @@ from sottovoce.cli import (
     discover,
     explain,
     ledger,
+    noise_plans,
     privacy,
     reproduce,
     serve,
@@ -63,7 +64,7 @@ ANALYSE, PRIVACY, CAMPAIGN, PARTICIPANT, RESEARCH = (
 for analysing in (discover.discover, explain.explain):
     app.command(cls=MethodCommand, rich_help_panel=ANALYSE)(analysing)
 for group, commands in {
-    PRIVACY: (privacy.plan, privacy.guarantee, privacy.perturb, audit.audit),
+    PRIVACY: (noise_plans.plan, privacy.guarantee, privacy.perturb, audit.audit),
     CAMPAIGN: (serve.serve, backup.backup, backup.restore),
     PARTICIPANT: (device.join, device.submit, ledger.ledger, ledger.limits, device.withdraw),
     RESEARCH: (demo.demo, simulate.simulate, compare.compare, reproduce.reproduce, theorem.theorem, bench.bench),

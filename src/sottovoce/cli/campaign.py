@@ -7,12 +7,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli import invitations, logo, operators, plans, texts, webhook
+from sottovoce.cli import campaign_results, invitations, logo, operators, plans, texts, webhook
 from sottovoce.cli import tasks as tasks_command
 from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.connection import CampaignArgument, connected
-from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
-from sottovoce.digits import decimals_for
+from sottovoce.cli.output import console, plain_table, print_done, print_json, promise_words
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -294,37 +293,8 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         console.print(f"\n[bold]Promise:[/] {promise_words(entry['guarantee'])}", highlight=False)
 
 
-@app.command()
-@connected
-def results(
-    client: "OperatorClient",
-    campaign: CampaignArgument,
-    version: Annotated[
-        int | None, typer.Option(help="An earlier version of the results; the newest by default.")
-    ] = None,
-    json: bool = False,
-) -> None:
-    """Show the results: truths with intervals, how they were computed, and what participants were promised."""
-    results = client.results(campaign, version)
-    if json:
-        print_json(results)
-        return
-    for kind in ("number", "choice"):
-        _print_results([entry for entry in results["results"] if ("chances" in entry) == (kind == "choice")], kind)
-    withheld, many = sum(entry["truth"] is None for entry in results["results"]), len(results["results"])
-    console.print(
-        f"\nVersion {results['version']} of {results['as_of']}: {results['reports']:,} reports, "
-        + f"method {results['method']}"
-        + (f" ({results['iterations']} iterations)" if results.get("iterations") else "")
-        + f", {results['level']:.0%} intervals."
-        + (
-            f" Fewer than {results['least_claims']} claims, so withheld: {withheld} of {many} tasks."
-            if withheld
-            else ""
-        ),
-        highlight=False,
-    )
-    console.print(f"[bold]Promise:[/] {promise_words(results['guarantee'])}", highlight=False)
+app.command()(campaign_results.results)
+app.command()(campaign_results.export)
 
 
 def _tasks_of(entry: dict[str, Any]) -> str:
@@ -340,28 +310,6 @@ def _noise_of(entry: dict[str, Any]) -> str:
 
 def _laws_of(entry: dict[str, Any]) -> str:
     return entry["noise"] if isinstance(entry["noise"], str) else " and ".join(entry["noise"].values())
-
-
-def _print_results(entries: list[dict[str, Any]], kind: str) -> None:
-    """The tasks of one kind, as a table."""
-    from sottovoce.discovery.schema import SCHEMAS, Place, columns_in, for_people
-
-    if not entries:
-        return
-    columns = for_people(columns_in(Place.FILE, SCHEMAS[kind]))
-    table = plain_table("task", numbers=[column.title for column in columns])
-    table.add_column("unit" if kind == "number" else "majority")
-    for entry in entries:
-        shown = entry.get("low") is not None and entry.get("high") is not None
-        places = decimals_for((entry["high"] - entry["low"]) / 2) if shown else None
-        cells = [
-            escape(found) if isinstance(found := entry.get(column.name), str) else cell(column, found, places)
-            for column in columns
-        ]
-        table.add_row(
-            escape(entry["task"]), *cells, escape(entry["unit"] if kind == "number" else entry["majority"] or "")
-        )
-    console.print(table)
 
 
 def _levels_for(draft: dict[str, Any]) -> int | None:
@@ -380,22 +328,6 @@ def _levels_for(draft: dict[str, Any]) -> int | None:
 def _adds_noise(draft: dict[str, Any]) -> bool:
     """Whether numbers get noise, within a distance; compared numbers are protected whatever they are."""
     return "levels" not in draft and not all("distance" in task for task in draft.get("tasks", [{}]))
-
-
-@app.command()
-@connected
-def export(
-    client: "OperatorClient",
-    campaign: CampaignArgument,
-    what: Annotated[str, typer.Argument(help="claims or results.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="File; its suffix .csv, .parquet or .jsonl sets the format.")],
-    json: bool = False,
-) -> None:
-    """Write the newest results to a file, or the noisy claims that they are based on."""
-    if what not in ("claims", "results"):
-        raise BadParameter(f"export {what!r}: it must be claims or results; choose one of them")
-    size = client.export(campaign, what, out)
-    print_done(json, {"out": str(out), "bytes": size}, f"{what.capitalize()} are in {out}")
 
 
 def _method_of(campaign: dict[str, Any]) -> str:

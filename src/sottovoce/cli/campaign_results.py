@@ -1,0 +1,84 @@
+"""``sottovoce campaign results`` and ``export``: what the crowd found, in the terminal or in a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sottovoce.cli.connection import CampaignArgument, connected
+from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
+from sottovoce.digits import decimals_for
+from sottovoce.errors import BadParameter
+
+if TYPE_CHECKING:
+    from sottovoce.operators.client import OperatorClient
+
+
+@connected
+def results(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    version: Annotated[
+        int | None, typer.Option(help="An earlier version of the results; the newest by default.")
+    ] = None,
+    json: bool = False,
+) -> None:
+    """Show the results: truths with intervals, how they were computed, and what participants were promised."""
+    results = client.results(campaign, version)
+    if json:
+        print_json(results)
+        return
+    for kind in ("number", "choice"):
+        _print_results([entry for entry in results["results"] if ("chances" in entry) == (kind == "choice")], kind)
+    withheld, many = sum(entry["truth"] is None for entry in results["results"]), len(results["results"])
+    console.print(
+        f"\nVersion {results['version']} of {results['as_of']}: {results['reports']:,} reports, "
+        + f"method {results['method']}"
+        + (f" ({results['iterations']} iterations)" if results.get("iterations") else "")
+        + f", {results['level']:.0%} intervals."
+        + (
+            f" Fewer than {results['least_claims']} claims, so withheld: {withheld} of {many} tasks."
+            if withheld
+            else ""
+        ),
+        highlight=False,
+    )
+    console.print(f"[bold]Promise:[/] {promise_words(results['guarantee'])}", highlight=False)
+
+
+def _print_results(entries: list[dict[str, Any]], kind: str) -> None:
+    """The tasks of one kind, as a table."""
+    from sottovoce.discovery.schema import SCHEMAS, Place, columns_in, for_people
+
+    if not entries:
+        return
+    columns = for_people(columns_in(Place.FILE, SCHEMAS[kind]))
+    table = plain_table("task", numbers=[column.title for column in columns])
+    table.add_column("unit" if kind == "number" else "majority")
+    for entry in entries:
+        shown = entry.get("low") is not None and entry.get("high") is not None
+        places = decimals_for((entry["high"] - entry["low"]) / 2) if shown else None
+        cells = [
+            escape(found) if isinstance(found := entry.get(column.name), str) else cell(column, found, places)
+            for column in columns
+        ]
+        table.add_row(
+            escape(entry["task"]), *cells, escape(entry["unit"] if kind == "number" else entry["majority"] or "")
+        )
+    console.print(table)
+
+
+@connected
+def export(
+    client: "OperatorClient",
+    campaign: CampaignArgument,
+    what: Annotated[str, typer.Argument(help="claims or results.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="File; its suffix .csv, .parquet or .jsonl sets the format.")],
+    json: bool = False,
+) -> None:
+    """Write the newest results to a file, or the noisy claims that they are based on."""
+    if what not in ("claims", "results"):
+        raise BadParameter(f"export {what!r}: it must be claims or results; choose one of them")
+    size = client.export(campaign, what, out)
+    print_done(json, {"out": str(out), "bytes": size}, f"{what.capitalize()} are in {out}")
