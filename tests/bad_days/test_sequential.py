@@ -22,14 +22,6 @@ PEOPLE, KILLS = 40, 4
 TASKS = [{"id": f"hall-{n}", "title": "", "low": 0, "high": 100, "grid": "0.1"} for n in range(3)]
 
 
-def opened(server):
-    body = {"title": "Lengths", "tasks": TASKS, "noise": "response:1", "levels": 2, "readings": 3}
-    made = server.client.post("/api/campaigns", json=body, headers=server.operator)
-    assert made.status_code == 201, made.text
-    server.open(made.json()["id"])
-    return made.json()["id"]
-
-
 def published(server, campaign):
     """The cuts and the figures that everybody sees."""
     answer = server.client.get(f"/api/campaigns/{campaign}/cuts")
@@ -73,7 +65,7 @@ def offers_from(path):
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_a_sequential_campaign_goes_on_where_it_was_killed(running_server, crowd, tmp_path):
     server = running_server()
-    campaign = opened(server)
+    campaign = server.opened(title="Lengths", tasks=TASKS, noise="response:1", levels=2, readings=3, distance=None)
     people = crowd([invitation["url"] for invitation in server.invite(campaign, PEOPLE)], processes=2)
     chance = random.Random(8)
     for turn in range(KILLS):

@@ -207,26 +207,22 @@ HIDE = """() => {
 }"""
 
 
-def test_steps_stop_when_the_page_is_hidden(participant, server):
-    page = participant().page
-    taken = mounted(page, server, "steps")
-    page.evaluate(WALK, walk(random.Random(4), 20, **WALKS["usual"]))
-    page.evaluate(HIDE)
-    expect(page.locator("main p[role=status]")).to_contain_text("Measuring stopped because the page was hidden")
-    assert taken() == []
-
-
 # As a phone does whose screen is locked: the page stays as visible as it was, is frozen, and goes on later.
 LOCK = "() => { for (const kind of ['freeze', 'resume']) document.dispatchEvent(new Event(kind)) }"
 
 
-def test_steps_stop_when_the_screen_is_locked(participant, server):
-    """Frozen, a page misses steps and does not know how many: the walk has to be measured again."""
+@pytest.mark.parametrize(
+    ("interruption", "words"),
+    [(HIDE, "Measuring stopped because the page was hidden"), (LOCK, "the screen was locked")],
+    ids=["hidden", "locked"],
+)
+def test_steps_stop_when_the_page_is_interrupted(participant, server, interruption, words):
+    """Hidden or frozen, a page misses steps and does not know how many: the walk has to be measured again."""
     page = participant().page
     taken = mounted(page, server, "steps")
     page.evaluate(WALK, walk(random.Random(5), 20, **WALKS["usual"]))
-    page.evaluate(LOCK)
-    expect(page.locator("main p[role=status]")).to_contain_text("the screen was locked")
+    page.evaluate(interruption)
+    expect(page.locator("main p[role=status]")).to_contain_text(words)
     expect(page.get_by_role("button", name="Start", exact=True)).to_be_enabled()
     assert taken() == []
 

@@ -22,12 +22,7 @@ BITS = {"tasks": [HALL, STAIRS], "noise": "response:2", "levels": 2, "readings":
 
 
 def comparing(server, **changes):
-    asked = {name: entry for name, entry in {**BITS, **changes}.items() if entry is not None}
-    body = {"title": "Lengths", **asked}
-    made = server.client.post("/api/campaigns", json=body, headers=server.operator)
-    assert made.status_code == 201, made.text
-    server.open(made.json()["id"])
-    return made.json()["id"]
+    return server.opened(**{"title": "Lengths", **BITS, **changes})
 
 
 def cuts_of(server, campaign):
@@ -234,7 +229,7 @@ def test_pages_show_how_the_answers_closed_in(server):
     expected = 84 * (row["high"] - row["low"]) / 30
     assert float(re.findall(r'class="band".*?height="([\d.]+)"', strips[0])[-1]) == pytest.approx(expected, abs=0.1)
     assert "after 10 answers" in strips[0]
-    assert "Comparisons: of a task’s answers" in page
+    assert "Comparisons: the value that a task’s answers make as likely" in page
     assert "Devices send no reading" in page
     assert "noise was added" not in page
     assert "Wie sich die Antworten einpendelten" in server.client.get(f"/c/{campaign}?lang=de").text

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from sottovoce.cli.claim_files import (
-    USUAL_CLEANING,
-    USUAL_COLUMNS,
-    CleaningOptions,
-    ColumnOptions,
-    Duplicates,
-    DuplicatesOption,
-    KindOfValues,
-    LeftOutOption,
-    check_left_out,
-    left_out_summary,
-    print_left_out,
-)
+from sottovoce.cli import claim_files
 from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, print_json, progress_bar
@@ -59,11 +47,11 @@ def pack(
     campaign: Annotated[
         str | None, typer.Option(help="Id of the campaign whose claims are read from a database.")
     ] = None,
-    columns: ColumnOptions = USUAL_COLUMNS,
-    duplicates: DuplicatesOption = Duplicates.ERROR,
-    cleaning: CleaningOptions = USUAL_CLEANING,
-    left_out: LeftOutOption = None,
-    kind: KindOfValues = None,
+    columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
+    duplicates: claim_files.DuplicatesOption = claim_files.Duplicates.ERROR,
+    cleaning: claim_files.CleaningOptions = claim_files.USUAL_CLEANING,
+    left_out: claim_files.LeftOutOption = None,
+    kind: claim_files.KindOfValues = None,
     memory: Annotated[str, typer.Option(help="Memory that sorting may use; the rest is sorted on disk.")] = "1GB",
     json: JsonOption = False,
 ) -> None:
@@ -76,7 +64,7 @@ def pack(
     from sottovoce.claims.rows import NOTHING_LEFT_OUT
     from sottovoce.claims.writing import write_table
 
-    check_left_out(left_out, cleaning.skip_bad)
+    claim_files.check_left_out(left_out, cleaning.skip_bad)
     bad = [NOTHING_LEFT_OUT]
 
     databases = [name for name in inputs if "://" in name]
@@ -106,7 +94,7 @@ def pack(
     if left_out:
         write_table(rows, left_out)
     if rows.num_rows and not json:
-        print_left_out(rows)
+        claim_files.print_left_out(rows)
     _print_pack(packed, json, rows)
 
 
@@ -140,11 +128,14 @@ def _print_pack(pack: "Pack", json: bool, left_out: "pa.Table | None" = None) ->
     manifest = pack.manifest
     size = sum(entry.bytes for entry in (*manifest.blocks, *manifest.tables))
     if json:
+        dropped = (
+            {"left_out": claim_files.left_out_summary(left_out)} if left_out is not None and left_out.num_rows else {}
+        )
         print_json(
             {"pack": manifest.pack, "folder": str(pack.folder), "claims": manifest.claims, "users": manifest.users,
              "objects": manifest.objects, "blocks": len(manifest.blocks), "rounds": manifest.round, "bytes": size,
              "kind": pack.kind, "noise": manifest.noise, "skipped": manifest.skipped,
-             **({"left_out": left_out_summary(left_out)} if left_out is not None and left_out.num_rows else {})}
+             **dropped}
         )  # fmt: skip
         return
     law = f", noise law {manifest.noise}" if manifest.noise else ""

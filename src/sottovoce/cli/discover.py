@@ -11,19 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from sottovoce.cli.claim_files import (
-    USUAL_CLEANING,
-    USUAL_COLUMNS,
-    CleaningOptions,
-    ColumnOptions,
-    Duplicates,
-    DuplicatesOption,
-    KindOfValues,
-    LeftOutOption,
-    check_left_out,
-    left_out_summary,
-    print_left_out,
-)
+from sottovoce.cli import claim_files
 from sottovoce.cli.comparing import print_comparison, write_report
 from sottovoce.cli.comparisons import discover_comparisons
 from sottovoce.cli.methods import ALL, MethodOption, method_name
@@ -82,15 +70,15 @@ def discover(
         Path | None,
         typer.Option(help="Truths that are known beforehand (object, value): they show how accurate users are."),
     ] = None,
-    columns: ColumnOptions = USUAL_COLUMNS,
-    duplicates: DuplicatesOption = Duplicates.ERROR,
-    cleaning: CleaningOptions = USUAL_CLEANING,
+    columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
+    duplicates: claim_files.DuplicatesOption = claim_files.Duplicates.ERROR,
+    cleaning: claim_files.CleaningOptions = claim_files.USUAL_CLEANING,
     range: Annotated[
         str | None,
         typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
     ] = None,
-    left_out: LeftOutOption = None,
-    kind: KindOfValues = None,
+    left_out: claim_files.LeftOutOption = None,
+    kind: claim_files.KindOfValues = None,
     choices: Annotated[
         int | None,
         typer.Option(help="Among how many options users chose; by default those that the file declares or contains."),
@@ -147,7 +135,7 @@ def discover(
     for path in (out, weights):
         if path:
             check_place(path)
-    check_left_out(left_out, cleaning.skip_bad)
+    claim_files.check_left_out(left_out, cleaning.skip_bad)
     if plot:
         check_picture(plot)
     if report:
@@ -274,7 +262,9 @@ def discover(
     if left_out:
         write_table(source.rows_left_out, left_out)
     if json:
-        dropped = {"left_out": left_out_summary(source.rows_left_out)} if cleaning.skip_bad and not packed else {}
+        dropped = (
+            {"left_out": claim_files.left_out_summary(source.rows_left_out)} if cleaning.skip_bad and not packed else {}
+        )
         print_json(result.summary() | dropped | ({"scores": scores} if scores else {}))
     else:
         print_result(result, source.skipped, scores)
@@ -282,7 +272,7 @@ def discover(
             if doubt["code"] != "not_converged":  # printed already, with what to do
                 notes.print(f"[yellow]Warning:[/] {escape(doubt['text'])}", highlight=False)
         if source.rows_left_out.num_rows:
-            print_left_out(source.rows_left_out)
+            claim_files.print_left_out(source.rows_left_out)
     for path in (out, weights, plot, left_out, report):
         if path:
             notes.print(f"wrote {escape(str(path))}", highlight=False)

@@ -7,15 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from sottovoce.cli.claim_files import (
-    USUAL_CLEANING,
-    USUAL_COLUMNS,
-    CleaningOptions,
-    ColumnOptions,
-    Duplicates,
-    DuplicatesOption,
-    KindOfValues,
-)
+from sottovoce.cli import claim_files
 from sottovoce.cli.methods import ALL, OneMethodOption, method_name
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import JsonOption, console, number, print_json, printed_warnings
@@ -36,10 +28,10 @@ def explain(
     noise: Annotated[
         str | None, typer.Option(help="Noise law of the claims; by default the one recorded in the file.")
     ] = None,
-    columns: ColumnOptions = USUAL_COLUMNS,
-    duplicates: DuplicatesOption = Duplicates.ERROR,
-    cleaning: CleaningOptions = USUAL_CLEANING,
-    kind: KindOfValues = None,
+    columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
+    duplicates: claim_files.DuplicatesOption = claim_files.Duplicates.ERROR,
+    cleaning: claim_files.CleaningOptions = claim_files.USUAL_CLEANING,
+    kind: claim_files.KindOfValues = None,
     level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     json: JsonOption = False,
 ) -> None:

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from sottovoce.cli.claim_files import (
-    USUAL_CLEANING,
-    USUAL_COLUMNS,
-    CleaningOptions,
-    ColumnOptions,
-    Duplicates,
-    DuplicatesOption,
-    LeftOutOption,
-    read_claims,
-)
+from sottovoce.cli import claim_files
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import (
     JsonOption,
@@ -82,10 +73,10 @@ def plan(
         Path | None,
         typer.Option(help="Claims from which to estimate the quality of raw readings, or of answers, instead."),
     ] = None,
-    columns: ColumnOptions = USUAL_COLUMNS,
-    cleaning: CleaningOptions = USUAL_CLEANING,
-    duplicates: DuplicatesOption = Duplicates.ERROR,
-    left_out: LeftOutOption = None,
+    columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
+    cleaning: claim_files.CleaningOptions = claim_files.USUAL_CLEANING,
+    duplicates: claim_files.DuplicatesOption = claim_files.Duplicates.ERROR,
+    left_out: claim_files.LeftOutOption = None,
     simulations: Annotated[
         int | None,
         typer.Option(
@@ -112,7 +103,7 @@ def plan(
     claims = None
     if pilot:
         kind: Kind = "number" if choices is None else "choice"
-        claims = read_claims(pilot, kind, columns, cleaning, duplicates, left_out)
+        claims = claim_files.read_claims(pilot, kind, columns, cleaning, duplicates, left_out)
     if choices is not None:
         for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("distance", distance)):
             if given is not None:

@@ -6,16 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sottovoce.cli.claim_files import (
-    USUAL_CLEANING,
-    USUAL_COLUMNS,
-    CleaningOptions,
-    ColumnOptions,
-    Duplicates,
-    DuplicatesOption,
-    LeftOutOption,
-    read_claims,
-)
+from sottovoce.cli import claim_files
 from sottovoce.cli.option_groups import grouped
 from sottovoce.cli.output import (
     JsonOption,
@@ -62,10 +53,10 @@ def perturb(
         str | None,
         typer.Option(help="Perturb answers among these options: yes,no or a text file with one option per line."),
     ] = None,
-    columns: ColumnOptions = USUAL_COLUMNS,
-    cleaning: CleaningOptions = USUAL_CLEANING,
-    duplicates: DuplicatesOption = Duplicates.ERROR,
-    left_out: LeftOutOption = None,
+    columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
+    cleaning: claim_files.CleaningOptions = claim_files.USUAL_CLEANING,
+    duplicates: claim_files.DuplicatesOption = claim_files.Duplicates.ERROR,
+    left_out: claim_files.LeftOutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
@@ -86,7 +77,7 @@ def perturb(
             raise BadParameter(
                 f"--choices {choices} with --decimal or --strip-units: these are about numbers, not answers; omit them"
             )
-        perturb_choices(read_claims(readings, "choice", *reading), noise, choices, out, json)
+        perturb_choices(claim_files.read_claims(readings, "choice", *reading), noise, choices, out, json)
         return
     if "choice" in parse_law(noise).kinds:
         raise BadParameter(
@@ -95,7 +86,7 @@ def perturb(
     law = parse_noise_law(noise)
     low, high = parse_range(range) if range else (None, None)
     sampler = Sampler(law, exact_number(grid) if grid else devices.usual_grid(law), low, high)
-    claims = read_claims(readings, "number", *reading)
+    claims = claim_files.read_claims(readings, "number", *reading)
     with progress_bar() as progress:
         task = progress.add_task("drawing noise", total=len(claims))
         noisy = devices.perturb(claims, sampler, lambda done, _: progress.update(task, completed=done))

@@ -45,7 +45,10 @@ Quota = Annotated[int, Field(ge=1, le=MOST_QUOTA)]
 
 
 class SecondTask(Task):
-    """What both kinds of tasks have. A field is declared here, and tables, forms and the API follow."""
+    """What both kinds of tasks have. A field is declared here, and tables, forms and the API follow.
+
+    A new one must be None where it is not given, so that campaigns without it keep their bytes and hashes.
+    """
 
     title: Annotated[
         TitleText,
