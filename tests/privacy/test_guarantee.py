@@ -197,7 +197,8 @@ def test_the_sampled_law_summed_by_brute_force():
         shifted = np.exp(-((k - 2) ** 2) / (2 * variance))
         delta = np.maximum(weights - math.exp(0.8) * shifted, 0).sum() / weights.sum()
         total += -math.expm1(-1 / 1024) * math.exp(-drawn / 1024) * delta
-    assert total * (1 - 1e-12) <= promise.delta(0.8) <= total * (1 + 1e-7)
+    # Close variances count as one.
+    assert total * (1 - 1e-12) <= promise.delta(0.8) <= total * (1 + 2e-4)
 
 
 def test_several_readings_with_little_noise_on_a_coarse_grid_by_brute_force():

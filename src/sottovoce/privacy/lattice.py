@@ -7,6 +7,7 @@ below the exact one.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -39,8 +40,8 @@ _STEEP, _LARGE_SHIFT = 0.5, 1000.0
 _HOPELESS = 1e4  # a shift of this many deviations has no ε below 10 million: δ is 1
 # Above this variance the sum of several discrete normals is itself one, up to a factor close to 1.
 _SMOOTH = 1.5
-# Variances whose relative difference is at most this count as one: of wide noise, and of sums of more than a few.
-_GROUP, _GROUP_OF_SUMS, _FEW = 1e-3, 3e-3, 10
+# Variances whose relative difference is at most this count as one: usually, where they are rough, and if they are rare.
+_GROUP, _GROUP_OF_SUMS, _GROUP_OF_RARE = 1e-3, 3e-3, 3e-2
 # Sums are left out beyond this many deviations, and where they are below this share of all, or this small.
 _CERTAIN, _NEGLIGIBLE, _TINY = 9.0, 1e-9, 1e-300
 
@@ -61,7 +62,7 @@ def _rarest(law: NormalOnGrid) -> tuple[Floats, Floats, Floats]:
     """
     if not law.quantum:
         return np.empty(0), np.empty(0), np.empty(0)
-    ends = np.floor(np.exp(np.arange(0, math.log(_LAST / _TAIL), _GROUP_OF_SUMS)) * (_TAIL * VARIANCE_STEPS))
+    ends = np.floor(np.exp(np.arange(0, math.log(_LAST / _TAIL), _GROUP_OF_RARE)) * (_TAIL * VARIANCE_STEPS))
     ends = np.append(ends, _LAST * VARIANCE_STEPS)
     first, after = ends[:-1], ends[1:]
     chances = np.exp(-first / VARIANCE_STEPS) * -np.expm1((first - after) / VARIANCE_STEPS)
@@ -175,27 +176,57 @@ class LatticeGaussianProfile:
         epsilon = min(epsilon, _MOST_EPSILON)  # a smaller ε has a larger δ
         shift, parts = float(self.steps * self.readings), self._parts
         total = parts.hopeless
-        for bound, (variances, chances) in ((summed_delta, parts.narrow), (smooth_delta, parts.wide)):
-            if len(variances):
-                total += float((chances * np.minimum(bound(epsilon, shift, variances), 1.0)).sum())
+        if len(parts.wide[0]):
+            variances, chances = parts.wide
+            total += float((chances * np.minimum(smooth_delta(epsilon, shift, variances), 1.0)).sum())
+        total += self._narrow_delta(epsilon, total)
         total *= self._not_quite_normal
         total += self._rough_delta(epsilon, total)
         return total * (1 + 1e-10) + LEAST
 
+    def _narrow_delta(self, epsilon: float, others: float) -> float:
+        """The part of the narrow variances; ``others`` is that of the wide ones."""
+        smallest, largest, chances = self._parts.narrow
+        shift = float(self.steps * self.readings)
+
+        def summed(left: NDArray[np.bool_]) -> Floats:
+            return np.minimum(summed_delta(epsilon, shift, smallest[left], largest[left]), 1.0)
+
+        return self._worthwhile(epsilon, smallest, largest, chances, others, summed)
+
     def _rough_delta(self, epsilon: float, others: float) -> float:
         """The part of the rough variances; ``others`` is that of all the others."""
         smallest, largest, chances = self._parts.rough
-        shift, together = float(self.steps * self.readings), smallest * self.readings
-        most = np.minimum(concentrated_delta(epsilon, shift, together), 1.0)
-        # Almost certain, or negligible beside all the others: then a sum is not worthwhile.
-        left = shift / 2 - epsilon * together / shift < _CERTAIN * np.sqrt(largest * self.readings)
+
+        def summed(left: NDArray[np.bool_]) -> Floats:
+            return sum_delta(epsilon, self.steps, self.readings, smallest[left], largest[left])
+
+        together = smallest * self.readings, largest * self.readings
+        return self._worthwhile(epsilon, *together, chances, others, summed)
+
+    def _worthwhile(
+        self,
+        epsilon: float,
+        smallest: Floats,
+        largest: Floats,
+        chances: Floats,
+        others: float,
+        summed: Callable[[NDArray[np.bool_]], Floats],
+    ) -> float:
+        """The part of these variances (of all readings together), summed only where that is worthwhile.
+
+        It is not where δ is almost 1, or negligible beside the ``others``.
+        """
+        shift = float(self.steps * self.readings)
+        most = np.minimum(concentrated_delta(epsilon, shift, smallest), 1.0)
+        left = shift / 2 - epsilon * smallest / shift < _CERTAIN * np.sqrt(largest)
         while True:
             parts = most * chances
-            summed = left & (parts > max(_NEGLIGIBLE * (others + float(parts.sum())), _TINY))
-            if not summed.any():
+            worthwhile = left & (parts > max(_NEGLIGIBLE * (others + float(parts.sum())), _TINY))
+            if not worthwhile.any():
                 return float(parts.sum())
-            most[summed] = sum_delta(epsilon, self.steps, self.readings, smallest[summed], largest[summed])
-            left &= ~summed
+            most[worthwhile] = summed(worthwhile)
+            left &= ~worthwhile
 
     @cached_property
     def _parts(self) -> "_Parts":
@@ -208,7 +239,8 @@ class LatticeGaussianProfile:
         narrow = together < (_NARROW if len(together) > 1 else _NARROW_SINGLE)
         narrow |= (shift > _STEEP * together) & (shift < _LARGE_SHIFT)
         # Large variances are rare and reveal less than the others: a looser bound on them changes nothing.
-        narrow &= (together < _NARROW_IF_RARE) | (chances > math.exp(-_RARE) / VARIANCE_STEPS)
+        rare = chances < math.exp(-_RARE) / VARIANCE_STEPS
+        narrow &= (together < _NARROW_IF_RARE) | ~rare
         narrow &= ~hopeless & ~rough
         wide = ~hopeless & ~rough & ~narrow
         far, farthest, far_chances = _rarest(self.law)
@@ -216,13 +248,18 @@ class LatticeGaussianProfile:
         far_hopeless = shift > _HOPELESS * np.sqrt(far_together)
         far_rough = ~far_hopeless & ((far_together < _NARROW_IF_RARE) | (self.readings > 1) & (far < _SMOOTH))
         far_wide = ~far_hopeless & ~far_rough
-        wide_groups = _grouped(together[wide], chances[wide], _GROUP)
-        rough_groups = _grouped(single[rough], chances[rough], _GROUP if self.readings <= _FEW else _GROUP_OF_SUMS)
+
+        def grouped(variances: Floats, some: NDArray[np.bool_], close: float) -> tuple[Floats, ...]:
+            kinds = (some & ~rare, close), (some & rare, _GROUP_OF_RARE)
+            return _joined(*(_grouped(variances[which], chances[which], share) for which, share in kinds))
+
         return _Parts(
             hopeless=float(chances[hopeless].sum() + far_chances[far_hopeless].sum()),
-            narrow=(together[narrow], chances[narrow]),
-            wide=_joined(wide_groups[::2], (far_together[far_wide], far_chances[far_wide])),
-            rough=_joined(rough_groups, (far[far_rough], farthest[far_rough], far_chances[far_rough])),
+            narrow=grouped(together, narrow, _GROUP),
+            wide=_joined(grouped(together, wide, _GROUP)[::2], (far_together[far_wide], far_chances[far_wide])),
+            rough=_joined(
+                grouped(single, rough, _GROUP_OF_SUMS), (far[far_rough], farthest[far_rough], far_chances[far_rough])
+            ),
         )
 
     @property
@@ -240,9 +277,10 @@ class LatticeGaussianProfile:
 @dataclass(frozen=True)
 class _Parts:
     hopeless: float  # their probability
-    narrow: tuple[Floats, ...]  # variances of all readings together, and their probabilities
-    wide: tuple[Floats, ...]
-    rough: tuple[Floats, ...]  # of one reading: groups from the smallest to the largest, and their probabilities
+    # Groups of variances, from the smallest to the largest, and their probabilities: of all readings together,
+    narrow: tuple[Floats, ...]
+    wide: tuple[Floats, ...]  # without the largest
+    rough: tuple[Floats, ...]  # of one reading
 
 
 def _joined(*parts: tuple[Floats, ...]) -> tuple[Floats, ...]:
@@ -251,7 +289,7 @@ def _joined(*parts: tuple[Floats, ...]) -> tuple[Floats, ...]:
 
 def _grouped(variances: Floats, chances: Floats, share: float) -> tuple[Floats, Floats, Floats]:
     """Groups of neighbours: the smallest of each group, the largest, and their probability."""
-    if not len(variances) or not share:
+    if not len(variances):
         return variances, variances, chances
     first = np.flatnonzero(np.diff(np.floor(np.log(variances) / share), prepend=-np.inf))
     last = np.append(first[1:], len(variances)) - 1

@@ -26,6 +26,7 @@ _SLACK = 1 + 1e-11  # relative error of a few products, and of sums of positive 
 _ROOT_2, _ROOT_2_PI = math.sqrt(2), math.sqrt(2 * math.pi)
 _TELLING = 1e6  # deviations, beyond which δ counts as 1; also the root of an ε beyond any promise
 _WINDOW = 45.0  # terms are summed down to e^-45 of the largest; the rest is bounded and added
+_CLOSE_ENOUGH = 1e-5  # share of δ by which a bound may be too large
 _AT_ONCE = 1 << 16  # terms: half a megabyte
 
 
@@ -90,12 +91,21 @@ def smooth_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
     bends = np.minimum(12 * chance - (z**3 + 9 * z) * density, c * (12 * z * chance + (z**2 + 23) * density))
     bends += c * (4 * (near**2 + 5) * peak + c * (6 * (2 * chance - z * density) + c * (4 * peak + c * chance)))
     fourth = (slope + bends / (384 * variance)) / variance * np.exp(np.minimum(gamma, 600.0))
+    delta = _advantage(a, c)
+    if (loose := fourth > _CLOSE_ENOUGH * delta).any():
+        fourth[loose] = np.minimum(fourth[loose], _second_order(a[loose], c[loose], variance[loose]))
+    return np.asarray((delta + fourth) * _SLACK + LEAST)
+
+
+def _second_order(a: Floats, c: Floats, variance: Floats) -> Floats:
+    """The largest error of the rule of second order."""
+    deviation = np.sqrt(variance)
+    gamma = c / deviation
     z = np.maximum(a, -40.0)
     chance, density, peak = _around(z)
     bends = np.minimum(2 * chance - z * density, c * (2 * z * chance + 3 * density))
     bends += c * (2 * peak + np.minimum(c * chance, peak)) * np.exp(-gamma / 2)
-    second = bends / (8 * variance) + peak / deviation * np.minimum(1.0, gamma)
-    return np.asarray((_advantage(a, c) + np.minimum(fourth, second)) * _SLACK + LEAST)
+    return np.asarray(bends / (8 * variance) + peak / deviation * np.minimum(1.0, gamma))
 
 
 def _around(z: Floats) -> tuple[Floats, Floats, Floats]:
@@ -104,20 +114,25 @@ def _around(z: Floats) -> tuple[Floats, Floats, Floats]:
     return ndtr(z), density, np.where(z > 0, 2 / _ROOT_2_PI, density)
 
 
-def summed_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
-    """δ in whole steps, term by term downwards from the last step whose loss exceeds ε."""
-    reach = np.ceil(np.sqrt(2 * _WINDOW * variance)) + 2
-    last = np.clip(np.floor(shift / 2 - epsilon * variance / shift) + 1, -np.ceil(40 * np.sqrt(variance)) - 2, reach)
+def summed_delta(epsilon: float, shift: float, variance: Floats, largest: Floats) -> Floats:
+    """δ in whole steps, term by term downwards from the last step whose loss exceeds ε.
+
+    It holds for all variances up to ``largest``: a larger one has smaller losses, and its probabilities are at most the
+    terms of the largest over the total weight of the smallest.
+    """
+    reach = np.ceil(np.sqrt(2 * _WINDOW * largest)) + 2
+    last = np.clip(np.floor(shift / 2 - epsilon * variance / shift) + 1, -np.ceil(40 * np.sqrt(largest)) - 2, reach)
     terms = (reach + np.maximum(last, 0)).astype(np.int64)
     total = np.empty_like(variance)
     first = 0
     while first < len(variance):
         rows = slice(first, first + max(1, _AT_ONCE // int(terms[first:].max())))
-        v, k = variance[rows, None], last[rows, None] - np.arange(float(terms[rows].max()))
-        total[rows] = (np.exp(-np.square(k) / (2 * v)) * gain(epsilon, shift, k, v)).sum(axis=1)
-        total[rows] += _tail(-k[:, -1], variance[rows])
+        k = last[rows, None] - np.arange(float(terms[rows].max()))
+        weights = np.exp(-np.square(k) / (2 * largest[rows, None]))
+        total[rows] = (weights * gain(epsilon, shift, k, variance[rows, None])).sum(axis=1)
+        total[rows] += _tail(-k[:, -1], largest[rows])
         first = rows.stop
-    total += np.where(last == reach, _tail(reach, variance), 0.0)
+    total += np.where(last == reach, _tail(reach, largest), 0.0)
     return np.asarray(np.minimum(total / total_weight(variance), 1.0) * _SLACK + LEAST)
 
 

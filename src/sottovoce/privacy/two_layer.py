@@ -4,12 +4,20 @@ With φ(j) = E[p^j (1-p)^(n-j)], the chance of n answers of which certain j are 
 """
 
 import math
+import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 _DIGITS = 60
 _SLACK = Decimal(10) ** -40  # far more than what all roundings add up to
@@ -44,26 +52,38 @@ class TwoLayerProfile:
     def delta(self, epsilon: float) -> float:
         if epsilon >= self.pure_epsilon:
             return 0.0
-        if self.moved > _MOST_SUMMED:  # as of a biased coin with the same pure ε, which no mechanism exceeds
-            return -math.expm1(epsilon - self.pure_epsilon) * (1 + 1e-12)
-        with _precise():
-            factor = Decimal(epsilon).exp()
-            moves = [1] if self.moved == 1 else range(1, self.moved + 1)
-            largest = max(self._sum(moved, factor) for moved in moves)
-            return math.nextafter(float(largest + _SLACK), math.inf)
+        # A biased coin with the same pure ε has a larger δ than any other mechanism.
+        most = -math.expm1(epsilon - self.pure_epsilon) * (1 + 1e-12)
+        if self.moved > _MOST_SUMMED:
+            return most
+        import numpy as np
 
-    def _sum(self, moved: int, factor: Decimal) -> Decimal:
-        """Σ (P - e^ε P')₊ over how many flips are among the answers that change, and how many among the others."""
-        chances, others = _chances(self.shape, self.readings), self.readings - moved
-        total = Decimal(0)
-        for flips in range(moved + 1):
-            ways = Decimal(math.comb(moved, flips))
-            for more in range(others + 1):
-                excess = chances[flips + more] - factor * chances[moved - flips + more]
-                if excess > 0:
-                    total += ways * excess
-                ways = ways * (others - more) / (more + 1)
-        return total
+        chances, losses, first = self._outcomes
+        sums = np.add.reduceat(chances * -np.expm1(np.minimum(epsilon - losses, 0.0)), first)
+        return min(most, float(sums.max()) * (1 + 1e-12) + 1e-300)
+
+    @cached_property
+    def _outcomes(self) -> "tuple[Floats, Floats, NDArray[np.int64]]":
+        """Chances and privacy losses of all outcomes, rounded up, and where those of each number of changes begin.
+
+        An outcome is how many flips are among the answers that change, and how many among the others.
+        """
+        import numpy as np
+
+        n = self.readings
+        logs = np.array([_log(chance) for chance in _chances(self.shape, n)])
+        ways = np.array([math.lgamma(count + 1) for count in range(n + 1)])  # to order this many
+        hair = 16 * sys.float_info.epsilon * (float(np.abs(logs).max()) + float(ways[-1]))  # in each logarithm
+        chances, losses, first = [], [], [0]
+        for moved in [1] if self.moved == 1 else range(1, self.moved + 1):
+            flips, more = np.arange(moved + 1)[:, None], np.arange(n - moved + 1)
+            before, after = logs[flips + more], logs[moved - flips + more]
+            choices = ways[moved] - ways[flips] - ways[moved - flips]
+            choices = choices + ways[n - moved] - ways[more] - ways[n - moved - more]
+            chances.append(np.exp(np.minimum(choices + before + hair, 0.0)).ravel())
+            losses.append((before - after + hair).ravel())
+            first.append(first[-1] + flips.size * more.size)
+        return np.concatenate(chances), np.concatenate(losses), np.array(first[:-1])
 
 
 @lru_cache(64)
@@ -72,12 +92,12 @@ def _chances(shape: Shape | None, n: int) -> tuple[Decimal, ...]:
     with _precise():
         if shape is None:
             # 2 ∫ p^j (1-p)^(n-j) from 0 to ½ = (number of subsets of n+1 with more than j members) / …
-            chances, beyond, ways = [], 2 ** (n + 1), 1
-            for j in range(n + 1):
-                beyond -= ways * (n + 1) // (n + 1 - j)  # C(n+1, j)
-                chances.append(Decimal(beyond) / (Decimal(2) ** n * (n + 1) * ways))
-                ways = ways * (n - j) // (j + 1)
-            return tuple(chances)
+            chances, beyond, ways = [], Decimal(0), Decimal(1)  # from the last; these are C(n, j)
+            for j in range(n, -1, -1):
+                beyond += ways * (n + 1) / (j + 1)  # C(n+1, j+1)
+                chances.append(beyond / (Decimal(2) ** n * (n + 1) * ways))
+                ways = ways * j / (n - j + 1)
+            return tuple(reversed(chances))
         a, b = (Decimal(part.numerator) / part.denominator for part in shape)
         current = Decimal(1)
         for i in range(n):
@@ -87,6 +107,13 @@ def _chances(shape: Shape | None, n: int) -> tuple[Decimal, ...]:
             current *= (a + j) / (b + (n - j - 1))  # b may be lost in b + n
             chances.append(current)
         return tuple(chances)
+
+
+def _log(number: Decimal) -> float:
+    """The logarithm, also of numbers far below the smallest double."""
+    with _precise():
+        power = number.adjusted()
+        return math.log(number.scaleb(-power)) + power * math.log(10)
 
 
 def _precise() -> AbstractContextManager[Context]:
