@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import product
 
 from hypothesis import strategies as st
 
@@ -109,6 +110,26 @@ class MixedCase(Judged):
         return "" if verdict == "too large" and self.exact(0.0) < 1.02 * self.delta else verdict
 
 
+@dataclass(frozen=True)
+class ChosenCase(MixedCase):
+    """The same for a participant who answers some of the tasks, whichever they are."""
+
+    answer: int
+
+    def manifest(self) -> Manifest:
+        return Manifest.of(super().manifest().model_dump(exclude_none=True) | {"answer": self.answer})
+
+    def exact_delta(self, epsilon: float):
+        """The largest over all ways to choose the tasks."""
+        counts = product(*(range(part[-1] + 1) for part in self.parts))
+        ways = [
+            [(*part[:-1], count) for part, count in zip(self.parts, way, strict=True) if count]
+            for way in counts
+            if sum(way) == self.answer
+        ]
+        return max(exact_composed_delta(way, epsilon) for way in ways)
+
+
 def _decimal(number: float) -> str:
     return f"{Decimal(f'{number:.12g}'):f}"
 
@@ -168,6 +189,18 @@ MIXED = [
     MixedCase((("gaussian:4.0", "2", "1", 2), ("response:0.4", 2, 6)), 1e-150),
     MixedCase((("fresh:0.0043864928967503975", "0.9949", "1.75", 2), ("response:1e-307", 2, 9)), 0.03),
     MixedCase((("response:0.1", 2, 30), ("response:0.1", 3, 20), ("response:0.1", 50, 30)), 1e-5),
+]
+
+
+# Kinds of readings of which now one and now another reveals more, or always the same one; and shared draws beside them.
+CHOSEN = [
+    ChosenCase((("gaussian:5.0", "1", "0.5", 6), ("response:0.3", 3, 6)), 1e-5, 6),
+    ChosenCase((("gaussian:2.5", "1", "1", 3), ("response:0.5:2", 4, 2), ("response:0.5:2", 6, 3)), 1e-3, 4),
+    ChosenCase((("fresh:0.02", "3", "1", 3), ("fresh:0.02", "1", "0.5", 3), ("response:0.4", 2, 3)), 1e-9, 5),
+    ChosenCase((("response:0.2:2", 3, 2), ("response:0.2:2", 4, 2), ("response:0.2:2", 7, 5)), 0.01, 4),
+    ChosenCase((("gaussian:4.0", "2", "1", 2), ("response:1.0", 2, 4)), 1e-150, 3),
+    ChosenCase((("shared:0.0356", "1", "1", 2), ("response:0.2", 7, 2)), 0.1, 3),
+    ChosenCase((("floored:9.0:0.1", "2", "1", 2), ("response:1.1", 2, 3)), 1e-5, 2),
 ]
 
 

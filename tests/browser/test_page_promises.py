@@ -9,7 +9,7 @@ import pytest
 
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
-from promise_cases import MIXED
+from promise_cases import CHOSEN, MIXED
 from promise_reference import exact_answer_delta, exact_delta
 from sottovoce.device import Limits
 from sottovoce.device.participant_limits import PRESETS
@@ -196,8 +196,9 @@ def test_large_campaigns_of_pure_and_mixed_laws_are_judged_as_by_the_installed_c
 
 
 def test_several_parts_together_by_the_exact_law_of_their_losses(ask):
-    asked = [{"manifest": sent(case.manifest()), "delta": case.delta, "enough": 0} for case in MIXED]
-    for case, found in zip(MIXED, ask("promise", asked), strict=True):
+    cases = [*MIXED, *CHOSEN]
+    asked = [{"manifest": sent(case.manifest()), "delta": case.delta, "enough": 0} for case in cases]
+    for case, found in zip(cases, ask("promise", asked), strict=True):
         assert not case.judge(float(found)), (case, found)
 
 
@@ -215,6 +216,21 @@ def test_drawn_noise_and_answers_are_judged_together_as_by_the_installed_client(
         alone = promise_of(manifest(noise=numbers, tasks=3, unit="participant"), 1e-5, enough=0).epsilon
         assert alone < float(found)
         assert float(found) == pytest.approx(promise_of(described, 1e-5, enough=0).epsilon, rel=1e-2)
+
+
+@pytest.mark.parametrize(("nothing", "cells"), [("response:1e-307", (7, 100)), ("twolayer:beta:1.0:1.0", (2,))])
+@pytest.mark.parametrize("numbers", ["floored:76.8:0.086", "shared:0.08", "gaussian:5.0"])
+def test_answers_that_say_nothing_do_not_change_what_numbers_promise(ask, numbers, nothing, cells):
+    """Their losses are too small to be divided, here and in the installed client."""
+    number = {"kind": "number", "low": "0", "high": "100", "grid": "0.0233", "distance": "1"}
+    alone = answers(numbers, 1, 2) | {"tasks": [{**number, "id": f"n{n}"} for n in range(3)], "readings": 2}
+    beside = answers("", len(cells), *cells) | {"noise": {"number": numbers, "choice": nothing}, "readings": 2}
+    beside["tasks"] += alone["tasks"]
+    described = [Manifest.of(beside), Manifest.of(alone)]
+    asked = [{"manifest": sent(one), "delta": 7e-61, "enough": 0} for one in described]
+    together, numbers_alone = map(float, ask("promise", asked))
+    assert together == pytest.approx(numbers_alone, rel=1e-2)
+    assert promise_of(described[0], 7e-61, enough=0).epsilon == pytest.approx(numbers_alone, rel=1e-2)
 
 
 def test_many_grids_of_a_pure_law_are_simply_added_up(ask):

@@ -117,7 +117,7 @@ def test_tasks_are_drawn_in_the_same_order(ask):
 
 @pytest.mark.parametrize("unit", ["reading", "participant"])
 def test_promises_are_the_same(ask, unit):
-    """Pure laws to the last digits; with exceptions the page's bound is simpler, and never below."""
+    """Pure laws to the last digits; with exceptions both are upper bounds of their own."""
     laws = [("fresh:0.5", "response:1"), ("fresh:7", "response:0.1"), ("gaussian:5", "response:1")]
     cases = [
         second(unit=unit, noise={"number": one, "choice": other}, answer=m) for one, other in laws for m in (1, 2, 3)
@@ -125,8 +125,8 @@ def test_promises_are_the_same(ask, unit):
     cases += [only(PATH, BIRD, unit=unit, readings=2), only(BIRD, unit=unit, noise="response:2:2", readings=1)]
     answers = ask("promise", [{"manifest": sent(one), "delta": 1e-5} for one in cases])
     for one, answer in zip(cases, answers, strict=True):
-        exact = promise_of(one).epsilon
-        assert exact * (1 - 1e-12) <= float(answer) <= exact * 1.01, one.noise
+        promise = promise_of(one)
+        assert float(answer) == pytest.approx(promise.epsilon, rel=1e-2 if promise.delta else 1e-12), one.noise
     checked = [
         {"manifest": sent(one), "epsilon": promise_of(one).epsilon, "delta": promise_of(one).delta} for one in cases
     ]

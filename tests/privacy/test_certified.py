@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from promise_cases import MIXED, Case, admitted, extreme, mixed, usual
+from promise_cases import CHOSEN, MIXED, Case, admitted, extreme, mixed, usual
 from promise_reference import exact_composed_delta, exact_delta
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.exact import rounded_up
@@ -67,7 +67,7 @@ def test_the_reference_of_several_parts_against_sums_by_hand():
 
 
 @pytest.mark.alike
-@pytest.mark.parametrize("case", MIXED, ids=str)
+@pytest.mark.parametrize("case", [*MIXED, *CHOSEN], ids=str)
 def test_several_parts_together_by_the_exact_law_of_their_losses(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 

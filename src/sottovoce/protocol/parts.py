@@ -29,6 +29,11 @@ class Part(ABC):
 
     @property
     @abstractmethod
+    def law(self) -> NoiseLaw | AnswerLaw:
+        """The law by its text form."""
+
+    @property
+    @abstractmethod
     def protected_distance(self) -> str | None:
         """Up to which distance values are protected; None where any value is."""
 
@@ -36,11 +41,6 @@ class Part(ABC):
     @abstractmethod
     def reach(self) -> Fraction:
         """Of parts under one law, the one with the largest reach promises least."""
-
-    @property
-    @abstractmethod
-    def group(self) -> object:
-        """Within a group, one reading of a part with a larger reach reveals no less than one with a smaller reach."""
 
     @property
     def cells(self) -> int | None:
@@ -57,9 +57,14 @@ class Part(ABC):
         """Refuse what the law cannot protect."""
 
     @property
-    @abstractmethod
     def is_pure(self) -> bool:
         """Whether the law promises an ε without exception."""
+        return self.law.is_pure
+
+    @property
+    def noised_together(self) -> bool:
+        """Whether all readings of a participant share what is drawn."""
+        return self.law.noised_together
 
     @abstractmethod
     def pure_epsilon(self, moved: int) -> float | None:
@@ -103,10 +108,6 @@ class NoisyNumbers(Part):
             raise ValueError(f"noise {self.noise} is too wide for the grid: over 2^50 steps")
 
     @property
-    def is_pure(self) -> bool:
-        return self.law.is_pure
-
-    @property
     def protected_distance(self) -> str:
         return self.distance
 
@@ -118,10 +119,6 @@ class NoisyNumbers(Part):
     @property
     def reach(self) -> Fraction:
         return self.steps * Fraction(self.grid)
-
-    @property
-    def group(self) -> object:
-        return self
 
     def pure_epsilon(self, moved: int) -> float | None:
         if not self.law.is_pure:
@@ -174,15 +171,6 @@ class PerturbedAnswers(Part):
     def reach(self) -> Fraction:
         """An answer out of fewer cells is a stronger hint at the same ε: out of more of them, some say nothing."""
         return Fraction(1, self.cells)
-
-    @property
-    def group(self) -> object:
-        # Sets of cells are not ordered in this way by the number of cells.
-        return self.noise if self.law.cells_reported == 1 else self
-
-    @property
-    def is_pure(self) -> bool:
-        return self.law.is_pure
 
     def pure_epsilon(self, moved: int) -> float | None:
         return self.guarantee(moved, "participant").pure_epsilon

@@ -9,10 +9,9 @@ any ``most_readings`` of the tasks, all parts that can be answered count togethe
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.exact import rounded_up
@@ -22,7 +21,7 @@ from sottovoce.protocol.parts import Part
 from sottovoce.texts import Texts, texts_in
 
 _MOST_UNITS = 4  # in one sentence
-_MOST_WAYS = 12  # to choose the tasks that are answered: each takes as long as a promise
+_SMALLEST_DELTA = 1e-280  # of several parts: less leaves nothing to share
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def promise_of(manifest: Manifest, delta: float = 1e-5, enough: float = math.inf
     if pure is not None and (pure <= enough or delta == 0):
         return Promise(pure, 0.0)
     try:
-        epsilon = _of_participant(manifest, delta) if manifest.unit == "participant" else _of_reading(manifest, delta)
+        epsilon = _of_reading(manifest, delta) if manifest.moved_readings == 1 else _of_participant(manifest, delta)
     except BadParameter:  # no ε, or none below ten million
         return Promise(math.inf, delta)
     return Promise(epsilon, delta) if pure is None or epsilon < pure else Promise(pure, 0.0)
@@ -84,100 +83,33 @@ def _of_reading(manifest: Manifest, delta: float) -> float:
 
 
 def _of_participant(manifest: Manifest, delta: float) -> float:
-    """The largest ε over all ways to choose the tasks that are answered.
+    """The ε of all parts together, for the worst way to choose the tasks that are answered."""
+    from sottovoce.privacy.losses import NoLosses
+    from sottovoce.protocol.ways import Ways
 
-    Where there are many ways, those that are close together count as one that has no less of any part.
-    """
-    most, groups = manifest.most_readings, _groups(manifest.parts)
-    sizes = [sum(group.values()) for group in groups]
-    close, ways = 1, [[min(most, size) for size in sizes]]  # as many as possible of each
-    while len(groups) <= _MOST_WAYS:
-        ways = [*islice(_ways(most, close, *sizes), _MOST_WAYS + 1)]
-        if len(ways) <= _MOST_WAYS:
-            break
-        close += (close + 1) // 2
-    pure = _worst_sum({part: tasks for part, tasks in manifest.parts.items() if part.is_pure}, most)
-    largest = 0.0
-    sums = [
-        (_sum_of(answered, delta, pure if sum(way) > most else None), answered)
-        for way, answered in ((way, _answered(groups, way)) for way in ways)
-    ]
-    for enough, answered in sorted(sums, key=lambda one: -one[0]):
-        if enough > largest:  # otherwise another way is worse
-            largest = max(largest, _composed(answered, delta, enough))
-    return largest
+    parts, most = manifest.parts, manifest.most_readings
+    if len(parts) == 1:
+        ((part, tasks),) = parts.items()
+        return part.guarantee(min(most, tasks), "participant").epsilon(delta)
+    if len(parts) <= MOST_GRIDS and delta >= _SMALLEST_DELTA:
+        try:
+            return Ways(parts, most, delta).largest_epsilon()
+        except NoLosses:
+            pass
+    return _sum_of_each(parts, most, delta)
 
 
-def _ways(most: int, close: int, first: int, *others: int) -> Iterator[list[int]]:
-    """All ways to choose tasks, ``most`` of them or else all, from groups of these sizes: how many of each.
-
-    Of every ``close`` numbers of tasks of a group only the largest is looked at, and the others get what the smallest
-    leaves.
-    """
-    if not others:
-        yield [min(first, most)]
-        return
-    largest = min(first, most)
-    for count in range(max(0, min(most - sum(others), first)), largest + 1, close):
-        for rest in _ways(most - count, close, *others):
-            yield [min(count + close - 1, largest), *rest]
-
-
-def _answered(groups: Iterable[Mapping[Part, int]], counts: Iterable[int]) -> list[dict[Part, int]]:
-    """The worst tasks of each group, this many of them."""
-    answered: list[dict[Part, int]] = []
-    for group, left in zip(groups, counts, strict=True):
-        worst: dict[Part, int] = {}
-        for part, tasks in group.items():
-            if left > 0:
-                worst[part] = min(left, tasks)
-            left -= tasks
-        answered.append(worst)
-    return [worst for worst in answered if worst]
-
-
-def _sum_of(groups: Sequence[Mapping[Part, int]], delta: float, pure: float | None = None) -> float:
-    """The sum of the parts' ε, of which those that need a δ share it; a group counts as its weakest part.
-
-    Laws without exception either need none, and have ``pure`` together, or become smaller by their share of it:
-    whichever is less.
-    """
-    answered = {next(iter(group)): sum(group.values()) for group in groups}
-    others = {part: count for part, count in answered.items() if not part.is_pure}
-
-    def epsilons(parts: Mapping[Part, int]) -> list[float]:
-        each = (part.guarantee(count, "participant") for part, count in parts.items())
-        return [guarantee.epsilon(delta / len(parts)) for guarantee in each]
-
-    if pure is None:
-        pure = _added(part.pure_epsilon(count) or 0.0 for part, count in answered.items() if part.is_pure)
-    # A share of δ for each of very many parts would be tiny, and the sums would take minutes.
-    whole = _added(epsilons(answered)) if len(answered) <= MOST_GRIDS else math.inf
-    return min(whole, _added([*epsilons(others), pure])) if len(others) < len(answered) else whole
-
-
-def _composed(groups: Sequence[Mapping[Part, int]], delta: float, enough: float) -> float:
-    """The ε of all parts together, which is at most their sum."""
-    apart = [part.guarantee(count, "participant") for group in groups for part, count in group.items()]
-    if not 1 < len(apart) <= MOST_GRIDS:
-        return enough
-    from sottovoce.privacy.composition import composed_epsilon
-
-    return composed_epsilon(apart, delta, enough)
+def _sum_of_each(parts: Mapping[Part, int], most: int, delta: float) -> float:
+    """The sum of what parts promise that have exceptions, each with its share of δ, and of the worst other tasks."""
+    others = {part: min(most, tasks) for part, tasks in parts.items() if not part.is_pure}
+    each = (part.guarantee(count, "participant").epsilon(delta / len(others)) for part, count in others.items())
+    return _added([*each, _worst_sum({part: tasks for part, tasks in parts.items() if part.is_pure}, most)])
 
 
 def _added(epsilons: Iterable[float]) -> float:
     """Their sum, rounded up; infinite if one of them is, or if no double is as large."""
     figures = list(epsilons)
     return math.inf if math.inf in figures else rounded_up(sum(map(Fraction, figures), Fraction(0)))
-
-
-def _groups(parts: Mapping[Part, int]) -> list[dict[Part, int]]:
-    """Parts of which each promises no more than the next one: of these, the worst tasks are the first ones."""
-    groups: dict[object, dict[Part, int]] = {}
-    for part, tasks in sorted(parts.items(), key=lambda one: -one[0].reach):
-        groups.setdefault(part.group, {})[part] = tasks
-    return [*groups.values()]
 
 
 def sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:

@@ -39,7 +39,7 @@ export class Response {
     const others = ((cells - size) / size) * ratio;
     const each = [cells - size, size - 1 + others * (cells - 1 - size), (cells - size) * ratio];
     const chances = Float64Array.from(each, (part) => part / (cells - 1) / (1 + others));
-    return { top: this.pureEpsilon(1), spacing: this.pureEpsilon(1), chances };
+    return { top: this.pureEpsilon(1), spacing: this.pureEpsilon(1), chances, lost: 0 };
   }
 
   leastEpsilon(cells, readings, moved, delta) {

@@ -4,6 +4,7 @@ import { exactNumber, isParameter, over, ratio } from "./exact.js";
 import { uniform, urn } from "./sampler.js";
 
 const [SLACK, TINY] = [1 + 1e-9, 1e-11]; // for the rounding of sums and logarithms
+const TERM_PRODUCTS = 20; // that take as long as a term of a sum
 const MOST_SUMMED = 60; // answers that all change: δ is summed up to here, and bounded by the pure ε beyond
 
 /** The logarithm of a quotient, which may itself be beyond the range of doubles. */
@@ -60,11 +61,10 @@ export class TwoLayer {
    * A function from ε to an upper bound on δ(ε): the sum of (P - e^ε P′)₊ over how many flips there are among the answers
    * that change, and among the others. If several may change, any number of them may: the largest sum counts.
    */
-  bound(moved, readings) {
-    if (moved > MOST_SUMMED) {
-      const pure = this.pureEpsilon(moved, readings);
-      return (epsilon) => Math.max(0, -Math.expm1(epsilon - pure)) * SLACK; // as of a biased coin, which is the worst
-    }
+  bound(moved, readings, work) {
+    const pure = this.pureEpsilon(moved, readings);
+    const ofCoin = (epsilon) => Math.max(0, -Math.expm1(epsilon - pure)) * SLACK; // a biased coin, which reveals most
+    if (moved > MOST_SUMMED) return ofCoin;
     const [logs, all] = [this.#logChances(readings), logWays(readings)];
     const most = Math.max(...logs.map((log, flips) => log + all[flips]));
     const whole = most + Math.log(logs.reduce((sum, log, flips) => sum + Math.exp(log + all[flips] - most), 0));
@@ -72,7 +72,8 @@ export class TwoLayer {
     const slack = TINY + 4 * (readings + 10) * size * Number.EPSILON;
     const counts = moved === 1 ? [1] : Array.from({ length: moved }, (_, place) => place + 1);
     const ways = counts.map((count) => [count, logWays(count), logWays(readings - count)]);
-    return (epsilon) => Math.min(1, Math.max(...ways.map(([count, inside, outside]) => {
+    return (epsilon) => Math.min(ofCoin(epsilon), Math.max(...ways.map(([count, inside, outside]) => {
+      work.products -= TERM_PRODUCTS * inside.length * outside.length;
       let total = 0;
       inside.forEach((one, flips) => outside.forEach((other, more) => {
         const [before, after] = [logs[flips + more], logs[count - flips + more]];

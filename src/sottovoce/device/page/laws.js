@@ -16,7 +16,7 @@
 // channel(cells)               the chances that the true cell, and that any other one, is reported
 // shifts(cells, stream)        by how many cells each answer of a participant moves on, out of this many
 // pureEpsilon(moved, readings) without exception, when this many of a participant's readings change
-// losses(cells)                of one answer, if the law is pure; else bound(moved, readings), from ε to δ
+// losses(cells)                of one answer, if the law is pure; else bound(moved, readings, work), from ε to δ
 // leastEpsilon(…), chanceOfTruth(cells)
 
 import { isParameter } from "./exact.js";

@@ -1,27 +1,29 @@
-// An upper bound on δ(ε) for laws with a pure ε, when many readings change. Their privacy losses are independent, so the
-// law of the sum is a convolution. docs/reference/page-promises.md explains why every step errs upwards.
+// Privacy losses and their chances. Those of independent readings add up, so the law of the sum is a convolution. docs/reference/page-promises.md explains why every step errs upwards.
 //
-// A law of losses is {top, spacing, chances}: a loss of top - i·spacing has the chance chances[i].
+// A law of losses is {top, spacing, chances, lost}: a loss of top - i·spacing has the chance chances[i], an infinite one
+// the chance `lost`.
 
 const MOST_LEVELS = 1536; // of a sum: more are halved
 const MOST_CELLS = 1024; // of one reading
 const HAIR = 1e-12; // more than the rounding errors of any one term
+const SLACK = 1 + 1e-7; // more than those of products and sums of positive terms
 const TINY = 1e-300; // added to every δ, for what is too small for a double
 
 /** A function from ε to an upper bound on δ(ε), when this many readings with the same losses change. */
 export function composed(one, moved, delta, work) {
-  const sum = sumOf(one, moved, 1e-7 * delta, work);
-  return (epsilon) => {
-    if (!sum) return 1; // it would take too long
-    const { top, spacing, chances } = sum;
-    let total = sum.lost + TINY;
-    for (let place = 0; place < chances.length; place += 1) {
-      const excess = top - spacing * place - epsilon + HAIR * (Math.abs(top) + spacing * place + epsilon);
-      if (excess <= 0) break;
-      total -= chances[place] * Math.expm1(-excess);
-    }
-    return total * (1 + 1e-7);
-  };
+  const sum = repeated(one, moved, 1e-7 * delta, work);
+  return (epsilon) => (sum ? deltaOf(sum, epsilon) : 1); // it would take too long
+}
+
+/** An upper bound on δ(ε) of a law of losses. */
+export function deltaOf({ top, spacing, chances, lost }, epsilon) {
+  let total = lost + TINY;
+  for (let place = 0; place < chances.length; place += 1) {
+    const excess = top - spacing * place - epsilon + HAIR * (Math.abs(top) + spacing * place + epsilon);
+    if (excess <= 0) break;
+    total -= chances[place] * Math.expm1(-excess);
+  }
+  return total * SLACK;
 }
 
 /** The losses of one reading with discrete Laplace noise of this scale that moves by this many steps, or by a few more. */
@@ -38,22 +40,22 @@ export function laplaceLosses(scale, steps) {
   }
   chances[0] += 1;
   chances[cells] += Math.exp(-(width * cells + 1) * h);
-  return { top: width * cells * h, spacing: 2 * width * h, chances: chances.map((chance) => chance / (1 + Math.exp(-h))) };
+  return { top: width * cells * h, spacing: 2 * width * h, chances: chances.map((chance) => chance / (1 + Math.exp(-h))), lost: 0 };
 }
 
-/** The law of a sum of losses, by squaring. What is cut off at its ends is `lost`; null if it takes too long. */
-function sumOf(one, moved, negligible, work) {
-  let [sum, unit, count, lost] = [one, one, 1, 0];
+/** The law of this many readings' losses together, by squaring. What is cut off at its ends is lost; null if it takes too long. */
+export function repeated(one, times, negligible, work) {
+  let [sum, unit, count, lost] = [one, one, 1, times * one.lost * SLACK];
   const add = (more) => {
     sum = convolved(sum, more);
     work.products -= sum.products;
   };
-  for (const bit of moved.toString(2).slice(1)) {
+  for (const bit of times.toString(2).slice(1)) {
     add(sum);
     if (bit === "1") add(unit);
     count = 2 * count + Number(bit);
-    const { from, to, cut } = ends(sum.chances, (negligible * count) / (64 * moved));
-    lost += (cut * moved) / count;
+    const { from, to, cut } = ends(sum.chances, (negligible * count) / (64 * times));
+    lost += (cut * times) / count;
     sum = { ...sum, top: sum.top - sum.spacing * from, chances: sum.chances.subarray(from, to) };
     while (sum.chances.length > MOST_LEVELS) [sum, unit] = [halved(sum), halved(unit)];
     if (work.products < 0) return null;
@@ -61,13 +63,58 @@ function sumOf(one, moved, negligible, work) {
   return { ...sum, lost };
 }
 
-/** The law of the sum of two losses with the same spacing. */
-export function convolved(a, b) {
-  const chances = new Float64Array(a.chances.length + b.chances.length - 1);
-  for (let i = 0; i < a.chances.length; i += 1) {
-    for (let j = 0; j < b.chances.length; j += 1) chances[i + j] += a.chances[i] * b.chances[j];
+/** The law of the sum of independent losses; null if that takes too long. */
+export function sumOf(laws, negligible, work) {
+  const widths = laws.map(({ spacing, chances }) => spacing * (chances.length - 1));
+  const spacing = (Math.hypot(...widths) / MOST_LEVELS) * 2 || 1;
+  let [sum, ...others] = laws.map((law) => inSteps(valuesOf(law), law.chances, law.lost, spacing));
+  while (others.length) {
+    const [next, ...rest] = others;
+    const whole = convolved(sum, next);
+    if ((work.products -= whole.products) < 0) return null;
+    const { from, to, cut } = ends(whole.chances, negligible);
+    const lost = (sum.lost * (total(next.chances) + next.lost) + total(sum.chances) * next.lost + cut) * SLACK;
+    [sum, others] = [{ ...whole, top: whole.top - whole.spacing * from, chances: whole.chances.subarray(from, to), lost }, rest];
+    while (sum.chances.length > MOST_LEVELS) [sum, others] = [halved(sum), others.map(halved)];
   }
-  return { top: a.top + b.top, spacing: a.spacing, chances, products: a.chances.length * b.chances.length };
+  return sum;
+}
+
+const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+/** The losses of a law, rounded up. */
+export const valuesOf = ({ top, spacing, chances }) =>
+  Array.from(chances, (_, place) => top - spacing * place + HAIR * (Math.abs(top) + spacing * place));
+
+/** A law with these losses, the largest first. What lies between two steps goes to both, such that the chances before and after a move remain. */
+export function inSteps(values, chances, lost, spacing) {
+  const [top, last] = [values[0], values.at(-1)];
+  const stepped = new Float64Array(Math.floor(Math.max(0, (top - last) / spacing)) + 2);
+  values.forEach((value, index) => {
+    const place = Math.max(0, (top - value) / spacing);
+    const above = Math.floor(place);
+    const up = Math.expm1(-(above + 1 - place) * spacing) / Math.expm1(-spacing);
+    stepped[above] += chances[index] * up * SLACK;
+    stepped[above + 1] += chances[index] * Math.max(0, 1 - up) * SLACK;
+  });
+  return { top, spacing, chances: stepped, lost };
+}
+
+/** The law of the sum of two losses with the same spacing. */
+function convolved(a, b) {
+  const products = a.chances.length * b.chances.length;
+  return { top: a.top + b.top, spacing: a.spacing, chances: convolution(a.chances, b.chances), products };
+}
+
+/** The chances of a sum of two independent numbers. */
+export function convolution(a, b) {
+  const [short, long] = a.length < b.length ? [a, b] : [b, a];
+  const chances = new Float64Array(a.length + b.length - 1);
+  for (let i = 0; i < short.length; i += 1) {
+    const chance = short[i];
+    if (chance) for (let j = 0; j < long.length; j += 1) chances[i + j] += chance * long[j];
+  }
+  return chances;
 }
 
 /** Where to cut a law such that at most this chance is lost at either end, and how much is lost. */
@@ -79,7 +126,7 @@ function ends(chances, most) {
 }
 
 /** Half as many levels: what lies between two goes to both, such that the chances before and after a move remain. */
-function halved({ top, spacing, chances }) {
+function halved({ top, spacing, chances, lost }) {
   const [up, half] = [1 / (1 + Math.exp(-spacing)), new Float64Array((chances.length >> 1) + 1)];
   chances.forEach((chance, place) => {
     if (place % 2) {
@@ -87,5 +134,5 @@ function halved({ top, spacing, chances }) {
       half[(place >> 1) + 1] += chance * (1 - up);
     } else half[place >> 1] += chance;
   });
-  return { top, spacing: 2 * spacing, chances: half };
+  return { top, spacing: 2 * spacing, chances: half, lost };
 }

@@ -4,6 +4,8 @@
 // K is the sum of the noises of all moved readings, V its variance, s the sum of the moves. Then the privacy loss is
 // s(s - 2K)/2V, and δ(ε) the mean of 1 - e^(ε - loss) where that is positive.
 
+import { convolution } from "./losses.js";
+
 const VARIANCE_STEPS = 1024;
 const MOST_DRAWN = 1e6; // a larger draw has a chance below the smallest double
 const TINY = 1e-300; // added to every δ, for what is too small for a double
@@ -16,7 +18,8 @@ const [GROUP, WIDER_GROUP] = [1e-3, 3e-3]; // variances this close together, rel
 const NEAR_NORMAL = 1e-3; // how far, in logarithms, a sum of discrete normals may be from a discrete normal
 
 /** The most work for one check, whatever a server asks: a second or two. */
-export const workload = () => ({ terms: 1e7, products: 5e7 });
+export const workload = () => ({ terms: 1e7, products: 2e8 });
+const [GROUP_PRODUCTS, TERM_PRODUCTS] = [100, 20]; // that take as long as a look at one group of variances, and at one term
 
 /**
  * A function from ε to an upper bound on δ(ε), or to 1 where that exceeds `most`; errors far below `delta` do not matter.
@@ -38,7 +41,7 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
     if (concentrated * group.chance * groups.length <= negligible) return concentrated;
     if (group.distortion > NEAR_NORMAL) {
       group.law ??= sumOfDiscreteNormals(group, moved, negligible, work) ?? false;
-      return group.law ? lawDelta(group.law, epsilon, shift, variance) : concentrated;
+      return group.law && work.products > 0 ? lawDelta(group.law, epsilon, shift, variance, work) : concentrated;
     }
     return discreteDelta(epsilon, deviations, variance, group.width, keep) * Math.exp(group.distortion);
   }
@@ -58,6 +61,7 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
 
   return (epsilon) => {
     const keep = work.terms * 0.95; // for later evaluations
+    work.products -= GROUP_PRODUCTS * groups.length;
     let total = quantum ? negligible : 0;
     for (const group of groups) {
       total += group.chance * Math.min(1, one(group, epsilon, keep));
@@ -194,9 +198,7 @@ function sumOfDiscreteNormals({ variance, width }, moved, negligible, work) {
   function convolved(a, b, times) {
     work.products -= a.chances.length * b.chances.length;
     if (work.products < 0) return null;
-    const chances = new Float64Array(a.chances.length + b.chances.length - 1);
-    a.chances.forEach((chance, place) => b.chances.forEach((other, more) => (chances[place + more] += chance * other)));
-    return trimmed({ first: a.first + b.first, chances }, times);
+    return trimmed({ first: a.first + b.first, chances: convolution(a.chances, b.chances) }, times);
   }
 
   let far = 1;
@@ -211,6 +213,13 @@ function sumOfDiscreteNormals({ variance, width }, moved, negligible, work) {
   return power && sum && { ...sum, lost: 2 * lost };
 }
 
-function lawDelta({ first, chances, lost }, epsilon, shift, variance) {
-  return chances.reduce((total, chance, place) => total + chance * gain(first + place, epsilon, shift, variance), lost);
+/** From the smallest sum on, whose loss is the largest, while losses exceed ε. */
+function lawDelta({ first, chances, lost }, epsilon, shift, variance, work) {
+  let [total, place] = [lost, 0];
+  for (let more = 1; place < chances.length && more; place += 1) {
+    more = gain(first + place, epsilon, shift, variance);
+    total += chances[place] * more;
+  }
+  work.products -= TERM_PRODUCTS * place;
+  return total;
 }

@@ -7,10 +7,10 @@
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
 import { decimal, say } from "./language.js";
 import { mostReadings, movedReadings, partsOf, Problem, protectedDistance, textOf } from "./manifest.js";
-import { composedEpsilon } from "./composition.js";
 import { composed } from "./losses.js";
 import { workload } from "./profile.js";
 import { checkPromise } from "./sanity.js";
+import { largestEpsilon } from "./ways.js";
 
 export const USUAL_LIMITS = { epsilon: 3, delta: 1e-5, distance: 0.001, total_epsilon: 10, total_delta: 1e-4 };
 /** Limits to choose from, as in the installed client. */
@@ -23,9 +23,8 @@ export const PRESETS = {
 const HAIR = 1e-9; // figures are doubles: a sum may miss a round limit by this much
 const [SMALLEST, LARGEST] = [1e-6, 1e7]; // a smaller ε is rounded up, a larger one promises nothing
 const MOST_UNITS = 4; // in one sentence
-const MOST_WAYS = 12; // to choose the tasks that are answered
-const MOST_GROUPS = 100; // that share a δ: the pure ε of more are simply added up
-const SMALLEST_DELTA = 1e-290; // far above what a double loses
+const MOST_GROUPS = 100; // that are counted together: what more of them promise is simply added up
+const [SMALLEST_DELTA, SMALLEST_SHARED] = [1e-290, 1e-280]; // far above what a double loses: of one part, and of several
 
 /**
  * An ε that holds, except with a chance of at most δ: never below the exact one. Infinite if there is none. An ε without
@@ -37,83 +36,29 @@ export function promiseOf(manifest, delta, enough = Infinity) {
   if (pure <= enough || (pure && !delta)) return { epsilon: pure, delta: 0 };
   const of = (part, count, share, least) => epsilonOf(part, count, share, work, least, Math.min(part.tasks, readings));
   let epsilon = 0;
-  if (manifest.unit === "reading") for (const part of parts) epsilon = Math.max(epsilon, of(part, 1, delta, epsilon));
+  if (moved === 1) for (const part of parts) epsilon = Math.max(epsilon, of(part, 1, delta, epsilon));
   else epsilon = ofParticipant(parts, moved, delta, of, work);
   return epsilon < (pure ?? Infinity) ? { epsilon, delta } : { epsilon: pure ?? epsilon, delta: pure ? 0 : delta };
 }
 
-/**
- * The largest ε over all ways to choose the tasks that are answered. Where there are many ways, those that are close
- * together count as one that has no less of any part.
- */
+/** The ε of all parts together, for the worst way to choose the tasks that are answered. */
 function ofParticipant(parts, most, delta, of, work) {
-  const [groups, pure] = [groupsOf(parts), parts.filter(({ law }) => law.isPure)];
-  const sizes = groups.map(({ tasks }) => tasks);
-  const answered = (way) => way.map((count, place) => worstOf(groups[place], count)).filter(({ tasks }) => tasks);
-  let ways = [sizes.map((tasks) => Math.min(tasks, most))]; // as many as possible of each
-  for (let close = 1; groups.length <= MOST_WAYS; close += Math.ceil(close / 2)) {
-    ways = waysToAnswer(most, close, ...sizes);
-    if (ways.length <= MOST_WAYS) break;
-  }
-  const together = pure.length ? worst(pure, most) : 0;
-  const isExact = (way) => way.reduce((sum, count) => sum + count) <= most;
-  const sums = ways.map((way) => [addedUp(answered(way), delta, of, isExact(way) ? undefined : together), answered(way)]);
-  return sums.sort(([one], [other]) => other - one).reduce((largest, [enough, chosen]) =>
-    (enough > largest ? Math.max(largest, composedOf(chosen, delta, enough, work)) : largest), 0); // or another way is worse
-}
-
-/**
- * Ways to choose tasks, `most` of them or else all, from groups of these sizes: how many of each. Of every `close` numbers
- * of tasks of a group only the largest is looked at, and the others get what the smallest leaves. A few too many at most.
- */
-function waysToAnswer(most, close, first, ...others) {
-  if (!others.length) return [[Math.min(first, most)]];
-  const [ways, left, largest] = [[], others.reduce((sum, tasks) => sum + tasks), Math.min(first, most)];
-  for (let count = Math.max(0, Math.min(most - left, first)); count <= largest && ways.length <= MOST_WAYS; count += close) {
-    ways.push(...waysToAnswer(most - count, close, ...others).map((way) => [Math.min(count + close - 1, largest), ...way]));
-  }
-  return ways;
-}
-
-/**
- * The sum of the parts' ε, of which those that need a δ share it. Pure laws need none, and have `pure` together, or have
- * a smaller ε with their share of it: whichever is less.
- */
-function addedUp(parts, delta, of, pure) {
-  const others = parts.filter(({ law }) => !law.isPure);
-  const sharing = (all) => all.map((part) => of(part, part.tasks, delta / all.length));
-  const whole = parts.length > MOST_GROUPS ? Infinity : sumOf(sharing(parts));
-  const without = pure === undefined ? parts.filter(({ law }) => law.isPure).map((part) => of(part, part.tasks)) : [pure];
-  return others.length < parts.length ? Math.min(whole, sumOf([...sharing(others), ...without])) : whole;
-}
-
-/** The ε of all parts together, which is at most the sum of theirs. */
-function composedOf(parts, delta, enough, work) {
-  const apart = parts.flatMap(({ members }) => members);
-  if (apart.length < 2 || apart.length > MOST_GROUPS) return enough;
-  return composedEpsilon(apart.map((part) => ({ ...boundOf(part, part.tasks, delta, work, 1), moved: part.tasks })), delta, enough, work);
-}
-
-/** Answers under one law are a group, whose first members reveal most: out of more choices an answer reveals less. */
-function groupsOf(parts) {
-  const groups = new Map();
-  for (const part of [...parts].sort((one, other) => (one.cells ?? 0) - (other.cells ?? 0))) {
-    const key = part.cells && part.law.cellsReported === 1 ? part.noise : part;
-    const { tasks = 0, members = [] } = groups.get(key) ?? {};
-    groups.set(key, { ...part, ...members[0], tasks: tasks + part.tasks, members: [...members, part] });
-  }
-  return [...groups.values()];
-}
-
-/** This many tasks of a group, those that reveal most; together they count as if all were like the first. */
-function worstOf(group, count) {
-  let left = count;
-  const members = group.members.map((part) => {
-    const tasks = Math.min(part.tasks, left);
-    left -= tasks;
-    return { ...part, tasks };
+  if (parts.length === 1) return of(parts[0], Math.min(parts[0].tasks, most), delta);
+  const counted = (part) => ({
+    tasks: part.tasks,
+    together: part.law.readingsComeAtOnce,
+    one: part.law.isPure ? boundOf(part, 1, delta, work).losses : undefined,
+    bound: (count) => boundOf(part, count, delta, work, 1),
+    epsilon: (count, share) => of(part, count, share),
   });
-  return { ...group, tasks: count, members: members.filter(({ tasks }) => tasks) };
+  const isPossible = parts.length <= MOST_GROUPS && delta >= SMALLEST_SHARED;
+  return (isPossible ? largestEpsilon(parts.map(counted), most, delta, work) : undefined) ?? sumOfEach(parts, most, delta, of);
+}
+
+/** The sum of what parts promise that have exceptions, each with its share of δ, and of the worst other tasks. */
+function sumOfEach(parts, most, delta, of) {
+  const [pure, others] = [parts.filter(({ law }) => law.isPure), parts.filter(({ law }) => !law.isPure)];
+  return sumOf([...others.map((part) => of(part, Math.min(part.tasks, most), delta / others.length)), pure.length ? worst(pure, most) : 0]);
 }
 
 /** The ε of a part of which this many readings change, out of all of them; at least `least`. Pure where no δ is given. */
@@ -128,9 +73,9 @@ function boundOf({ law, grid: text, distance, cells }, moved, delta, work, most,
   const [noise, size] = cells ? [law, cells] : [law.onGrid(grid), ceil(over(exactNumber(distance), grid))];
   const pure = cells ? law.pureEpsilon(moved, readings) : noise.pureEpsilon?.(size, moved) ?? Infinity;
   if (!(delta >= SMALLEST_DELTA) || ((cells || law.isPure) && pure > LARGEST)) return { pure };
-  const bound = law.isPure ? composed(noise.losses(size), moved, delta, work)
-    : cells ? law.bound(moved, readings) : noise.bound(size, moved, delta, work, most);
-  return { pure, bound };
+  if (!law.isPure) return { pure, bound: cells ? law.bound(moved, readings, work) : noise.bound(size, moved, delta, work, most) };
+  const losses = noise.losses(size);
+  return { pure, losses, bound: composed(losses, moved, delta, work) };
 }
 
 /** The sum over the tasks with the largest ε that a participant can answer. One part has it by one exact division. */
