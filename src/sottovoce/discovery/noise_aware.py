@@ -20,7 +20,7 @@ from sottovoce.discovery.own_influence import MOST_CLAIMS, OwnInfluence
 from sottovoce.discovery.own_offsets import independent_share, repeated_share, squares_worth
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.reading_lookup import ReadingLookup
-from sottovoce.discovery.scatter_check import SEVERAL, variance_factor
+from sottovoce.discovery.scatter_check import SEVERAL, Pulls
 from sottovoce.discovery.state import State
 from sottovoce.discovery.tails import FIRST_TAIL, learn_tail, learn_whole_tail
 from sottovoce.discovery.target import Target, check_target, likely_target
@@ -170,6 +170,7 @@ class _AwareIteration(Iteration):
         self._scatter_unit = self._unit
         self._acceleration, self._priors = Acceleration(), Acceleration(_FARTHEST_PRIOR)
         self._independent = np.ones(engine.n_users)  # share of a user's errors that are not repetitions
+        self._worth = 1.0  # what a square says about its user, over what it would say if errors were normal
         self._done = self._lessons = 0
         self._rest = max(tol, _FIRST_REST)  # at moves below this, learn again
 
@@ -246,7 +247,8 @@ class _AwareIteration(Iteration):
                 repeated = repeated_share(users, kept, self._engine.n_users)
                 self._independent = independent_share(self._engine.claims_per_user, repeated)
                 if self._opinions:
-                    self._independent = self._independent * squares_worth(users, sample, self._engine.n_users)
+                    self._worth = squares_worth(users, sample, self._engine.n_users)
+                    self._independent = self._independent * self._worth
             self._tail = self._learn_tail(sample) if self._learn_tail else self._tail
             if self._objects and self._swept.misfit is not None:
                 self._unit = self._objects.learn(self._swept.misfit, objects, sample)
@@ -289,14 +291,16 @@ class _AwareIteration(Iteration):
         if freedom is not None and not self._coincide:
             # The information in Student's t is less than its scale says: not to be counted twice.
             variance = variance * (freedom + 1) / (freedom + 3)
-        if freedom is not None and self._opinions and compared:
-            # Nothing is known of how opinions are distributed: where they scatter more than the model says, it counts.
-            several = np.maximum(effective_users, 1 + _LEAST_FREEDOM)
-            seen = scatter * several / (several - 1)
-            freedom = np.where(seen > variance, np.minimum(freedom, several - 1), freedom)
-            variance = np.maximum(variance, seen)
-        elif freedom is not None and not self._coincide and compared:
-            variance = self._as_certain_as_seen(variance, effective_users)
+        several, pulls = (engine.claims_per_object >= SEVERAL) & ~known, Pulls()
+        if freedom is not None and not self._coincide and compared:
+            pulls = self._pulls(several, variance, effective_users)
+            variance = np.where(several, pulls.factor * variance, variance)
+            if self._opinions:
+                # Nothing is known of how opinions are distributed: where those about an object scatter more, it counts.
+                enough = np.maximum(effective_users, 1 + _LEAST_FREEDOM)
+                seen = scatter * enough / (enough - 1)
+                freedom = np.where(seen > variance, np.minimum(freedom, enough - 1), freedom)
+                variance = np.maximum(variance, seen)
         variance = variance + self._alone(effective_users, truths)
         bias = self._common_bias() if known.any() and compared else None
         if compared and not (self._noisy or self._coincide or bias):
@@ -304,6 +308,7 @@ class _AwareIteration(Iteration):
             if self._opinions:
                 truths, variance = self._without_own_influence(truths, variance)
             plain = PlainAverages.of(engine, self._opinions)
+            truths = np.where(several, truths + pulls.mean_share * (plain.mean - truths), truths)
             medians = truths if self._opinions else self._weighted_medians(belief.weight)
             checked = cross_check(truths, variance, plain, medians, ~known)
             truths, variance = checked.truths, checked.variance
@@ -313,19 +318,17 @@ class _AwareIteration(Iteration):
             variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
         return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
 
-    def _as_certain_as_seen(self, variance: Floats, effective_users: Floats) -> Floats:
-        """Variances of truths that have several claims, by how these scatter."""
-        engine, belief = self._engine, self._belief
-        several = (engine.claims_per_object >= SEVERAL) & ~self._given.known
+    def _pulls(self, several: NDArray[np.bool_], variance: Floats, effective_users: Floats) -> Pulls:
+        """What the claims about objects with several of them say about the truths."""
         if not several.any():
-            return variance
-        objects, users, residuals = engine.sample(self._truths, _SAMPLE)
+            return Pulls()
+        objects, users, residuals = self._engine.sample(self._truths, _SAMPLE)
         chosen = several[objects]
         objects, users, residuals = objects[chosen], users[chosen], residuals[chosen] * self._unit[objects[chosen]]
         assumed = float(np.exp(np.log(variance * self._swept.precision)[several].mean()))
         shares = 1 / np.maximum(effective_users[objects], 1 + _LEAST_FREEDOM)
-        factor = variance_factor(residuals, belief.weight[users], belief.spread[users], self._tail, shares, assumed)
-        return np.where(several, factor * variance, variance)
+        weights, spreads = self._belief.weight[users], self._worth * self._belief.spread[users]
+        return Pulls.of(residuals, weights, spreads, self._tail, shares, assumed)
 
     def _without_own_influence(self, truths: Floats, variance: Floats) -> tuple[Floats, Floats]:
         """Truths and variances without what claims do to their own weights."""
