@@ -67,8 +67,11 @@ def cross_check(
         return Checked(truths, variance, np.zeros(len(truths), bool))
     mean = _Difference.of(plain.mean - truths, variance, plain.variance, seen)
     median = _Difference.of(medians - truths, variance, _MEDIAN_VARIANCE * variance, seen)
+    # Of skewed errors, mean and median lie on either side of the truths. Medians alone are off by chance: between two
+    # camps they belong to one, and the same users decide about all objects.
+    other_side = np.clip(median.common, np.minimum(-mean.seen, 0), np.maximum(-mean.seen, 0))
     # What single objects have of their own is seen in means alone: a median of few claims jumps.
-    shift = plain.favour * (mean.common + mean.own) + (1 - plain.favour) * median.common
+    shift = plain.favour * (mean.common + mean.own) + (1 - plain.favour) * other_side
     found = np.where(asked, truths + shift, truths)
     # As far as the mean is a rival, ours holds what its interval of two deviations holds.
     rival = min(1.0, 3 * plain.favour)
@@ -83,7 +86,8 @@ def cross_check(
 class _Difference:
     """The part of the differences between an average and the truths that is more than chance."""
 
-    common: Floats  # to one side, in each object's unit
+    seen: Floats  # to one side, by chance or not, in each object's unit
+    common: Floats  # the part of it that is more than chance
     own: Floats  # of each object
     doubt: float  # whether the model is wrong, from 0 to 1
     variance: Floats  # of the common part
@@ -101,8 +105,8 @@ class _Difference:
         # Plain averages may be far less precise than truths. The less precise, the clearer a difference has to be: a
         # correction by chance would cost more than it gains. One that is made is as uncertain as what it is made from.
         kept = _beyond_chance(to_one_side, float((plain[seen] / variance[seen]).mean()) * chance)
-        common *= kept
-        return cls(common * scale, one_by_one * (each - common) * scale, doubt, kept**2 * chance / many * plain)
+        own = one_by_one * (each - kept * common)
+        return cls(common * scale, kept * common * scale, own * scale, doubt, kept**2 * chance / many * plain)
 
 
 def _beyond_chance(seen: float, expected: float) -> float:
