@@ -20,6 +20,7 @@ from sottovoce.discovery.own_influence import MOST_CLAIMS, OwnInfluence
 from sottovoce.discovery.own_offsets import independent_share, repeated_share, squares_worth
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.reading_lookup import ReadingLookup
+from sottovoce.discovery.rounding import rounding_step, shared_variance
 from sottovoce.discovery.scatter_check import SEVERAL, Pulls
 from sottovoce.discovery.state import State
 from sottovoce.discovery.tails import FIRST_TAIL, learn_tail, learn_whole_tail
@@ -313,6 +314,9 @@ class _AwareIteration(Iteration):
             checked = cross_check(truths, variance, plain, medians, ~known)
             truths, variance = checked.truths, checked.variance
             freedom = np.where(checked.plain, np.minimum(freedom, np.maximum(engine.claims_per_object - 1, 1)), freedom)
+        if compared and not self._noisy:
+            deciding = np.minimum(scatter, 1 / self._swept.precision) * effective_users
+            variance = variance + shared_variance(rounding_step(engine), deciding)
         if bias:
             truths = np.where(known, truths, truths - bias.shift / self._scatter_unit)
             variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
