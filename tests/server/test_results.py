@@ -223,7 +223,7 @@ def test_readings_of_closed_campaigns_are_erased_in_time(start_local):
     server.tick()
     before = server.results(campaign)
     assert (before["reports"], server.rows("readings")) == (6, 21)
-    server.clock.pass_time(days=2)
+    server.clock.pass_time(days=1)
     server.tick()
     assert server.rows("readings") == 3
     assert server.status(campaign)["erased_at"] is not None
