@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # A file's tests stay together: they share its browser, server or Spark session. The order is that of tests/conftest.py.
-PYTEST := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+# Bytecode is kept whatever the environment says: otherwise each process would compile hundreds of files again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 # Everything that the targets need, in the versions of constraints.txt, which are known to work together.
 WHOLE := --editable ".[plot,server,spark]" --group test --group docs
 

@@ -1,5 +1,6 @@
 """Crowds that several tests share, what makes tests the same on any machine, and the order in which they run."""
 
+import gc
 import os
 import signal
 from itertools import groupby
@@ -37,6 +38,12 @@ def pytest_collection_modifyitems(items):
     for _, variants in groupby(alike, key=lambda item: (item.path, item.originalname)):
         for variant in [*variants][1:-1]:
             variant.add_marker("slow")
+
+
+def pytest_collection_finish():
+    """What is imported and collected stays: to look for garbage in all of it again and again would take a while."""
+    gc.collect()
+    gc.freeze()
 
 
 def random_matrix(rng, users, objects, fill=1.0):

@@ -78,6 +78,7 @@ def by_way_of(proxy, invitation):
     return InvitationLink(proxy.url, link.token, link.manifest_sha256)
 
 
+@pytest.mark.slow
 def test_answers_lost_after_the_commit_are_made_up_for(running_server, proxy, tmp_path):
     lost = {"/api/enrolments": 2, "/reports": 3}
 

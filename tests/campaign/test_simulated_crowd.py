@@ -111,6 +111,7 @@ def test_folder_or_server_must_be_given(campaigns):
     assert (ran.returncode, "choose synthetic, floorplan or careful" in ran.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_retries_and_refusals_are_counted():
     with campaign_server(manifest()) as server:
         links = [str(server.invite()) for _ in range(4)]

@@ -179,7 +179,7 @@ def shares_of(fit):
     }
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_sets_of_several_rounds_give_what_claims_in_memory_give(tmp_path, own, suffix):

@@ -189,6 +189,7 @@ def packed_and_exported(server, database, campaign, folder, kind, *options):  # 
     return Pack(folder / f"pack-{kind}").claims(), sv.Claims.read(folder / f"{kind}.parquet")
 
 
+@pytest.mark.slow
 def test_numbers_and_choices_of_a_campaign_make_a_pack_each(server, server_database, tmp_path):  # noqa: F811
     campaign = server.opened(**MIXED)
     answered(server, campaign, 10, mostly)
@@ -217,6 +218,7 @@ def test_sets_of_choices_are_packed_from_a_database(server, server_database, tmp
     assert sorted(claim[1:] for claim in packed) == sorted(claim[1:] for claim in claims)
 
 
+@pytest.mark.slow
 def test_a_kind_that_a_campaign_does_not_have_is_refused(server, server_database, tmp_path):  # noqa: F811
     numbers = server.opened()
     compared = server.opened(tasks=[ASKED_WIDTH], noise="response:2", levels=2, readings=1)

@@ -76,6 +76,7 @@ def test_what_belongs_to_one_method_is_refused_with_all(files, option):
     assert f"{option[0]} with --method all" in ran.stderr
 
 
+@pytest.mark.slow
 def test_choices_are_compared_by_the_methods_that_take_them():
     claims = sv.Claims.from_arrays(list("abcabc"), list("xxxyyy"), ["yes", "yes", "no", "no", "no", "yes"])
     compared = Comparison.of(MemoryEngine(claims), None, 0.95)

@@ -43,6 +43,7 @@ def test_units_are_the_same_in_all_files_of_a_pack(european, tmp_path):
     assert not (tmp_path / "pack").exists()
 
 
+@pytest.mark.slow
 def test_a_pack_reports_the_rows_that_were_left_out(european, tmp_path):
     (tmp_path / "more.csv").write_text("user;object;value\ndan;hall;about 12\n;hall;13\neve;hall;14,0 m\n")
     summary, truths = packed(
@@ -97,7 +98,7 @@ def test_answers_in_another_encoding_are_perturbed(tmp_path):
     assert {row["value"] for row in rows_of(tmp_path / "noisy.csv")} == {"später", "nie"}
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["10:35", "2026-05-01", "2026-05-01 10:35", "2026-05-01T10:35:00Z", "1.5.2026 10:35"])
 def test_times_are_not_taken_for_choices(tmp_path, time):
     path = tmp_path / "arrivals.csv"

@@ -139,6 +139,7 @@ def test_one_method_is_explained_at_a_time(file):
     assert run("explain", file, "o3", "--method", "all").returncode == 2
 
 
+@pytest.mark.slow
 def test_one_claim_is_one_claim_and_figures_have_the_same_digits(tmp_path):
     sv.Claims.from_arrays(["u"], ["hall"], [3.0]).write(tmp_path / "claims.csv")
     ran = run("discover", tmp_path / "claims.csv", "--method", "mean", "--report", tmp_path / "one.html")

@@ -9,6 +9,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from sottovoce.comparisons.board import Board
+from sottovoce.comparisons.kernels import below, core, quantile
 from sottovoce.comparisons.posterior import ComparedTask, Scale
 from sottovoce.comparisons.spreads import FINE, GUESSED, SpreadPrior
 
@@ -133,10 +134,17 @@ def test_a_prior_is_learnt_from_three_tasks_on():
     assert [prior.fine.sum(), prior.coarse.sum()] == pytest.approx([1, 1])
 
 
+def test_within_a_cell_the_density_is_linear_and_never_negative():
+    """It rises from 0 in the second cell, since it cannot rise more: half of the cell's share is below √½ of it."""
+    assert quantile(np.array([0.0, 1.0, 6.0]) / 7, 10.0, 2.0, 0.5 / 7) == pytest.approx(10 + 2 * (1 + math.sqrt(0.5)))
+
+
+def test_the_core_leaves_out_the_same_share_on_either_side():
+    assert core(np.array([0.1, 0.1, 0.6, 0.1, 0.1]), 0.15) == (1, 3)
+
+
 def test_the_normal_law_is_that_of_its_integral():
     """The table of the kernel against quadrature."""
-    from sottovoce.comparisons.kernels import below
-
     for place in (-7.9, -3.21, -1.0, 0.0, 0.123, 2.5, 7.77):
         integral = quad(lambda x: math.exp(-x * x / 2) / math.sqrt(2 * math.pi), 0, place)[0]
         assert below(place) == pytest.approx(0.5 + integral, abs=5e-7)

@@ -10,7 +10,7 @@ from campaign_server import campaign_server
 from participant import Participant
 from questions import PATH
 from questions import second as any_campaign
-from sottovoce.device import Client
+from sottovoce.device import Client, TryLater
 from sottovoce.device.cuts import fetch_cuts
 from sottovoce.device.release import drawn_order
 from sottovoce.protocol import Problem, Report
@@ -66,6 +66,21 @@ def test_a_device_answers_the_tasks_that_it_drew_when_it_joined(participant):
         assert {reading.task for reading in Report.parse(rest.body).readings} == {drawn[0], drawn[2]}
         assert refusal(participant.release, {drawn[5]: "yes"}).code == "too_many_readings"
         assert participant.file.spent().epsilon == 3.0
+
+
+def test_whoever_tries_another_invitation_keeps_the_tasks_that_were_drawn(participant):
+    """Otherwise somebody could join again and again until they get the tasks that they like."""
+    tasks = [PATH | {"id": f"q{n}"} for n in range(10)]
+    asked = second(tasks=tasks, noise="response:1", readings=10, answer=3, unit="participant")
+    with campaign_server(asked) as server:
+        orders = []
+        for _ in range(3):
+            server.trouble("/enrolments", "cut")
+            with pytest.raises(TryLater):
+                participant.join(server.invite())
+            orders += [membership.task_order for membership in participant.file.memberships()]
+    assert len(orders) == 3
+    assert len(set(orders)) == 1  # of 10! orders
 
 
 NUMBER = {"id": "", "kind": "number", "title": "How long?", "unit": "m", "low": 0, "high": 30, "grid": "0.1"}

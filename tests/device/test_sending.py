@@ -154,6 +154,19 @@ def test_a_withdrawal_that_nobody_hears_is_sent_again_later(server, joined):
     assert len(server.withdrawn) == 1
 
 
+@pytest.mark.parametrize(("code", "confirmed"), [("unauthorised", 0), ("withdrawn", 1)])
+def test_a_refused_withdrawal_is_shown_and_does_not_count_as_confirmed(server, joined, code, confirmed):
+    problem = Problem(code, "the value: the rule")
+    server.trouble("/participation", (problem.status, {"content": problem.to_json()}), method="DELETE")
+    if confirmed:
+        assert joined.withdraw()
+    else:
+        with pytest.raises(Problem, match="the value: the rule"):
+            joined.withdraw()
+    (membership,) = joined.file.memberships()
+    assert membership.withdrawal_confirmed == confirmed
+
+
 @pytest.mark.skipif(not shutil.which("openssl"), reason="making a certificate takes openssl")
 def test_certificates_are_verified(tmp_path, participant):
     """A server with a self-signed certificate is accepted only by devices that are configured to trust it."""

@@ -236,6 +236,7 @@ def test_chances_are_calibrated():
     assert abs(right[sure].mean() - stated[sure].mean()) < 0.02
 
 
+@pytest.mark.slow
 def test_chances_about_few_objects_are_calibrated():
     """A few objects cannot show habits; if chance is taken for habits, chances are too high by .03. Over 50 worlds of
     12 objects some 460 answers are this sure: the standard error is below .01, even if a world's errors are alike."""

@@ -15,6 +15,7 @@ def test_interval_of_the_mean_is_students(sparse):
         np.testing.assert_allclose((low[n], high[n]), wanted, rtol=1e-9)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("method", [sv.CRH(), sv.CRH(loss="absolute"), sv.GTM(), sv.Mean(), sv.Median()], ids=repr)
 def test_intervals_cover_the_truth_about_as_often_as_they_say(method):
     # 40 worlds × 30 objects; objects of a world share their weights, so their errors are almost independent.

@@ -73,6 +73,7 @@ def test_a_few_who_share_an_offset_do_not_decide_about_everything():
     assert np.mean(ours) < 1.25 * np.mean(plain)
 
 
+@pytest.mark.slow
 def test_ratings_of_a_few_objects_are_as_good_as_the_mean():
     """Of a dozen objects rated by 40 people, whoever happened to agree on zeros counted up to 35 times as much."""
     ratios = []

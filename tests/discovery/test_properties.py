@@ -112,6 +112,7 @@ def test_asking_everything_twice_gives_the_same_answers_twice(method, matrix):
         close(half, first, matrix)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [one for one in METHODS if isinstance(one, LEARN_FROM_NUMBERS)], ids=repr)
 @settings(max_examples=30, deadline=None)
 @given(matrix=crowds())

@@ -155,6 +155,7 @@ def test_figures_that_vary_are_held_within_bounds(printed, matches):
     assert pages.same(page[slice(*step.shown)], [printed], step.vary) is matches
 
 
+@pytest.mark.slow
 def test_pages_run_the_installed_command(tmp_path):
     """What stands in for it while pages run says the same."""
     page = tmp_path / "page.md"
@@ -176,6 +177,7 @@ def test_refreshed_output_leaves_out_what_the_page_leaves_out(expected, printed,
     assert pages.refreshed(expected, printed) == written
 
 
+@pytest.mark.slow
 def test_pages_run_in_order_in_one_folder(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```sh\necho 3 > n\n```\n\n```python\nn = open('n').read()\n```\n\n```python\nprint(n)\n1/0\n```\n")

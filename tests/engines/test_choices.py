@@ -25,6 +25,7 @@ def engine(request, tmp_path_factory):
     return lambda claims: on_disk(claims, tmp_path_factory.mktemp("engine"))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers=cells, own=st.booleans(), seed=st.integers(0, 1000))
 def test_every_operation_on_made_up_choices(engine, answers, own, seed):

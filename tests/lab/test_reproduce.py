@@ -162,6 +162,7 @@ def test_unknown_figures_are_refused_with_the_names_there_are(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("--processes", 0), ("--floorplan", "nowhere")])
 def test_bad_options_end_with_code_2(tmp_path, options):
     ran = run_process("reproduce", "floorplan", "--quick", "--out", tmp_path / "out", *options)

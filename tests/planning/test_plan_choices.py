@@ -163,6 +163,7 @@ def test_more_privacy_costs_more_errors():
     assert errors[0] > errors[2] > errors[4]
 
 
+@pytest.mark.slow
 def test_participants_for_an_error():
     plan = plan_choices(2.0, 2, 20, 50, error=0.05, simulations=6)
     enough = plan_choices(2.0, 2, 20, plan.participants_needed, simulations=6)

@@ -65,6 +65,7 @@ def test_predicted_error_is_what_known_qualities_give():
     assert predicted <= errors.mean() * 1.05
 
 
+@pytest.mark.slow
 def test_participants_needed_reach_the_error():
     plan = sv.plan(error=0.05, simulations=0)[0]
     reached = information.predicted_error(plan.law, 2.0, plan.participants_needed)

@@ -152,6 +152,7 @@ def test_draws_from_elsewhere(tmp_path):
     assert "correct it" in str(CliRunner().invoke(app, arguments).exception)
 
 
+@pytest.mark.slow
 def test_the_command_ends_with_an_error_code_when_a_law_is_not_kept(monkeypatch):
     """It draws with twice the ε that it promises; from a seed, since of random draws a few do not show it."""
     monkeypatch.setattr(answers, "ByteStream", lambda: seeded_stream("not kept"))

@@ -98,7 +98,7 @@ def test_the_command_audits_what_devices_run(monkeypatch):
     assert run("--noise", "fresh:0.5", "--samples", "1000").exit_code == 1
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LAWS)
 def test_a_fifth_too_little_noise_is_caught_by_its_probabilities(text):
     result = audit(device(TOO_LITTLE[text], text), parse_law(text), NumberSetting(readings=2), samples=3000)
@@ -176,6 +176,7 @@ def test_clamping_to_the_range_is_caught():
     assert failed(result) >= {"nothing piles up at the ends", "noise has the law's probabilities"}
 
 
+@pytest.mark.slow
 def test_drawing_again_until_inside_the_range_is_caught():
     draw = device("gaussian:1.0", "drawn again")
 
@@ -211,7 +212,7 @@ def test_a_distance_between_grid_steps_counts_as_the_next_step():
     assert setting.inputs() == ([0.0, 0.0], [0.3, 0.0])
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "mass"),
     [
@@ -282,6 +283,7 @@ def test_draws_from_a_file_are_the_same_draws(tmp_path):
         audit_draws(NumberDraws.read(tmp_path / "draws.csv"), law, NumberSetting(readings=3))
 
 
+@pytest.mark.slow
 def test_the_command_tells_good_draws_from_bad_ones(tmp_path):
     write_draws(tmp_path / "good.csv", device("fresh:0.5", "good"))
     write_draws(tmp_path / "bad.csv", device("fresh:4.0", "bad"))

@@ -99,7 +99,7 @@ def test_three_readings_to_six_digits_by_another_integral(rate, epsilon):
     assert delta == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize("readings", [2, 5, 30, 200])
 @pytest.mark.parametrize("rate", [2.0, 1e-3, 1e-7])
 def test_finer_tables_change_nothing(readings, rate, monkeypatch):

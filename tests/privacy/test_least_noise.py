@@ -10,7 +10,7 @@ from sottovoce.privacy.least_noise import law_for
 KINDS = [sv.SharedVariance, sv.FreshVariance, sv.FlooredVariance, sv.Gaussian]
 
 
-@pytest.mark.alike
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("readings", "variance"), [(2, 69), (3, 5390), (5, 21_100), (10, 35_200), (30, 45_000), (10**6, 50_000)]
 )

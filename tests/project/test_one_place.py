@@ -36,6 +36,7 @@ def questions(tree):
                     yield node.lineno
 
 
+@pytest.mark.slow
 def test_nobody_outside_a_law_asks_which_law_it_is():
     found = [
         f"{path.relative_to(SOURCE)}:{line}"

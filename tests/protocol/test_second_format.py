@@ -107,6 +107,7 @@ def test_more_answers_never_cost_less():
     assert many == sorted(many)
 
 
+@pytest.mark.slow
 def test_many_ways_to_choose_tasks_cost_hardly_more_than_the_worst_of_them():
     ways = [mixed(20, numbers, 20 - numbers) for numbers in range(1, 20, 2)]
     ways += [
@@ -117,6 +118,7 @@ def test_many_ways_to_choose_tasks_cost_hardly_more_than_the_worst_of_them():
     assert worst <= promise_of(mixed(20, 20, 30)).epsilon <= 1.005 * worst
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("numbers", ["gaussian:5", "shared:0.002", "floored:30:0.02"])
 def test_no_choice_of_tasks_takes_long_to_judge(monkeypatch, numbers):
     """The figures that the sums are made of are counted: no server can ask for more of them."""
@@ -130,6 +132,7 @@ def test_no_choice_of_tasks_takes_long_to_judge(monkeypatch, numbers):
     assert len(looked) < 1000
 
 
+@pytest.mark.slow
 def test_as_many_parts_as_tasks_are_judged():
     tasks = [WIDTH | {"id": f"{place}", "grid": f"0.{place + 1:04d}1"} for place in range(3000)]
     whole = second(tasks=tasks, noise="fresh:0.5", unit="participant", readings=2000)

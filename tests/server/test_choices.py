@@ -49,6 +49,7 @@ def pinned(server, campaign, method):
     return server.client.patch(f"/api/campaigns/{campaign}", json={"method": method}, headers=server.operator)
 
 
+@pytest.mark.slow
 def test_results_of_questions_are_found_by_the_method_that_the_operator_chooses(server):
     campaign = server.opened(tasks=[ASKED_PATH], noise="response:2", readings=1)
     answered(server, campaign, 12, lambda number: {"path": 0 if number % 3 else 1})
@@ -156,6 +157,7 @@ def test_choices_that_cannot_be_used_are_refused(server, choices):
     assert server.rows("campaigns") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_files_of_results_and_of_claims(server):
     campaign = server.opened(**MIXED)

@@ -180,6 +180,7 @@ def test_no_column_links_a_participant_to_an_open_link(server):
     assert token not in people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_the_console_makes_all_kinds(server):
     console = Console(server)

@@ -111,6 +111,7 @@ def test_cuts_change_in_steps_and_are_the_same_for_everybody(server):
     assert newest["hall"] != after.json()["tasks"]["hall"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_old_cuts_stay_valid_and_unknown_ones_are_refused(server):
     campaign, rng = comparing(server), np.random.default_rng(4)
@@ -178,6 +179,7 @@ def test_what_is_in_memory_only_saves_time(server):
     assert play(restarts=True) == play(restarts=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_withdrawals_recompute_and_erasure_freezes(start_local, clock):
     server = start_local(retention_days=1)

@@ -133,6 +133,7 @@ def test_signing_in_leads_back_to_where_one_wanted_to_go_but_never_elsewhere(ser
         server.client.cookies.clear()
 
 
+@pytest.mark.slow
 def test_no_state_changes_without_the_right_form_token(server, console, second):
     campaign, draft = server.opened(), server.create()
     server.invite(campaign)
@@ -226,6 +227,7 @@ def test_no_page_can_be_framed_or_run_what_is_not_its_own(server, console):
         assert not re.search(r"<script(?! src=\"/console/)|<style| style=| on[a-z]+=\"", answer.text), path
 
 
+@pytest.mark.slow
 def test_html_in_a_title_is_text_everywhere(server, second):
     evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'"
     named = server.client.post("/api/operators", json={"name": evil[:190]}, headers=server.operator).json()
@@ -412,6 +414,7 @@ def test_the_promise_is_kept_on_the_grid(server, console, law):
     assert re.fullmatch(rf"{law}(:[0-9.e-]{{1,12}})+", manifest.noise)
 
 
+@pytest.mark.slow
 @SQLITE
 def test_what_is_offered_keeps_the_promise_on_a_coarse_grid(server, console):
     """As the check page and the devices say it, not as noise without a grid would."""
@@ -544,6 +547,7 @@ def test_results_progress_history_and_files(server, console):
     assert console.post(f"/campaigns/{campaign}/method", method="nonsense").status_code == 422
 
 
+@pytest.mark.slow
 @SQLITE
 def test_the_results_are_sorted_and_searched_over_all_pages(server, console):
     campaign = server.opened(halls=120)

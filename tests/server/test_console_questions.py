@@ -95,6 +95,7 @@ def test_a_promise_that_cannot_be_is_shown_at_its_form(server, console):
     assert server.status(campaign)["noise"] == "response:1.0"
 
 
+@pytest.mark.slow
 def test_results_show_a_bar_for_each_answer_with_the_majority(server, console):
     campaign = server.opened(**MIXED)
     answered(server, campaign, 20, mostly)

@@ -39,6 +39,7 @@ def test_both_ways_are_shown_with_the_error_to_expect(server, console):
     assert 'id="values-distance" value="distance" checked' in page
 
 
+@pytest.mark.slow
 def test_any_value_is_promised_saved_and_changed_back(server, console):
     campaign = server.create(halls=2)
     page = shown(console, campaign, **ASKED, values="any")

@@ -35,6 +35,7 @@ def set_known(server, campaign, known):
     return server.client.patch(f"/api/campaigns/{campaign}", json={"known": known}, headers=server.operator)
 
 
+@pytest.mark.slow
 @SQLITE
 def test_hundreds_of_truths_may_be_known(server):
     campaign = server.opened(halls=300)
@@ -59,6 +60,7 @@ def public_documents(server, campaign):
     return {path: (answer.status_code, answer.headers.get("etag"), answer.content) for path, answer in answers.items()}
 
 
+@pytest.mark.slow
 def test_no_public_document_differs_until_closing(server):
     campaign = measured(server)
     before = public_documents(server, campaign)
@@ -73,6 +75,7 @@ def test_no_public_document_differs_until_closing(server):
     assert [row["truth"] for row in after["results"][:8]] == [20.0 + n for n in range(8)]
 
 
+@pytest.mark.slow
 @SQLITE
 def test_results_while_open_are_those_of_a_campaign_without_known_truths(server):
     with_gold, without = measured(server, known=KNOWN), measured(server)

@@ -99,6 +99,7 @@ def test_addresses_are_shortened():
     assert shortened("testclient") == "unknown"
 
 
+@pytest.mark.slow
 def test_nothing_secret_is_logged(running_server):
     """A whole campaign at the most verbose level, with mistakes of all kinds; then a search through all the logs."""
     server = running_server("--log-level", "debug")

@@ -39,6 +39,7 @@ def broken(request, monkeypatch):
     return switch
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_the_last_good_results_stay_and_the_operator_sees_why(server, broken):
     campaign = server.opened()
@@ -239,6 +240,7 @@ def campaign_key(server):
     return 1
 
 
+@pytest.mark.slow
 def test_old_results_take_a_few_megabytes_at_most(server, campaign_key):
     """As of ten thousand tasks, whose results are 1.5 MB, and a version for each of twenty reports."""
     with server.state.engine.execution_options(write=True).begin() as connection:

@@ -113,6 +113,7 @@ def test_results_that_were_stored_without_a_column_are_still_shown(server, campa
     assert row["spread"] == ""
 
 
+@pytest.mark.slow
 def test_all_that_results_say_is_described(server, campaign):
     results = server.results(campaign)
     schemas = server.client.get("/api/openapi.json").json()["components"]["schemas"]

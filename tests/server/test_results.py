@@ -63,6 +63,7 @@ def test_results_come_within_five_seconds_of_the_last_report(server, campaign):
     assert server.results(campaign)["version"] == 2
 
 
+@pytest.mark.slow
 def test_results_do_not_wait_for_silence_when_enough_is_new(server, monkeypatch):
     monkeypatch.setattr("sottovoce.server.jobs._ENOUGH_CHANGES", 20)
     campaign = server.opened(halls=1)
@@ -223,7 +224,7 @@ def test_readings_of_closed_campaigns_are_erased_in_time(start_local):
     server.tick()
     before = server.results(campaign)
     assert (before["reports"], server.rows("readings")) == (6, 21)
-    server.clock.pass_time(days=2)
+    server.clock.pass_time(days=1)
     server.tick()
     assert server.rows("readings") == 3
     assert server.status(campaign)["erased_at"] is not None
@@ -237,6 +238,7 @@ def test_readings_of_closed_campaigns_are_erased_in_time(start_local):
     assert answer.json()["code"] == "erased"
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_the_tasks_and_not_with_their_square(server, monkeypatch):
     """With ten thousand tasks, asking every task about every other one takes minutes."""
     asked = Counter()

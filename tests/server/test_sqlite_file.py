@@ -82,6 +82,7 @@ def test_a_file_of_another_program_is_left_as_it_is(server_database, tmp_path, j
     assert not (tmp_path / "campaigns.db-lock").exists()
 
 
+@pytest.mark.slow
 def test_a_second_server_is_refused(server, server_database, tmp_path):
     with pytest.raises(BadParameter, match="another server is using it"):
         TestClient(create_app(Settings(database=server_database))).__enter__()
@@ -175,6 +176,7 @@ def test_what_was_erased_after_the_retention_is_nowhere_in_the_files(start_local
     assert crowd.found(tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_a_reader_only_delays_that_what_was_withdrawn_is_gone(server, tmp_path):
     crowd = Marked(server, server.opened(), 2)
     crowd.send(0)

@@ -317,6 +317,7 @@ def test_a_withdrawal_shows_in_nothing_but_the_export_and_there_for_five_at_once
     assert [row["claims"] for row in server.results(campaign)["results"]] == [14, 14]
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_withdrawals_alone_make_a_step_once_they_are_enough(server):
     campaign = server.opened(halls=1)
@@ -367,6 +368,7 @@ def test_another_method_does_not_tell_of_a_withdrawal(server):
     assert after["results"][1]["truth"] == after["results"][1]["mean"]
 
 
+@pytest.mark.slow
 @ANY_DATABASE
 def test_steps_go_on_after_a_restart(start_local):
     first = start_local()

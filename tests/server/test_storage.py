@@ -264,13 +264,14 @@ def test_a_refused_action_is_undone_alone(engine, prepared):
         assert connection.scalar(text("SELECT count(*) FROM participants WHERE withdrawn_at IS NOT NULL")) == 0
 
 
-def test_what_waits_is_stored_before_the_end(engine, prepared):
+@pytest.mark.parametrize("rows", [5_000, 4], ids=["one batch", "many batches"])
+def test_what_waits_is_stored_before_the_end(engine, prepared, rows):
     waiting = []
 
     async def use(writer):
         waiting.extend(writer.submit(prepared(n)) for n in range(20))
 
-    with_writer(engine, use, milliseconds=1_000_000)
+    with_writer(engine, use, rows=rows, milliseconds=1_000_000)
     assert count(engine, "readings") == 20
     assert all(future.result().new for future in waiting)
 

@@ -13,7 +13,7 @@ import pytest
 
 from console_client import Console
 from patience import until
-from server_under_test import OPERATOR_TOKEN, RunningServer, bearer
+from server_under_test import NOON, OPERATOR_TOKEN, RunningServer, bearer
 from sottovoce.server.webhooks import Webhooks
 
 
@@ -94,6 +94,7 @@ def test_each_version_is_announced_once_in_order_and_signed(server, receiver):
     server.state.webhooks.deliver()
     assert receiver.ids() == [f"{campaign}-{version}" for version in range(2, newest + 1)]
     headers, body = receiver.events[-1]
+    assert headers["webhook-timestamp"] == str(NOON // 1000)  # seconds: receivers refuse what is minutes off
     # The Standard Webhooks signature, computed here from its definition.
     key = base64.b64decode(made["secret"].removeprefix("whsec_"))
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
