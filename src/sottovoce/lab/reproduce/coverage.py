@@ -19,7 +19,7 @@ _SITUATIONS: dict[str, tuple[int | None, int, float, str | None]] = {
     "no noise": (150, 30, 1.0, None),
     "shared noise": (150, 30, 1.0, "shared:0.5"),
     "fresh noise": (150, 30, 1.0, "fresh:0.5"),
-    "shared, 5 readings a user": (150, 5, 1.0, "shared:0.5"),
+    "shared, 5 readings per user": (150, 5, 1.0, "shared:0.5"),
     "fresh, a fifth of all readings": (150, 30, 0.2, "fresh:0.5"),
     "careful floorplan, fresh noise": (None, 129, 1.0, "fresh:0.5"),
     "floorplan, fresh noise": (None, 129, 1.0, "fresh:0.5"),
