@@ -201,7 +201,23 @@ CHOSEN = [
     ChosenCase((("gaussian:4.0", "2", "1", 2), ("response:1.0", 2, 4)), 1e-150, 3),
     ChosenCase((("shared:0.0356", "1", "1", 2), ("response:0.2", 7, 2)), 0.1, 3),
     ChosenCase((("floored:9.0:0.1", "2", "1", 2), ("response:1.1", 2, 3)), 1e-5, 2),
+    ChosenCase((("gaussian:6.5", "2", "0.5", 2), ("response:3.0:2", 10, 2)), 1e-12, 2),  # the page once refused it
+    ChosenCase((("fresh:0.4", "0.5", "1", 2), ("fresh:0.4", "1", "1", 1), ("response:50.0:2", 4, 2)), 0.3, 4),
+    ChosenCase((("gaussian:3.0", "2", "1", 1), ("response:1e-06:2", 3, 1), ("response:1e-06:2", 9, 3)), 1e-12, 3),
 ]
+
+
+def beside_normal_noise(law: str) -> Manifest:
+    """Four answers out of two choices under this law, and two numbers; a participant gives any three of them."""
+    content = ChosenCase((("gaussian:4.0", "2", "1", 2), ("response:1.0", 2, 4)), 1e-100, 3).manifest().model_dump()
+    return Manifest.of({**content, "noise": {**content["noise"], "choice": law}})
+
+
+def beside_many_kinds(noise: str) -> tuple[Manifest, Manifest]:
+    """Three numbers beside eighty kinds of questions whose answers reveal almost nothing, and the numbers alone."""
+    questions = tuple(("response:1e-09:2", cells, 1) for cells in range(3, 83))
+    numbers = MixedCase(((noise, "1", "1", 3),), 1e-5)
+    return ChosenCase((*numbers.parts, *questions), 1e-5, 3).manifest(), numbers.manifest()
 
 
 @st.composite

@@ -9,7 +9,7 @@ import pytest
 
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
-from promise_cases import CHOSEN, MIXED
+from promise_cases import CHOSEN, MIXED, beside_many_kinds, beside_normal_noise
 from promise_reference import exact_answer_delta, exact_delta
 from sottovoce.device import Limits
 from sottovoce.device.participant_limits import PRESETS
@@ -200,6 +200,30 @@ def test_several_parts_together_by_the_exact_law_of_their_losses(ask):
     asked = [{"manifest": sent(case.manifest()), "delta": case.delta, "enough": 0} for case in cases]
     for case, found in zip(cases, ask("promise", asked), strict=True):
         assert not case.judge(float(found)), (case, found)
+
+
+def test_no_tiny_delta_is_exceeded_by_the_rounding_of_the_largest_loss(ask):
+    """A loss that is rounded up by 1e-12 still exceeds an ε that equals it otherwise: once no ε held."""
+    laws = [f"{law}:{tenths / 10}" for tenths in range(5, 31, 5) for law in ("response", "twolayer:beta:1.0")]
+    described = [beside_normal_noise(law) for law in laws]
+    for law, one, found in zip(laws, described, figures(ask, described, 1e-100), strict=True):
+        assert found == pytest.approx(promise_of(one, 1e-100).epsilon, rel=1e-2), law
+
+
+@pytest.mark.parametrize("noise", ["shared:0.003", "floored:0.5:1.0"])
+def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_that_say_nothing(ask, noise):
+    together, alone = figures(ask, beside_many_kinds(noise), 1e-5)
+    assert together == pytest.approx(alone, rel=1e-2)
+
+
+def test_one_answer_that_says_nothing_does_not_double_the_chance_of_an_exception(ask):
+    """So few steps of noise matter that twice the δ would need the ε of another step."""
+    number = {"kind": "number", "id": "n", "low": "0", "high": "1", "grid": "1", "distance": "1"}
+    noise = {"number": "gaussian:0.7154302316167577", "choice": "twolayer:beta:1.0:1.0"}
+    two = answers("", 1, 2) | {"noise": noise, "readings": 2}
+    described = Manifest.of(two | {"tasks": [*two["tasks"], number]})
+    (found,) = figures(ask, [described], 3e-16)
+    assert found == pytest.approx(promise_of(described, 3e-16).epsilon, rel=1e-2)
 
 
 def test_drawn_noise_and_answers_are_judged_together_as_by_the_installed_client(ask):

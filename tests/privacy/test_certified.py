@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from promise_cases import CHOSEN, MIXED, Case, admitted, extreme, mixed, usual
+from promise_cases import CHOSEN, MIXED, Case, admitted, beside_many_kinds, beside_normal_noise, extreme, mixed, usual
 from promise_reference import exact_composed_delta, exact_delta
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.exact import rounded_up
@@ -70,6 +70,19 @@ def test_the_reference_of_several_parts_against_sums_by_hand():
 @pytest.mark.parametrize("case", [*MIXED, *CHOSEN], ids=str)
 def test_several_parts_together_by_the_exact_law_of_their_losses(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
+
+
+def test_the_largest_loss_of_a_pure_law_is_not_missed_by_a_rounding_error():
+    """Lines that ended just below it counted what lies between as an infinite loss, so that no ε held at a tiny δ."""
+    largest = [promise_of(beside_normal_noise(f"response:{tenths / 10}"), 1e-100).epsilon for tenths in range(5, 31)]
+    assert largest == sorted(largest)
+    assert largest[-1] < 2 * largest[0]
+
+
+@pytest.mark.parametrize("noise", ["shared:0.003", "floored:0.5:1.0"])
+def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_that_say_nothing(noise):
+    together, alone = (promise_of(one, 1e-5, enough=0).epsilon for one in beside_many_kinds(noise))
+    assert alone < together < 1.01 * alone
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ class TwoLayerProfile:
         if epsilon >= self.pure_epsilon:
             return 0.0
         # A biased coin with the same pure ε has a larger δ than any other mechanism.
-        most = -math.expm1(epsilon - self.pure_epsilon) * (1 + 1e-12)
+        most = -math.expm1(epsilon - self.pure_epsilon) / (1 + math.exp(-self.pure_epsilon)) * (1 + 1e-12)
         if self.moved > _MOST_SUMMED:
             return most
         import numpy as np

@@ -18,7 +18,8 @@ _MOST_SUMS, _MOST_PARTS = 40, 240  # sums of losses, and parts of all of them to
 _BEYOND = 3.0  # times an ε that holds: further out, the δ of one part hardly matters for that of all
 _NEGLIGIBLE = 1e-4  # share of δ for the losses that are too large to be counted
 # Values of δ that are connected: of one part, the second times √ln(1/δ), which costs about 1/2000 of its ε, but not
-# fewer than the first; of all parts; of each of very many; and the share of those of a shared draw, which take long.
+# fewer than the first; of all parts; of each of very many; and the share of the first of these for a shared draw, which
+# takes long, but of which a campaign has two at most.
 _USUAL_DOTS, _DOTS, _ALL_DOTS, _FEWEST_DOTS, _SHARE = 96, 18, 2400, 24, 2 / 3
 
 _Counts = tuple[int, ...]  # of tasks, of each part
@@ -31,10 +32,11 @@ class Ways:
         self._total, self._delta = min(most, sum(parts.values())), delta
         self._negligible = _NEGLIGIBLE * delta / self._total
         dots = max(_USUAL_DOTS, math.ceil(_DOTS * math.sqrt(-math.log(delta))))
-        self._dots = max(_FEWEST_DOTS, min(dots, _ALL_DOTS // len(parts)))
+        self._shared_dots = int(dots * _SHARE)
+        dots = max(_FEWEST_DOTS, min(dots, _ALL_DOTS // len(parts)))
         self._shared = [part for part in parts if part.noised_together]
         ones = {
-            part: losses_of(part.guarantee(1, "participant"), self._dots, self._negligible)
+            part: losses_of(part.guarantee(1, "participant"), dots, self._negligible)
             for part in parts
             if not part.noised_together
         }
@@ -94,8 +96,8 @@ class Ways:
     def _losses(self, place: int, count: int) -> Losses:
         if place >= len(self._shared):
             return self._ones[place - len(self._shared)].times(count, self._negligible)
-        guarantee, dots = self._shared[place].guarantee(count, "participant"), int(self._dots * _SHARE)
-        return losses_of(guarantee, dots, self._negligible, self._most_loss)
+        guarantee = self._shared[place].guarantee(count, "participant")
+        return losses_of(guarantee, self._shared_dots, self._negligible, self._most_loss)
 
     def _sum_of_each(self) -> float:
         """A looser bound on the ε of all ways: the sum of what each shared draw and all other readings promise."""

@@ -2,7 +2,7 @@
 // between a few of its values, or of the largest of several δ, are the δ of such a law. docs/reference/page-promises.md
 // explains why every step errs upwards; the installed client does the same.
 
-import { deltaOf, inSteps } from "./losses.js";
+import { deltaOf, inSteps, largestOf } from "./losses.js";
 
 export const [LARGEST, SMALLEST] = [1e7, 1e-100]; // a larger loss promises nothing, and a smaller one leaves nothing to divide
 const FINE_LEVELS = 192; // of the positive losses of one reading of several kinds
@@ -28,7 +28,7 @@ export const withoutLosses = (delta) => ({ top: 0, spacing: 1, chances: Float64A
 
 /** A law that reveals no less than either of two, whichever it is. */
 export function worstOf(one, other, work) {
-  const top = Math.max(...[one, other].map((law) => law.top + 2e-12 * Math.abs(law.top)));
+  const top = Math.max(largestOf(one), largestOf(other));
   if (top === 0) return one.lost > other.lost ? one : other;
   work.products -= 8 * FINE_LEVELS * (one.chances.length + other.chances.length + FINE_LEVELS);
   const ends = Array.from({ length: FINE_LEVELS + 1 }, (_, place) => top * (place / FINE_LEVELS));

@@ -63,7 +63,7 @@ export class TwoLayer {
    */
   bound(moved, readings, work) {
     const pure = this.pureEpsilon(moved, readings);
-    const ofCoin = (epsilon) => Math.max(0, -Math.expm1(epsilon - pure)) * SLACK; // a biased coin, which reveals most
+    const ofCoin = (epsilon) => (Math.max(0, -Math.expm1(epsilon - pure)) / (1 + Math.exp(-pure))) * SLACK; // a biased coin, which reveals most
     if (moved > MOST_SUMMED) return ofCoin;
     const [logs, all] = [this.#logChances(readings), logWays(readings)];
     const most = Math.max(...logs.map((log, flips) => log + all[flips]));

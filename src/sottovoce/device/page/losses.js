@@ -26,6 +26,9 @@ export function deltaOf({ top, spacing, chances, lost }, epsilon) {
   return total * SLACK;
 }
 
+/** The largest loss that is not infinite, rounded up such that `deltaOf` counts nothing but what is lost there. */
+export const largestOf = ({ top }) => top + 3 * HAIR * Math.abs(top);
+
 /** The losses of one reading with discrete Laplace noise of this scale that moves by this many steps, or by a few more. */
 export function laplaceLosses(scale, steps) {
   const width = Math.ceil(steps / MOST_CELLS);

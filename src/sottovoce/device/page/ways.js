@@ -6,14 +6,15 @@
 // largest ε is known well enough or the work of the check is done.
 
 import { LARGEST, lossesOf, SMALLEST, withoutLosses, worstOf } from "./dots.js";
-import { deltaOf, repeated, sumOf, valuesOf } from "./losses.js";
+import { deltaOf, largestOf, repeated, sumOf, valuesOf } from "./losses.js";
 
 const CLOSE = 3e-3; // share of ε that is not worth another sum
 const [MOST_SUMS, MOST_PARTS] = [40, 240]; // sums of losses, and parts of all of them together
 const BEYOND = 3; // times an ε that holds: further out, the δ of one part hardly matters for that of all
 const NEGLIGIBLE = 1e-4; // share of δ for the losses that are too large to be counted
 // Values of δ that are connected: of one part, the second times √ln(1/δ), which costs about 1/2000 of its ε, but not
-// fewer than the first; of all parts; of each of very many; and the share of those of a shared draw, which take long.
+// fewer than the first; of all parts; of each of very many; and the share of the first of these for a shared draw, which
+// takes long, but of which a campaign has two at most.
 const [USUAL_DOTS, DOTS, ALL_DOTS, FEWEST_DOTS, SHARE] = [96, 18, 1440, 24, 2 / 3];
 
 /**
@@ -38,7 +39,7 @@ export function largestEpsilon(parts, most, delta, work) {
   const lawOf = (place, count) => {
     const key = `${place} ${count}`;
     if (!laws.has(key)) {
-      laws.set(key, place < shared.length ? lossesOf(shared[place].bound(count), Math.floor(dots * SHARE), negligible, mostLoss)
+      laws.set(key, place < shared.length ? lossesOf(shared[place].bound(count), Math.floor(wanted * SHARE), negligible, mostLoss)
         : repeated(ones[place - shared.length].law, count, negligible, work));
     }
     return laws.get(key);
@@ -135,7 +136,7 @@ function roughEpsilon(law, times, delta) {
 
 /** The smallest ε with at most this δ, rounded up; infinite if there is none. */
 function smallestEpsilon(law, delta) {
-  let [low, high] = [0, Math.max(0, valuesOf(law)[0])];
+  let [low, high] = [0, Math.max(0, largestOf(law))];
   if (deltaOf(law, low) <= delta) return low;
   if (!(deltaOf(law, high) <= delta)) return Infinity;
   while (high - low > 1e-5 * high) {
