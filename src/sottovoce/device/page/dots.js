@@ -4,7 +4,8 @@
 
 import { deltaOf, inSteps, largestOf } from "./losses.js";
 
-export const [LARGEST, SMALLEST] = [1e7, 1e-100]; // a larger loss promises nothing, and a smaller one leaves nothing to divide
+export const LARGEST = 1e7; // a larger loss promises nothing
+export const SMALLEST = 1e-100; // a smaller one leaves nothing to divide
 const FINE_LEVELS = 192; // of the positive losses of one reading of several kinds
 const TINY = 1e-300;
 const SLACK = 1 + 1e-9; // more than the rounding errors of products and sums of positive terms

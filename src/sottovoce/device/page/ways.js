@@ -27,20 +27,20 @@ export function largestEpsilon(parts, most, delta, work) {
   const negligible = (NEGLIGIBLE * delta) / total;
   const wanted = Math.max(USUAL_DOTS, DOTS * Math.sqrt(-Math.log(delta)));
   const dots = Math.floor(Math.max(FEWEST_DOTS, Math.min(wanted, ALL_DOTS / parts.length)));
-  const [shared, separate] = [parts.filter(({ together }) => together), parts.filter(({ together }) => !together)];
+  const [joint, separate] = [parts.filter(({ together }) => together), parts.filter(({ together }) => !together)];
   const counted = (law) => (deltaOf(law, 0) <= negligible ? withoutLosses(deltaOf(law, 0)) : law);
   const ones = separate.map((part) => ({ tasks: part.tasks, law: part.one ? counted(part.one) : lossesOf(part.bound(1), dots, negligible) }));
   if (!ones.every(({ law }) => law && (law.top === 0 || law.top > SMALLEST))) return undefined;
   for (const one of ones) one.strength = roughEpsilon(one.law, total, delta);
   ones.sort((one, other) => other.strength - one.strength);
-  const tasks = [...shared, ...ones].map((part) => part.tasks);
+  const tasks = [...joint, ...ones].map((part) => part.tasks);
   const laws = new Map(); // of readings of one part, by place and count
 
   const lawOf = (place, count) => {
     const key = `${place} ${count}`;
     if (!laws.has(key)) {
-      laws.set(key, place < shared.length ? lossesOf(shared[place].bound(count), Math.floor(wanted * SHARE), negligible, mostLoss)
-        : repeated(ones[place - shared.length].law, count, negligible, work));
+      laws.set(key, place < joint.length ? lossesOf(joint[place].bound(count), Math.floor(wanted * SHARE), negligible, mostLoss)
+        : repeated(ones[place - joint.length].law, count, negligible, work));
     }
     return laws.get(key);
   };
@@ -51,11 +51,11 @@ export function largestEpsilon(parts, most, delta, work) {
    * on.
    */
   function separateLaws({ low, high }) {
-    const all = low.flatMap((count, place) => (count && place >= shared.length ? [lawOf(place, count)] : []));
-    const spare = high.map((count, place) => (place < shared.length ? 0 : count - low[place]));
+    const all = low.flatMap((count, place) => (count && place >= joint.length ? [lawOf(place, count)] : []));
+    const spare = high.map((count, place) => (place < joint.length ? 0 : count - low[place]));
     const left = total - sum(low);
-    for (let [place, worst] = [tasks.length - 1, null]; place >= shared.length; place -= 1) {
-      const one = ones[place - shared.length].law;
+    for (let [place, worst] = [tasks.length - 1, null]; place >= joint.length; place -= 1) {
+      const one = ones[place - joint.length].law;
       if (spare[place]) worst = worst ? worstOf(one, worst, work) : one;
       const free = Math.min(spare[place], Math.max(0, left - sum(spare.slice(0, place))));
       if (free) all.push(repeated(worst, free, negligible, work));
@@ -70,20 +70,20 @@ export function largestEpsilon(parts, most, delta, work) {
   };
 
   /** An upper bound on the ε of all ways with numbers of tasks from `low` to `high`; undefined if it takes too long. */
-  const epsilonOf = (box) => epsilonOfSum([...shared.flatMap((_, place) => (box.high[place] ? [lawOf(place, box.high[place])] : [])), ...separateLaws(box)], delta);
+  const epsilonOf = (box) => epsilonOfSum([...joint.flatMap((_, place) => (box.high[place] ? [lawOf(place, box.high[place])] : [])), ...separateLaws(box)], delta);
 
   const narrowed = (low, high) => {
     const [missing, spare] = [total - sum(high), total - sum(low)];
     return { low: low.map((one, place) => Math.max(one, missing + high[place])), high: high.map((one, place) => Math.min(one, spare + low[place])) };
   };
   const root = narrowed(tasks.map(() => 0), tasks);
-  const share = delta / (shared.length + 1);
-  const separateRoot = shared.length ? separateLaws(root) : [];
+  const share = delta / (joint.length + 1);
+  const separateRoot = joint.length ? separateLaws(root) : [];
   const others = separateRoot.length ? epsilonOfSum(separateRoot, share) : 0;
-  const enough = sum(shared.map((part, place) => part.epsilon(root.high[place], share))) + (others ?? Infinity);
-  const mostLoss = shared.length ? Math.min(BEYOND * enough, LARGEST) : LARGEST;
+  const enough = sum(joint.map((part, place) => part.epsilon(root.high[place], share))) + (others ?? Infinity);
+  const mostLoss = joint.length ? Math.min(BEYOND * enough, LARGEST) : LARGEST;
   if (!(enough >= 0)) return undefined;
-  if (shared.length && !enough) return 0;
+  if (joint.length && !enough) return 0;
   const boxes = [{ ...root, bound: epsilonOf(root) }];
   if (boxes[0].bound === undefined) return undefined;
   const mostSums = Math.min(MOST_SUMS, MOST_PARTS / tasks.length);
@@ -96,7 +96,7 @@ export function largestEpsilon(parts, most, delta, work) {
       largest = Math.max(largest, epsilonOf({ low: way, high: way }) ?? bound);
     }
     if (bound <= largest * (1 + CLOSE) || isOne || sums >= mostSums) return Math.max(bound, largest);
-    for (const half of halves(low, high, shared.length)) {
+    for (const half of halves(low, high, joint.length)) {
       const box = narrowed(...half);
       boxes.push({ ...box, bound: Math.min(bound, epsilonOf(box) ?? bound) });
     }
@@ -116,9 +116,9 @@ function firstWay(low, high, total) {
 }
 
 /** The ways in two halves, by the part whose number is known least; parts with shared draws come first. */
-function halves(low, high, shared) {
+function halves(low, high, joint) {
   const spans = high.map((count, place) => count - low[place]);
-  const first = Math.max(0, ...spans.slice(0, shared));
+  const first = Math.max(0, ...spans.slice(0, joint));
   const place = spans.indexOf(first || Math.max(...spans));
   const middle = Math.floor((low[place] + high[place]) / 2);
   const replaced = (counts, count) => [...counts.slice(0, place), count, ...counts.slice(place + 1)];
