@@ -62,3 +62,22 @@ def test_newton_ends_where_scipy_ends(start, high):
     bounds = list(zip(low, high, strict=True))
     expected = minimize(lambda place: cost(place)[0], [0.1, 0.1], bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
     assert found == pytest.approx(expected.x, abs=1e-3)
+
+
+def test_what_is_believed_of_users_depends_on_the_last_agreement_only():
+    """Whatever was taken before, and of however many users it differed."""
+    rng, counts = np.random.default_rng(1), np.full((9000, 1), 20.0)
+    first, groups = rng.uniform(0, 20, counts.shape), [Group(3)]
+    crowd = RightChance(groups, counts)
+    for moved in (slice(None), slice(0), slice(5), slice(8000, 9000), slice(None, None, 3)):
+        first = first.copy()
+        first[moved] = rng.uniform(0, 20, first[moved].shape)
+        crowd.take(first)
+        anew = RightChance(groups, counts)
+        anew.take(first)
+        assert [one.tobytes() for one in crowd.votes()] == [one.tobytes() for one in anew.votes()]
+    anew = RightChance(groups, counts)
+    anew.take(first)
+    for one in (crowd, anew):
+        one.learn()
+    assert crowd.mean().tobytes() == anew.mean().tobytes()

@@ -71,6 +71,9 @@ class RightChance:
         ]
         self._log_right, self._log_wrong = np.log(self._right), np.log1p(-np.array(self._right))
         self._numbers = _USUAL
+        self._agreed, self._disagreed = np.full_like(counts, np.nan), counts
+        self._moments = np.empty((len(counts), 1 + 3 * len(groups)))
+        self._changed = np.ones(len(counts), bool)  # users whose moments are not those of what is known of them
 
     @property
     def prior(self) -> list[float]:
@@ -79,8 +82,8 @@ class RightChance:
 
     def take(self, agreed: Floats) -> None:
         """How often users agreed with the truths, by group."""
+        self._changed |= (agreed != self._agreed).any(axis=1)
         self._agreed, self._disagreed = agreed, np.maximum(self._counts - agreed, 0.0)
-        self._moments: Floats | None = None
 
     def learn(self) -> None:
         """The crowd's law by maximum marginal likelihood, with a pull towards a usual one."""
@@ -103,7 +106,7 @@ class RightChance:
             costs = ((_STARTS - _USUAL) ** 2 @ _PULLS) / 2 - scale * np.log(np.maximum(found, 1e-300)).sum(axis=1)
             self._numbers = _STARTS[np.argmin(costs)]
         self._numbers = least(cost, self._numbers, *_BOUNDS, _NO_GAIN)
-        self._moments = None
+        self._changed[:] = True
 
     def _law(self, numbers: Floats) -> Floats:
         """The crowd's law at the nodes."""
@@ -148,19 +151,24 @@ class RightChance:
         return np.stack(weights, axis=1), np.stack(slopes, axis=1)
 
     def _expected(self) -> Floats:
-        """For each user, sums over the nodes: of the posterior, and by group of it times r, 1/r and r/(1-r)."""
-        if self._moments is None:
+        """For each user, sums over the nodes: of the posterior, and by group of it times r, 1/r and r/(1-r).
+
+        They are computed anew only for those users of whom something has changed.
+        """
+        changed = np.flatnonzero(self._changed)
+        if len(changed):
             law = self._law(self._numbers)
             columns = [law]
             for right in self._right:
                 columns += [law * right, law / right, law * right / (1 - right)]
-            factors, out = np.stack(columns, axis=1), np.empty((len(self._agreed), len(columns)))
-            logs = self._log_right, self._log_wrong
+            factors, logs = np.stack(columns, axis=1), (self._log_right, self._log_wrong)
 
             def some(first: int) -> None:
-                part = slice(first, first + _USERS_AT_ONCE)
-                moments(self._agreed[part], self._disagreed[part], *logs, factors, out[part])
+                users = changed[first : first + _USERS_AT_ONCE]
+                found = np.empty((len(users), len(columns)))
+                moments(self._agreed[users], self._disagreed[users], *logs, factors, found)
+                self._moments[users] = found
 
-            deque(in_threads(some, range(0, len(out), _USERS_AT_ONCE), usual_threads()), 0)
-            self._moments = out
+            deque(in_threads(some, range(0, len(changed), _USERS_AT_ONCE), usual_threads()), 0)
+            self._changed[:] = False
         return self._moments
