@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import warm
-from sottovoce.cli import main
+from sottovoce.cli import main, output
 
 
 def run(*arguments, input="", env=None, cwd=None):
@@ -24,6 +24,8 @@ def run(*arguments, input="", env=None, cwd=None):
                 patch.delenv(name)
         for name, entry in {"COLUMNS": "80", **(env or {})}.items():  # otherwise as wide as the terminal of the tests
             patch.setenv(name, entry)
+        for console in (output.console, output.notes):  # which have looked at the environment when they were imported
+            patch.setattr(console, "width", int(os.environ["COLUMNS"]))
         if cwd is not None:
             patch.chdir(cwd)
         with pytest.raises(SystemExit) as end:

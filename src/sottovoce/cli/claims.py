@@ -1,6 +1,6 @@
 """``sottovoce claims``: packs, for claims that do not fit into memory, and claims in public formats."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,10 +17,12 @@ from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from sqlalchemy import Engine
 
     from sottovoce.claims.blocks import Pack
     from sottovoce.claims.kinds import Kind
     from sottovoce.claims.sorting import ClaimSource
+    from sottovoce.claims.streaming import Chunk
 
 app = CommandLine(
     help="Pack claims that do not fit into memory, inspect packs, and convert claims from public formats."
@@ -116,10 +118,18 @@ def info(
 
 def _campaign(database: str, campaign: str, kind: "Kind | None") -> "list[ClaimSource]":
     from sottovoce.claims.sorting import ClaimSource
-    from sottovoce.server.storage.claims import stream_claims
     from sottovoce.server.storage.engine import open_existing
 
-    return [ClaimSource(f"campaign {campaign}", stream_claims(open_existing(database), campaign, kind))]
+    return [ClaimSource(f"campaign {campaign}", _stored_claims(open_existing(database), campaign, kind))]
+
+
+def _stored_claims(database: "Engine", campaign: str, kind: "Kind | None") -> "Iterator[Chunk]":
+    from sottovoce.server.storage.claims import stream_claims
+
+    try:
+        yield from stream_claims(database, campaign, kind)
+    finally:
+        database.dispose()
 
 
 def _print_pack(pack: "Pack", json: bool, left_out: "pa.Table | None" = None) -> None:

@@ -118,7 +118,11 @@ def open_existing(database: str) -> Engine:
         if url.get_backend_name() == "sqlite":
             _check_file(Path(str(url.database)))
         engine = open_engine(database)
-        if not inspect(engine).has_table("campaigns"):
+        try:
+            is_ours = inspect(engine).has_table("campaigns")
+        finally:
+            engine.dispose()
+        if not is_ours:
             raise UnreadableFile(f"{url.render_as_string()}: it holds no campaigns; give a server's database")
     return engine
 
