@@ -217,7 +217,7 @@ def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_th
 
 
 def test_one_answer_that_says_nothing_does_not_double_the_chance_of_an_exception(ask):
-    """So few steps of noise matter that twice the δ would need the ε of another step."""
+    """Only a few steps of noise matter, so twice the δ would need the ε of another step."""
     number = {"kind": "number", "id": "n", "low": "0", "high": "1", "grid": "1", "distance": "1"}
     noise = {"number": "gaussian:0.7154302316167577", "choice": "twolayer:beta:1.0:1.0"}
     two = answers("", 1, 2) | {"noise": noise, "readings": 2}
