@@ -35,6 +35,7 @@ def make_pack(folder: Path, claims: int, users: int) -> Pack:
     for first in range(0, objects, at_once):
         some = np.arange(first, min(first + at_once, objects), dtype=np.int32)
         drawn = rng.integers(0, stratum, (len(some), CLAIMS_PER_OBJECT), dtype=np.int32)
+        drawn[some < stratum] = some[some < stratum, None]  # everybody claims something
         who = (drawn + stratum * np.arange(CLAIMS_PER_OBJECT, dtype=np.int32)).ravel()
         truths = np.repeat(rng.uniform(0, 10, len(some)), CLAIMS_PER_OBJECT)
         writer.add(np.repeat(some, CLAIMS_PER_OBJECT), who, truths + quality[who] * rng.standard_normal(len(who)))

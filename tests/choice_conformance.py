@@ -55,6 +55,7 @@ def check_operations(ours, plain, seed):
     weights, chances = rng.normal(size=n_users), rng.random(n_cells)
     assert_close(ours.tally(weights), plain.tally(weights), 1.0)
     assert_close(ours.agree(chances), plain.agree(chances), 1.0)
+    assert_close(ours.effective_users(weights), plain.effective_users(weights), 1.0)
     known = rng.integers(-2, 1, n_objects)
     grouped = {"weights": rng.normal(size=(n_users, 3)), "groups": rng.integers(0, 3, n_objects)}
     polls = [

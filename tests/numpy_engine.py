@@ -71,6 +71,10 @@ class NumpyEngine:
     def object_sums(self, factor):
         return (factor[:, None] * self.present).sum(axis=0)
 
+    def effective_users(self, weights):
+        with np.errstate(invalid="ignore"):
+            return self.object_sums(weights) ** 2 / self.object_sums(weights**2)
+
     def user_sums(self, factor):
         return (factor * self.present).sum(axis=1)
 

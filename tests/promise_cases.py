@@ -207,6 +207,16 @@ CHOSEN = [
 ]
 
 
+# Readings that share a draw and coins that reveal about as much, so that no number of them is much worse than another:
+# rate, ε of a coin, and how many are answered.
+ABOUT_EQUAL = [(0.003, 0.0951, 30), (0.0006, 0.05, 100)]
+
+
+def beside_coins(rate: float, each: float, answered: int) -> ChosenCase:
+    """As many numbers under one drawn variance, and as many coins, as are answered in all; at a δ of a tenth."""
+    return ChosenCase(((f"shared:{rate}", "1", "0.02", answered), (f"response:{each}", 2, answered)), 0.1, answered)
+
+
 def beside_normal_noise(law: str) -> Manifest:
     """Four answers out of two choices under this law, and two numbers; a participant gives any three of them."""
     content = ChosenCase((("gaussian:4.0", "2", "1", 2), ("response:1.0", 2, 4)), 1e-100, 3).manifest().model_dump()

@@ -79,6 +79,34 @@ def exact_composed_delta(parts: list[tuple], epsilon: float) -> mpf:
         return mpmath.fsum(chance * other_delta(epsilon - loss) for loss, chance in atoms.items())
 
 
+def epsilon_beside_coins(rate: float, each: float, answered: int, delta: float) -> float:
+    """The largest ε of readings 1 apart under one drawn variance and of coins with an ε of ``each``, this many in all.
+
+    In closed form, for continuous noise and an exponential variance. What is drawn is slightly more noise, since the
+    smallest variance is 1/1024 of the mean: at a δ of a tenth, that makes less than 1/100 of ε.
+    """
+    largest = 0.0
+    for coins in range(answered + 1):
+        right = math.exp(each) / (1 + math.exp(each))
+        chances = [math.comb(coins, n) * right**n * (1 - right) ** (coins - n) for n in range(coins + 1)]
+        square = 2 * rate * (answered - coins)
+
+        def known(at: float, square: float = square) -> float:
+            one = -math.expm1(-square / (2 * (math.sqrt(at * at + square) + abs(at)))) if square else 0.0
+            return one if at >= 0 else -math.expm1(at) + math.exp(at) * one
+
+        def exceeds(epsilon: float, coins: int = coins, chances: list[float] = chances) -> bool:
+            gains = (chance * known(epsilon - each * (2 * n - coins)) for n, chance in enumerate(chances))
+            return math.fsum(gains) > delta
+
+        low, high = largest, largest + answered * each + 1000 * square
+        while exceeds(low) and high - low > 1e-6 * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if exceeds(middle) else (low, middle)
+        largest = max(largest, low)
+    return largest
+
+
 def _answer_losses(noise: str, cells: int, moved: int) -> tuple[list[mpf], list[mpf]]:
     """Chances and losses of this many answers."""
     _, *parameters = noise.split(":")
@@ -257,10 +285,11 @@ def _drawn(floor: Fraction, quantum: Fraction, steps: int, moved: int, epsilon: 
         if part[-1] < (shift / 1e5) ** 2:
             deltas[first : first + 256] = 1.0
             continue
-        if part[-1] >= 1000 and shift > part[0] / 4:
+        narrow, wide = part[part < 1000], part[part >= 1000]
+        if len(wide) and shift > wide[0] / 4:
             raise TooLarge  # many steps, and the loss changes much from one to the next
-        rows = _narrow(part, shift, epsilon) if part[-1] < 1000 else _smooth(part, shift, epsilon)
-        deltas[first : first + 256] = rows
+        rows = [sums(some, shift, epsilon) for some, sums in ((narrow, _narrow), (wide, _smooth)) if len(some)]
+        deltas[first : first + 256] = np.concatenate(rows)
     total = math.fsum(chances * deltas)
     if rough and total < 1e-7:
         raise TooLarge  # characteristic functions have no digits left

@@ -150,9 +150,9 @@ def _decoded(name: str, content: bytes, encoding: str | None, notes: list[str]) 
             ) from None
     except (LookupError, ValueError):  # a name that nobody knows, or that cannot be one
         raise BadParameter(
-            f"encoding {encoding!r}: it is not an encoding of text; utf-8, utf-16 and windows-1252 are usual"
+            f"encoding {encoding!r}: it must be a text encoding; utf-8, utf-16 and windows-1252 are common"
         ) from None
-    notes.append("The text is not in UTF-8. It was read as windows-1252: look at its accents and umlauts.")
+    notes.append("The text is not in UTF-8. It was read as windows-1252: check its accents and umlauts.")
     return content.decode("windows-1252", errors="replace")
 
 
@@ -199,7 +199,9 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
                     rows.append((number, [_text_of(name, number, cell) for cell in cells]))
                     text += sum(map(len, rows[-1][1]))
                 if text > _MOST_TEXT:
-                    raise UnreadableFile(f"{name}: its cells have more than {_MOST_TEXT:,} signs; divide the table")
+                    raise UnreadableFile(
+                        f"{name}: its cells have more than {_MOST_TEXT:,} characters; divide the table"
+                    )
     except UnreadableFile:
         raise
     except Exception as mistake:  # whatever the library makes of a damaged file
@@ -262,7 +264,7 @@ def _elements_of(name: str, part: str, plain: bytes) -> int:
 
 def _too_much(name: str) -> UnreadableFile:
     return UnreadableFile(
-        f"{name}: it has too many cells or looks of cells, or one that is too long; save the table alone as CSV"
+        f"{name}: it has too many cells or cell styles, or one that is too long; save the table alone as CSV"
     )
 
 

@@ -24,7 +24,7 @@ def read_rows(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table, each with the number of its line; cells that are empty are left out.
 
-    Cells are divided by commas, or by semicolons or tabs as in some spreadsheets. ``name`` is named in errors.
+    Cells are separated by commas, or by semicolons or tabs as in some spreadsheets. ``name`` is named in errors.
     Without ``optional``, columns that nobody asked for are left out; with it, any other column is a mistake.
 
     >>> list(read_rows("tasks.csv", "id;low\\nhall;0\\n", ["id"]))
@@ -78,7 +78,7 @@ THOUSANDS = {",": f"[.'’{BLANKS}]", ".": f"[,'’{BLANKS}]"}
 
 
 def with_point(text: str, decimal: str) -> str:
-    """A number with a decimal point and without marks between thousands; what is not a number stays as it is.
+    """A number with a decimal point and without thousands separators; what is not a number stays as it is.
 
     >>> with_point("1.234,5", ","), with_point("−2,7", ","), with_point("1,234.5", "."), with_point("2,7", ".")
     ('1234.5', '-2.7', '1234.5', '2,7')

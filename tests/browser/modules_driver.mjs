@@ -63,7 +63,7 @@ function sent(noise, kind, readings, stream) {
 }
 
 /** The code of the problem that an answer ends with, or the answer. */
-function told(answer) {
+function outcomeOf(answer) {
   try {
     return answer();
   } catch (problem) {
@@ -96,7 +96,7 @@ const ANSWERS = {
     return { outputs: compare(law, readings.map(([steps, cuts]) => [BigInt(steps), cuts]), stream), bytes_used: stream.used };
   },
   are_cuts: ([cuts, levels]) => areCuts(cuts, levels),
-  alternatives: ({ manifest, content }) => told(() => [...alternativesOf(manifestOf(manifest), Object(JSON.parse(content)))]),
+  alternatives: ({ manifest, content }) => outcomeOf(() => [...alternativesOf(manifestOf(manifest), Object(JSON.parse(content)))]),
   comparison_words({ tag, law, levels }) {
     speak(tag);
     return comparisonWords(lawOf(law), levels);
@@ -125,13 +125,13 @@ const ANSWERS = {
   },
   task_fields: (kind) => fieldsOf(kind),
   spoken: (task) => spokenTask(task, (text) => text.de ?? text),
-  parsed: (base64) => told(() => canonicalText(manifestOf(base64))),
-  promise: ({ manifest, delta, enough }) => told(() => String(promiseOf(manifestOf(manifest), delta, enough).epsilon)),
+  parsed: (base64) => outcomeOf(() => canonicalText(manifestOf(base64))),
+  promise: ({ manifest, delta, enough }) => outcomeOf(() => String(promiseOf(manifestOf(manifest), delta, enough).epsilon)),
   timed_promise(asked) {
     const start = performance.now();
     return [ANSWERS.promise(asked), performance.now() - start];
   },
-  judgement: ({ manifest, limits }) => told(() => judge(manifestOf(manifest), { ...USUAL_LIMITS, ...limits })),
+  judgement: ({ manifest, limits }) => outcomeOf(() => judge(manifestOf(manifest), { ...USUAL_LIMITS, ...limits })),
   limits: () => USUAL_LIMITS,
   shown: ([steps, grid]) => exact.stepsAsText(steps, grid),
   rounded([n, d]) {
@@ -141,7 +141,7 @@ const ANSWERS = {
   mills: (x) => mills(x),
   checked({ manifest, ...promise }) {
     const asked = manifestOf(manifest);
-    return told(() => sanity.checkPromise(asked, promise)) ?? "possible";
+    return outcomeOf(() => sanity.checkPromise(asked, promise)) ?? "possible";
   },
   lower({ manifest, grid, delta }) {
     const asked = manifestOf(manifest);

@@ -1,4 +1,4 @@
-"""Pictures of the public page of results and of the analyst's corner, taken from the pages themselves.
+"""Pictures of the public page of results and of the analyst's page, taken from the pages themselves.
 
 ``take`` is for the script that takes all pictures of the docs; by itself (``python tests/browser/result_pictures.py``)
 this takes those of them that the docs show, or, with a folder, every page in every look.

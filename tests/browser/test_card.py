@@ -30,7 +30,7 @@ def test_the_guess_is_that_of_the_installed_client(ask, language):
 
 
 def share(words):
-    times, _, base = words.replace(",", "").partition(" times out of ")
+    times, _, base = words.replace(",", "").removeprefix("at most ").partition(" times out of ")
     return int(times) / int(base)
 
 

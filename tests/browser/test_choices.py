@@ -117,7 +117,7 @@ def test_an_answer_can_be_taken_back_before_it_is_sent(asked):
     phone, url = asked(only(PATH))
     page = phone.join(url)
     page.get_by_label("yes").check()
-    page.get_by_role("button", name="Take the answer back").click()
+    page.get_by_role("button", name="Clear the answer").click()
     expect(page.get_by_label("yes")).not_to_be_checked()
     page.locator("#send").click()
     expect(page.get_by_role("alert")).to_have_text("Enter at least one reading.")

@@ -9,8 +9,8 @@ import pytest
 
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
-from promise_cases import CHOSEN, MIXED, beside_many_kinds, beside_normal_noise
-from promise_reference import exact_answer_delta, exact_delta
+from promise_cases import ABOUT_EQUAL, CHOSEN, MIXED, ChosenCase, beside_coins, beside_many_kinds, beside_normal_noise
+from promise_reference import epsilon_beside_coins, exact_answer_delta, exact_delta
 from sottovoce.device import Limits
 from sottovoce.device.participant_limits import PRESETS
 from sottovoce.protocol import Manifest, Problem, Promise, promise_of
@@ -214,6 +214,35 @@ def test_no_tiny_delta_is_exceeded_by_the_rounding_of_the_largest_loss(ask):
 def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_that_say_nothing(ask, noise):
     together, alone = figures(ask, beside_many_kinds(noise), 1e-5)
     assert together == pytest.approx(alone, rel=1e-2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("described", ABOUT_EQUAL, ids=str)
+def test_readings_that_share_a_draw_may_reveal_as_much_as_the_others(ask, described):
+    (found,) = ask("promise", [{"manifest": sent(beside_coins(*described).manifest()), "delta": 0.1, "enough": 0}])
+    exact = epsilon_beside_coins(*described, 0.1)
+    assert 0.99 * exact < float(found) < 1.005 * exact
+
+
+@pytest.mark.slow
+def test_two_shared_draws_and_large_losses_are_judged_as_by_the_installed_client(ask):
+    two = answers("", 30, 2) | {"readings": 60}
+    number = {"kind": "number", "low": "0", "high": "1", "grid": "1", "distance": "1"}
+    two["tasks"] += [{**number, "id": f"n{n}"} for n in range(30)]
+    laws = [("shared:1.0", "twolayer:beta:0.01:20000.0", 1e-3), ("shared:1000.0", "response:1.0", 1.5e-3)]
+    for numbers, choices, delta in laws:
+        described = Manifest.of(two | {"noise": {"number": numbers, "choice": choices}, "answer": 30})
+        (found,) = ask("promise", [{"manifest": sent(described), "delta": delta, "enough": 0}])
+        assert float(found) == pytest.approx(promise_of(described, delta, enough=0).epsilon, rel=5e-3)
+
+
+@pytest.mark.slow
+def test_many_kinds_and_many_answers_are_counted_together(ask):
+    """Added up part by part, their ε would be several times as large."""
+    questions = tuple(("response:0.05:2", cells, 26) for cells in range(3, 62))
+    case = ChosenCase((("gaussian:30.0", "1", "1", 50), *questions), 1e-5, 1500)
+    (found,) = ask("promise", [{"manifest": sent(case.manifest()), "delta": case.delta, "enough": 0}])
+    assert float(found) == pytest.approx(promise_of(case.manifest(), case.delta, enough=0).epsilon, rel=1e-2)
 
 
 def test_one_answer_that_says_nothing_does_not_double_the_chance_of_an_exception(ask):

@@ -115,7 +115,7 @@ def test_results_colour_the_plan_and_print_in_both_ways(operator, server, colour
     picture, image = first.locator("svg[role=img]").bounding_box(), first.locator("img").bounding_box()
     assert picture == image
     assert_accessible(page, "results on the plan")
-    page.get_by_text("How sure", exact=True).first.click()
+    page.get_by_text("How certain", exact=True).first.click()
     expect(first).to_be_hidden()
     expect(second).to_be_visible()
     page.get_by_role("radio", name="Truth (m)").focus()

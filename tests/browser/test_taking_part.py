@@ -388,7 +388,7 @@ def test_a_manifest_that_was_changed_on_the_way_is_refused(participant, invited)
     [
         (lambda url: url.partition("#")[0], "The link is incomplete"),
         (lambda url: url[:-3], "This is not an invitation link"),
-        (lambda url: url.replace("/j/", "/j/x"), "The server does not know this invitation"),
+        (lambda url: url.replace("/j/", "/j/x"), "The server does not recognise this invitation"),
     ],
     ids=["no hash", "half a hash", "another token"],
 )

@@ -43,7 +43,7 @@ def test_what_is_no_choice_is_no_answer(asked):
     page.get_by_label("no", exact=True).check()
     for entry in UNKNOWN:
         kept_as(phone, url, [entry])
-        expect(page.get_by_role("button", name="Take the answer back").locator("visible=true")).to_have_count(0)
+        expect(page.get_by_role("button", name="Clear the answer").locator("visible=true")).to_have_count(0)
         page.locator("#send").click()
         expect(page.get_by_role("alert")).to_have_text("Enter at least one reading.")
         expect(page.locator("dialog")).to_have_count(0)

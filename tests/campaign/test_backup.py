@@ -69,6 +69,7 @@ def test_backup_under_writes_holds_all_that_was_acknowledged(serve, operator, tm
         assert count(live, "readings") == 30 * copies[middle][1]
 
 
+@pytest.mark.slow
 def test_commands_copy_there_and_back(campaigns, copied, tmp_path):
     again, target = tmp_path / "again.db", tmp_path / "restored.db"
     ran = campaigns.run("backup", "--database", database(tmp_path / "original.db"), "--out", again)

@@ -70,6 +70,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert campaigns("results", draft)["reports"] == 5
 
 
+@pytest.mark.slow
 def test_tasks_come_from_a_spreadsheet_and_go_back(campaigns, tmp_path):
     path, back = tmp_path / "halls.csv", tmp_path / "back.csv"
     path.write_bytes("Größe;Task;Lowest;Highest;Step;Known\n1;Halle;0;2,5;0,1;1,2\n".encode("windows-1252"))

@@ -106,7 +106,7 @@ def test_devices_refuse_a_promise_below_their_limits(campaigns):
 def test_folder_or_server_must_be_given(campaigns):
     ran = campaigns.run("simulate")
     assert ran.returncode == 2
-    assert "name one, for example sottovoce simulate crowd" in ran.stderr
+    assert "name one to write to, for example sottovoce simulate crowd" in ran.stderr
     ran = campaigns.run("simulate", "--world", "moon", "--url", campaigns.url)
     assert (ran.returncode, "choose synthetic, floorplan or careful" in ran.stderr) == (2, True)
 

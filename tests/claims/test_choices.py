@@ -117,7 +117,7 @@ def test_wrong_options_are_refused(choices, error, message):
 
 def test_repeated_answers_are_refused_or_the_last_counts():
     rows = list("aab"), list("xxx"), ["yes", "no", "yes"]
-    with pytest.raises(DuplicateClaim, match="row 2: user 'a' claims object 'x' a second time"):
+    with pytest.raises(DuplicateClaim, match="row 2: user 'a' makes a second claim about object 'x'"):
         sv.Claims.from_arrays(*rows)
     with pytest.raises(BadParameter, match="choices have no mean"):
         sv.Claims.from_arrays(*rows, duplicates="mean")
@@ -192,7 +192,8 @@ def test_sets_of_several_rounds_give_what_claims_in_memory_give(tmp_path, own, s
         some = [[column[row] for row in np.flatnonzero(rows)] for column in (users, things, sets)]
         sv.Claims.from_arrays(*some).write(tmp_path / f"{name}.{suffix}")
     pack(files([tmp_path / f"first.{suffix}"]), tmp_path / "pack", claims_per_block=30)
-    with pytest.raises(DuplicateClaim, match=r"row 1: user \d+ claims object \d+ a second time \(first in an earlier"):
+    again = r"row 1: user \d+ makes a second claim about object \d+ \(first in an earlier"
+    with pytest.raises(DuplicateClaim, match=again):
         pack(files([tmp_path / f"first.{suffix}"]), tmp_path / "pack", append=True)
     grown = pack(files([tmp_path / f"second.{suffix}"]), tmp_path / "pack", append=True, claims_per_block=30)
     expected = zip(users, things, map(sorted, sets), strict=True)
@@ -215,7 +216,7 @@ def assert_same_shares(packed, claims):
 def test_claims_of_a_pack_name_as_many_options(tmp_path):
     for name, answers in (("two", '"[""a"", ""b""]"'), ("three", '"[""a"", ""b"", ""c""]"'), ("one", "a")):
         (tmp_path / f"{name}.csv").write_text(f"user,object,value\n{name},x,{answers}\n")
-    with pytest.raises(BadRow, match=r"three.csv: claims that name 3 options beside claims that name 2 options"):
+    with pytest.raises(BadRow, match=r"three.csv: claims that name 3 options mixed with claims that name 2 options"):
         pack(files([tmp_path / "two.csv", tmp_path / "three.csv"]), tmp_path / "pack")
     assert not (tmp_path / "pack").exists()
     pack(files([tmp_path / "two.csv"]), tmp_path / "pack")
@@ -235,7 +236,7 @@ def test_a_damaged_set_is_found_by_its_row(tmp_path):
 def test_a_pack_is_of_one_kind(tmp_path):
     (tmp_path / "words.csv").write_text("user,object,value\na,x,yes\nb,x,no\n")
     (tmp_path / "numbers.csv").write_text("user,object,value\na,y,1\nb,y,2\n")
-    with pytest.raises(BadRow, match="numbers beside choices"):
+    with pytest.raises(BadRow, match="numbers mixed with choices"):
         pack(files([tmp_path / "words.csv", tmp_path / "numbers.csv"]), tmp_path / "pack")
     pack(files([tmp_path / "words.csv"]), tmp_path / "pack")
     with pytest.raises(BadRow, match="the new claims are numbers"):

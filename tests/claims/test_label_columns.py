@@ -120,9 +120,11 @@ def test_a_label_of_very_many_columns_is_refused(table):
 def test_mistakes(table, tmp_path):
     with pytest.raises(MissingColumn, match="no column 'room' among 'who', 'sensor', 'time', 'value'"):
         objects(table, "sensor+room")
-    with pytest.raises(BadParameter, match=r"time@fortnight: 'fortnight' is not a period; times are cut to the second"):
+    with pytest.raises(
+        BadParameter, match=r"time@fortnight: 'fortnight' is not a period; times can be rounded down to the second"
+    ):
         objects(table, "sensor+time@fortnight")
-    with pytest.raises(BadRow, match="sensor 'north': times to be cut to the hour are written like 2026-05-01 10:35"):
+    with pytest.raises(BadRow, match="sensor 'north': times must be written like 2026-05-01 10:35"):
         objects(table, "sensor@hour")
     path = tmp_path / "odd.csv"
     path.write_text("user,a,b,value\nu,x · y,z,1\n")

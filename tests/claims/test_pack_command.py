@@ -101,7 +101,7 @@ def test_new_claims_are_added_and_a_later_run_starts_from_the_last(crowd, tmp_pa
         (["claims", "pack", "none.csv", "new"], ["none.csv", "no such file"]),
         (["claims", "pack", "claims.csv", "pack"], ["already exists"]),
         (["claims", "pack", "claims.csv", "new", "--append"], ["manifest.json"]),
-        (["claims", "pack", "claims.csv", "pack", "--append"], ["a second time", "earlier round", "--duplicates"]),
+        (["claims", "pack", "claims.csv", "pack", "--append"], ["a second claim", "earlier round", "--duplicates"]),
         (["claims", "pack", "claims.csv", "new", "--campaign", "x"], ["only a database"]),
         (["claims", "pack", "sqlite:///x.db", "new"], ["--campaign"]),
         (["claims", "pack", "claims.csv", "new", "--memory", "much"], ["500MB"]),

@@ -156,7 +156,10 @@ def test_files_without_claims_are_reported(tmp_path, text, kind):
 def test_repeated_claims_are_reported_with_both_rows(tmp_path):
     (tmp_path / "a.csv").write_text("user,object,value\nann,x,1\nbob,x,2\n")
     (tmp_path / "b.csv").write_text("user,object,value\ncat,x,5\nann,x,3\n")
-    with pytest.raises(DuplicateClaim, match=r"b\.csv, row 2: user 'ann' claims object 'x'.*first in .*a\.csv, row 1"):
+    with pytest.raises(
+        DuplicateClaim,
+        match=r"b\.csv, row 2: user 'ann' makes a second claim about object 'x'.*first in .*a\.csv, row 1",
+    ):
         pack(files([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / "pack")
     for way, value in (("mean", 2.0), ("last", 3.0)):
         packed = pack(files([tmp_path / "a.csv", tmp_path / "b.csv"]), tmp_path / way, duplicates=way)

@@ -97,9 +97,9 @@ def test_other_encodings_decimal_commas_and_marks_in_front(tmp_path):
     ("name", "text", "error", "message"),
     [
         ("square", "w1 q1 1\n\nw2 q1\n", BadRow, "line 3, row 2: 'w2 q1': a line has, without a header and "
-         "separated by blanks, user, object, value; correct it, or drop"),
+         "separated by spaces, user, object, value; correct it, or drop"),
         ("square", "w1 q1 very good\n", BadRow, "line 1, row 1: 'w1 q1 very good': a line has"),
-        ("square", "w1 q1 1\nw1 q1 0\n", DuplicateClaim, "row 2: user 'w1' claims object 'q1' a second time"),
+        ("square", "w1 q1 1\nw1 q1 0\n", DuplicateClaim, "row 2: user 'w1' makes a second claim about object 'q1'"),
         ("square", "", NoClaims, "no row"),
         ("toloka", "w1\t\t1\n", BadRow, "line 1, row 1: object is missing"),
         ("fusion", "a\tX\t1\nb\n", BadRow, "line 2, row 2: 'b': a line has"),
@@ -109,7 +109,7 @@ def test_other_encodings_decimal_commas_and_marks_in_front(tmp_path):
         ("matrix", "o,ann,ann\nhall,1,2\n", MissingColumn, "two columns 'ann': names of columns must be unique"),
         ("matrix", "o,ann\n", NoClaims, "a matrix needs a header"),
         ("matrix", "o,ann\nhall,\n", NoClaims, "no row"),
-        ("matrix", "o,ann\nhall,1\nhall,2\n", DuplicateClaim, "claims object 'hall' a second time"),
+        ("matrix", "o,ann\nhall,1\nhall,2\n", DuplicateClaim, "a second claim about object 'hall'"),
         ("crowd-kit", "task,performer,label\nq1,w1,1\n", MissingColumn, "no column 'worker' among 'task', 'performer'"),
     ],
 )  # fmt: skip
@@ -171,9 +171,9 @@ def test_the_command_recognises_a_folder_and_says_that_codes_are_choices(tmp_pat
 def test_the_command_refuses_and_writes_nothing(tmp_path):
     (tmp_path / "claims.txt").write_text("w1 q1\n")
     for arguments, message in (
-        (("claims.txt", "out"), "does not show its format"),
+        (("claims.txt", "out"), "a single file is not recognised"),
         (("claims.txt", "out", "--format", "square"), "line 1, row 1"),
-        ((".", "out"), "show no format"),
+        ((".", "out"), "match no format"),
         (("claims.txt", "out", "--format", "nix"), "format 'nix'"),
     ):
         ran = run("claims", "convert", *arguments, cwd=tmp_path)

@@ -200,7 +200,7 @@ def test_the_advice_for_a_second_answer_can_be_followed(tmp_path):
     arguments = ["perturb", str(path), "--noise", "response:1", "--choices", "yes,no", "--out", str(out)]
     ran = CliRunner().invoke(app, arguments)
     assert ran.exit_code != 0
-    assert "a second time" in str(ran.exception)
+    assert "a second claim" in str(ran.exception)
     assert "(--duplicates)" in str(ran.exception)
     assert not out.exists()
     run(*arguments, "--duplicates", "last")

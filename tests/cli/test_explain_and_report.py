@@ -74,7 +74,7 @@ def test_the_command_explains_and_refuses_unknown_objects(file):
     assert len(found["claims"]) == 9
     ran = run("explain", file, "O9")
     assert ran.returncode == 2
-    assert "object 'O9': it has no claims; there are 'o0'" in ran.stderr
+    assert "object 'O9': it has no claims; there are claims about 'o0'" in ran.stderr
 
 
 class Page(HTMLParser):

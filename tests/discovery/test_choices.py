@@ -340,7 +340,7 @@ def test_a_later_fit_may_begin_with_an_earlier_one():
     ("noise", "choices", "message"),
     [
         ("response:1", None, "it needs the number of choices"),
-        ("response:1:2", ["yes", "no", "perhaps"], "devices report 2 options, and these claims name 1"),
+        ("response:1:2", ["yes", "no", "perhaps"], "devices report 2 options, but these claims name 1"),
         ("fresh:0.5", ["yes", "no"], "it is for numbers"),
     ],
 )

@@ -65,6 +65,7 @@ def test_the_error_in_common_by_quadrature(deviation):
     assert 6 / np.pi**2 * bound * (1 - 1e-6) <= exact <= bound * (1 + 1e-6)
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("step", [0.5, 1, 2, 4])
 @pytest.mark.parametrize("kind", ["alike", "different", "two kinds"])
 def test_intervals_hold_truths_between_the_steps(kind, step):

@@ -57,6 +57,7 @@ def section(reference, command):
     return re.split(r"^#", reference.split(heading)[1], maxsplit=1, flags=re.MULTILINE)[0]
 
 
+@pytest.mark.slow
 def test_every_option_of_every_command_is_in_the_reference(command_reference):
     reference = command_reference.reference()
     for command in commands(app):

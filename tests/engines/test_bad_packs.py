@@ -131,7 +131,7 @@ def test_a_block_that_is_cut_short_during_a_run_is_found(packed):
     ("change", "words"),
     [
         (lambda said: said["blocks"].pop(1), "does not begin where the block before it ends"),
-        (lambda said: said["blocks"].pop(), "not as many as it says"),
+        (lambda said: said["blocks"].pop(), "which is not what it declares"),
         (lambda said: said.update(format=99), "format 99"),
         (lambda said: said.pop("pack"), "not a manifest"),
         (lambda said: said["blocks"][0].update(bytes="many"), "bytes, not many"),

@@ -6,10 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from choice_conformance import CASES, assert_same_choices, cells, check_operations, claims_of, crowd, sets
+from conformance import assert_close
 from numpy_engine import NumpyEngine
 from sottovoce.claims import pack_claims
 from sottovoce.discovery import METHODS
-from sottovoce.engines import DiskEngine, MemoryEngine, memory
+from sottovoce.engines import DiskEngine, MemoryEngine, Poll, Polled, memory
 from sottovoce.engines.votes import _winner
 
 
@@ -68,3 +69,63 @@ def test_a_reported_set_votes_for_all_its_options(engine, size):
     assert (len(claims), claims.size) == (60, size)
     assert claims.claims_per_object.tolist() == [10] * 6
     check_operations(engine(claims), NumpyEngine(claims), size)
+
+
+SHARES = [0, 0, *np.arange(20) / 1000, *np.linspace(0.03, 1, 12)]  # of a way: at first in small steps
+
+
+def polls(claims, seed):
+    """Ways from some votes to quite other ones, so that truths change one after the other."""
+    rng = np.random.default_rng(seed)
+    users, cells = claims.n_users, claims.answers.n_cells
+    (one, other), slopes, prior = 200 * rng.random((2, users)) ** 4, rng.random((2, users)), rng.normal(size=cells)
+    unseen, known = rng.random(claims.n_objects), np.where(rng.random(claims.n_objects) < 0.1, 0, -1)
+    weights = [one + share * (other - one) for share in SHARES]
+    yield [Poll(each) for each in weights]
+    yield [Poll(each, softmax=True, unseen=unseen, known=known) for each in weights]
+    yield [Poll(one, softmax=True, prior=1000 * share * prior, mix=0.1) for share in SHARES]
+    yield [
+        Poll(each, slopes[0] + share * slopes[1], softmax=True, prior=prior)
+        for each, share in zip(weights, SHARES, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("make", [lambda: crowd(3), lambda: crowd(3, own=True), lambda: sets(2)])
+def test_what_rests_is_counted_again_before_it_could_change(engine, make):
+    claims = make()
+    ours, plain = engine(claims), NumpyEngine(claims)
+    chances = np.full(plain.answers.n_cells, 0.5)
+    for steps in polls(claims, 1):
+        one = other = Polled(chances, plain.agree(chances)[:, None])
+        rested, truths = 0, set()
+        for poll in steps:
+            one, other = ours.poll(poll, one), plain.poll(poll, other)
+            assert_close(one.chances, other.chances, 1.0)
+            assert_close(one.agreed, other.agreed, 1.0)
+            rested += (one.rest.slack > 0).sum()
+            truths.add(other.chances.round().tobytes())
+        assert rested > claims.n_objects  # on average more than once
+        assert len(truths) > 1
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+@pytest.mark.parametrize("options", [3, 4, 5])  # rows of up to eight numbers are added up in registers
+def test_with_habits_too_what_rests_is_counted_again_before_it_could_change(engine, options, corrected):
+    claims, rng = crowd(options), np.random.default_rng(options)
+    ours, plain = engine(claims), NumpyEngine(claims)
+    rows, ahead = 10 * np.log(rng.random((2, claims.n_users, options**2)))
+    prior, behind = rng.normal(size=(2, options))
+    own = 0.1 * rng.random(rows.shape)
+    chances = np.full(plain.answers.n_cells, 0.5)
+    one = other = Polled(chances, plain.agree_by_truth(chances))
+    rested, truths = 0, set()
+    for share in SHARES:
+        here, beforehand = rows + share * (ahead - rows), prior + share * (behind - prior)
+        more = {"corrected": own * (1 + share)} if corrected else {}
+        one, other = ours.confuse(here, beforehand, one, **more), plain.confuse(here, beforehand, other, **more)
+        assert_close(one.chances, other.chances, 1.0)
+        assert_close(one.agreed, other.agreed, 1.0)
+        rested += (one.rest.slack > 0).sum()
+        truths.add(other.chances.round().tobytes())
+    assert rested > claims.n_objects
+    assert len(truths) > 1

@@ -1,6 +1,7 @@
 """The Spark engine: as exact as any other, whatever happens to its workers."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from py4j import clientserver
 from py4j.protocol import Py4JError
 from typer.testing import CliRunner
 
@@ -257,6 +259,17 @@ def test_an_interruption_that_also_breaks_the_connection_to_java_is_one(crowd, m
     monkeypatch.setattr(engine, "_outcomes", interrupted)
     with pytest.raises(KeyboardInterrupt):
         engine.means()
+
+
+@pytest.mark.parametrize("logger", [None, "py4j.clientserver", "py4j.java_gateway"])
+def test_what_py4j_logs_of_an_interruption_is_not_shown(session, caplog, logger):
+    """It logs by the root's logger and by those of its modules."""
+    log = logging.getLogger(logger)
+    record = log.makeRecord(log.name, logging.ERROR, clientserver.__file__, 512, "while shutting down", (), None)
+    log.handle(record)
+    assert not caplog.records
+    log.error("of another module")
+    assert [entry.message for entry in caplog.records] == ["of another module"]
 
 
 def test_a_file_must_be_packed_first(tmp_path):

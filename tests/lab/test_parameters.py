@@ -8,7 +8,7 @@ from command import rows_of, run
 from sottovoce.errors import BadParameter
 from sottovoce.lab.reproduce import FIGURES, named
 from sottovoce.lab.reproduce.experiment import Setting
-from sottovoce.lab.reproduce.trade_off import delta_looks
+from sottovoce.lab.reproduce.trade_off import delta_styles
 
 
 def tasks(figure, **asked):
@@ -65,7 +65,7 @@ def test_one_epsilon_is_drawn_and_claims_nothing_and_idle_options_are_reported(t
     summary = json.loads(ran.stdout)
     assert summary["figures"][0]["holds"] is None
     assert summary["unused"] == ["floorplan"]
-    assert "--floorplan changes nothing in trade-off" in " ".join(ran.stderr.split())
+    assert "--floorplan has no effect on trade-off" in " ".join(ran.stderr.split())
     assert [row["epsilon"] for row in rows_of(tmp_path / "trade-off.csv")] == ["1"] * 3
 
 
@@ -81,7 +81,7 @@ def test_every_option_changes_some_figure(tmp_path):
     ]  # fmt: skip
 
 
-def test_every_delta_has_a_look_of_its_own_and_the_usual_ones_keep_theirs():
-    many = delta_looks((0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5))
+def test_every_delta_has_a_style_of_its_own_and_the_usual_ones_keep_theirs():
+    many = delta_styles((0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5))
     assert len({look.colour for look in many.values()}) == len(many)
-    assert all(many[delta] == look for delta, look in delta_looks((0.1, 0.2, 0.4)).items())
+    assert all(many[delta] == look for delta, look in delta_styles((0.1, 0.2, 0.4)).items())

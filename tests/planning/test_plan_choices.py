@@ -223,7 +223,9 @@ def test_the_command(tmp_path):
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
     shown = " ".join(run(*arguments).stdout.split())
     assert f"--noise {only['noise']}" in shown
-    assert f"draw 1 of its 20 questions at random, and answer no others, with --noise {only['answer_noise']}" in shown
+    assert (
+        f"draw 1 of its 20 questions at random and answer only that one, with --noise {only['answer_noise']}" in shown
+    )
 
 
 @pytest.mark.parametrize("option", [("--range", "0:3"), ("--grid", "0.1"), ("--error-rate", "1"), ("--choices", "1")])

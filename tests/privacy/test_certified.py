@@ -8,8 +8,21 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from promise_cases import CHOSEN, MIXED, Case, admitted, beside_many_kinds, beside_normal_noise, extreme, mixed, usual
-from promise_reference import exact_composed_delta, exact_delta
+from promise_cases import (
+    ABOUT_EQUAL,
+    CHOSEN,
+    MIXED,
+    Case,
+    ChosenCase,
+    admitted,
+    beside_coins,
+    beside_many_kinds,
+    beside_normal_noise,
+    extreme,
+    mixed,
+    usual,
+)
+from promise_reference import epsilon_beside_coins, exact_composed_delta, exact_delta
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.laws import parse_law
@@ -72,6 +85,7 @@ def test_several_parts_together_by_the_exact_law_of_their_losses(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 
 
+@pytest.mark.slow
 def test_the_largest_loss_of_a_pure_law_is_not_missed_by_a_rounding_error():
     """Lines that ended just below it counted what lies between as an infinite loss, so that no ε held at a tiny δ."""
     largest = [promise_of(beside_normal_noise(f"response:{tenths / 10}"), 1e-100).epsilon for tenths in range(5, 31)]
@@ -86,6 +100,21 @@ def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_th
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("described", ABOUT_EQUAL, ids=str)
+def test_readings_that_share_a_draw_may_reveal_as_much_as_the_others(described):
+    """All ways to choose them have to be looked at: none is much worse than the others, and the worst is in between."""
+    case, exact = beside_coins(*described), epsilon_beside_coins(*described, 0.1)
+    assert 0.99 * exact < promise_of(case.manifest(), case.delta, enough=0).epsilon < 1.005 * exact
+
+
+def test_a_promise_with_an_epsilon_of_millions_is_found_at_all_of_delta():
+    """At half of δ the smallest variance counts, with an ε above ten million; at all of it only the next one does."""
+    case = ChosenCase((("shared:1000.0", "1", "1", 30), ("response:1.0", 2, 30)), 1.5e-3, 30)
+    alone = promise_of(Case("shared:1000.0", "1", "1", 30, case.delta).manifest(), case.delta).epsilon
+    assert alone <= promise_of(case.manifest(), case.delta).epsilon < 1.005 * alone
+
+
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(mixed())
 def test_any_parts_together_by_the_exact_law_of_their_losses(case):
@@ -97,6 +126,7 @@ def test_any_parts_together_by_the_exact_law_of_their_losses(case):
 @given(usual(kinds=("shared", "floored")))
 @example(Case("shared:0.02", "3", "1", 1, 0.1))
 @example(Case("floored:30.0:1.0", "3", "1", 1, 1e-5))
+@example(Case("floored:16.0:1.0", "1", "1", 6, 4e-202))  # where δ changes much from one variance to the next
 def test_drawn_variances_by_sums_over_all_of_them(case):
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 

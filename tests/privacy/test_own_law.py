@@ -134,7 +134,7 @@ def test_the_noise_aware_estimator_takes_it_for_normal_noise_of_its_variance():
 def test_a_name_is_given_once():
     register(TwoSided)  # the same again: nothing happens
     other = type("Other", (TwoSided,), {"name": "fresh"})
-    with pytest.raises(BadParameter, match="there is already one of this name"):
+    with pytest.raises(BadParameter, match="there is already one with this name"):
         register(other)
 
 

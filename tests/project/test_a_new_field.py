@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import sottovoce
 from questions import second
 
@@ -20,6 +22,7 @@ SHARED = """
 OF_NUMBERS = '    tolerance: Annotated[Decimal | None, TaskColumn("Tolerance")] = None\n'
 
 
+@pytest.mark.slow
 def test_a_new_field_goes_all_the_way(tmp_path):
     """From the API, a table and the wizard into the manifest and back, in a copy where one file is changed."""
     copy = tmp_path / "source" / "sottovoce"

@@ -15,7 +15,7 @@ from sottovoce.discovery import DEFAULT, METHODS, describe_method, make_method, 
 from sottovoce.errors import BadParameter
 from sottovoce.lab.bench import iterative
 from sottovoce.lab.reproduce.experiment import fitted
-from sottovoce.lab.reproduce.style import label_of, look_of
+from sottovoce.lab.reproduce.style import label_of, style_of
 from sottovoce.server.console import analysis
 from steady_method import Steady
 
@@ -132,7 +132,7 @@ def test_the_analysts_corner_offers_all_methods_at_once_and_draws_each_in_its_ow
 
 def test_the_lab_draws_it_in_a_way_of_its_own(steady):
     assert label_of("steady") == "steady hand"
-    assert len({repr(look_of(name)) for name in METHODS}) == len(METHODS)
+    assert len({repr(style_of(name)) for name in METHODS}) == len(METHODS)
     assert iterative(Steady)
     assert fitted("steady", sv.Claims.from_matrix([[1.0], [2.0]]), sv.Gaussian(1.0)).noise == sv.Gaussian(1.0)
 

@@ -137,7 +137,7 @@ def test_a_deadline_is_the_moment_that_a_clock_in_its_zone_shows(zone):
     ("typed", "zone", "words"),
     [
         ("2030-03-31T02:30", "Europe/Berlin", "does not exist"),
-        ("2030-10-27T02:30", "Europe/Berlin", "comes twice"),
+        ("2030-10-27T02:30", "Europe/Berlin", "occurs twice"),
         ("2030-10-27T02:30", "Europe/Berlin", "2030-10-27 00:30 or 2030-10-27 01:30 in UTC"),
         ("2030-10-06T02:15", "Australia/Lord_Howe", "does not exist"),  # clocks move by half an hour there
         ("9999-12-31T23:59", "America/New_York", "from 1001 to 9998"),

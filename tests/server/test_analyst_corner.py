@@ -1,4 +1,4 @@
-"""The analyst's corner: the same answer as the command's, for a file of which nothing stays behind."""
+"""The analyst's page: the same answer as the command's, for a file of which nothing stays behind."""
 
 import contextlib
 import csv
@@ -37,7 +37,7 @@ COLUMNS = {"user": "who", "object": "where", "value": "metres"}
 
 
 class Corner:
-    """An operator at the analyst's corner."""
+    """An operator at the analyst's page."""
 
     def __init__(self, server):
         self.server, self.client = server, server.client
@@ -225,7 +225,7 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
             {"claims": HALLWAY_CLAIMS + "dan,stairs,n/a\n"},
             "halls.csv, line 17, row 16: metres 'n/a': a value must be a finite number",
         ),
-        ({"claims": HALLWAY_CLAIMS + "eve,library,31\n"}, "who 'eve' claims where 'library' a second time"),
+        ({"claims": HALLWAY_CLAIMS + "eve,library,31\n"}, "who 'eve' makes a second claim about where 'library'"),
         ({"claims": ""}, "halls.csv: the file is empty"),
         ({"claims": b"\xff\xfe\x00\x01", "name": "halls.parquet"}, "halls.parquet: it could not be read as Parquet"),
         (
@@ -330,7 +330,7 @@ def test_one_at_a_time(corner):
 def test_time_and_size_have_limits(corner, monkeypatch):
     monkeypatch.setattr(analysis, "MOST_SECONDS", -1.0)
     answer = corner.ask()
-    assert (answer.status_code, "run the command instead" in answer.text) == (422, True)
+    assert (answer.status_code, "use the command line instead" in answer.text) == (422, True)
     monkeypatch.undo()
     monkeypatch.setattr(analysis, "MOST_CLAIMS", 10)
     for name, content in (("a.csv", HALLWAY_CLAIMS), ("a.parquet", parquet(HALLWAY_CLAIMS))):

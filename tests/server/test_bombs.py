@@ -1,6 +1,6 @@
 """Files that unpack to far more memory than their size: each is answered or refused, and none is unpacked.
 
-Each is uploaded to the analyst's corner in a process of its own, whose memory is measured.
+Each is uploaded to the analyst's page in a process of its own, whose memory is measured.
 """
 
 import io
@@ -133,7 +133,7 @@ BOMBS = {
                            "the first line is over 65,536 bytes"),
     "a quotation mark that is not closed": (
         "a.csv", lambda: b'who,where,metres\na,b,"1\n' + b"a,b,1\n" * 100_000,
-        "column 'metres' has a text of 600,002 bytes: at most 10,000 are accepted here; close its quotation marks"),
+        "column 'metres' has a text of 600,002 bytes: at most 10,000 are accepted here; check whether"),
     "a long name in JSON": (
         "a.jsonl", lambda: json.dumps({"who": "é" * 6_000, "where": "b", "metres": 1}).encode() + b"\n",
         "column 'who' has a text of 12,000 bytes"),

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from console_client import Console
 from sottovoce.comparisons import ByComparison, Comparisons
 from sottovoce.privacy.comparing import check_cuts
-from sottovoce.server.compared import Boards
+from sottovoce.server.compared import BoardCache
 from sottovoce.server.storage.tables import offers
 
 TRUTH, SPREAD = 9.0, 0.5
@@ -171,7 +171,7 @@ def test_what_is_in_memory_only_saves_time(server):
         for _ in range(4):
             people_answer(server, campaign, 7, rng)
             if restarts:
-                server.state.jobs._boards = Boards()  # as after a restart
+                server.state.jobs._boards = BoardCache()  # as after a restart
             server.recompute()
             published.append(cuts_of(server, campaign)["tasks"])
         return published, server.results(campaign)["results"]
@@ -231,7 +231,7 @@ def test_pages_show_how_the_answers_closed_in(server):
     expected = 84 * (row["high"] - row["low"]) / 30
     assert float(re.findall(r'class="band".*?height="([\d.]+)"', strips[0])[-1]) == pytest.approx(expected, abs=0.1)
     assert "after 10 answers" in strips[0]
-    assert "Comparisons: the value that a task’s answers make as likely" in page
+    assert "Comparisons: the value that, judging by a task’s answers, is as likely" in page
     assert "Devices send no reading" in page
     assert "noise was added" not in page
     assert "Wie sich die Antworten einpendelten" in server.client.get(f"/c/{campaign}?lang=de").text

@@ -601,7 +601,7 @@ def test_health_in_words(server, console):
     page = console.get("/server").text
     assert "All is well" in page
     assert re.search(r"Reports stored</dt><dd>2<", page)
-    assert re.search(r"Time to answer a report</dt><dd>[\d.]+ m?s<", page)
+    assert re.search(r"Time to respond to a report</dt><dd>[\d.]+ m?s<", page)
     assert "All is well" in console.get("/server/figures").text
 
 

@@ -145,7 +145,7 @@ def test_the_console_offers_the_methods_that_take_the_tasks(server, console):
 
 
 def wrong_shares(page):
-    """The table beside the chart: strength and, for each number of choices, the share of wrong questions."""
+    """The table beside the chart: strength and, for each number of choices, the share of wrong results."""
     table = re.search(r'<table class="strengths">(.*?)</table>', page, re.S)[1]
     rows = re.findall(r"<tr[^>]*><th scope=\"row\">([\d.]+)</th>(.*?)</tr>", table)
     return {float(epsilon): re.findall(r"<td>([^<]+)</td>", cells) for epsilon, cells in rows}

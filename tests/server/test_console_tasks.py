@@ -93,7 +93,7 @@ def test_mistakes_in_a_file_are_shown_at_their_cells(server, console):
     found = mistakes_of(answer.text)
     assert found == {
         "cell-high-0": "Line 2, “Main hall”, Highest: 'wide': it must be a decimal number; correct it.",
-        "cell-choices-1": "Line 3, “Bird?”, Choices: 'finch': a question has 2 to 100 choices; divide them by |.",
+        "cell-choices-1": "Line 3, “Bird?”, Choices: 'finch': a question has 2 to 100 choices; separate them with |.",
     }
     for target in found:
         assert f'<td id="{target}" class="bad" tabindex="-1">' in answer.text

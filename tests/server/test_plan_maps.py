@@ -134,8 +134,8 @@ def test_answers_have_a_colour_each_and_say_how_sure_they_are(server):
     assert page.count('<figure class="map">') == 6  # answer and chance of two questions, truth and interval of a number
     titles = re.findall(r'<label for="map-\d">(.*?)</label>', page)
     assert titles == [
-        "Answer: yes / no", "How sure: yes / no", "Truth (m)", "How sure (m)",
-        "Answer: finch / robin / wren / tit", "How sure: finch / robin / wren / tit",
+        "Answer: yes / no", "How certain: yes / no", "Truth (m)", "How certain (m)",
+        "Answer: finch / robin / wren / tit", "How certain: finch / robin / wren / tit",
     ]  # fmt: skip
     assert legend(page)["answer-0"] == "yes"
     assert legend(page, 4)["answer-0"] == "robin"

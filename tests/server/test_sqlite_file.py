@@ -57,7 +57,7 @@ def test_what_is_no_file_is_left_as_it_is(server_database, tmp_path, make):
     place = tmp_path / "campaigns.db"
     make(place)
     place.chmod(0o755)
-    with pytest.raises(UnreadableFile, match="it is a folder or a device, and the database is a file; name a file"):
+    with pytest.raises(UnreadableFile, match="it is a folder or a device; the database must be a file, so name one"):
         TestClient(create_app(Settings(database=server_database))).__enter__()
     assert modes(tmp_path) == {"campaigns.db": 0o755}
 
@@ -76,7 +76,7 @@ def test_a_file_of_another_program_is_left_as_it_is(server_database, tmp_path, j
     refused = run_process("serve", "--database", server_database, "--port", "0", "--json")
     assert (refused.returncode, refused.stdout) == (2, "")
     words = " ".join(refused.stderr.split())
-    assert f"{place}: its tables (albums, artists, labels, …) are another program's, and a server needs" in words
+    assert f"{place}: its tables (albums, artists, labels, …) belong to another program, but a server needs" in words
     assert place.read_bytes() == before
     assert stat.S_IMODE(place.stat().st_mode) == 0o644
     assert not (tmp_path / "campaigns.db-lock").exists()

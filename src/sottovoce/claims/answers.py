@@ -214,8 +214,8 @@ def check_counts(answers: Answers, objects: NDArray[Any]) -> Answers:
         label = objects[n : n + 1].tolist()[0]  # not as NumPy writes it
         if 2 <= answers.counts[n] <= MOST_OPTIONS:
             raise BadRow(
-                f"object {label!r} has {cells[n]:,} different answers: {answers.counts[n]:,} choices are declared "
-                "for it; correct the answers, or the number of choices"
+                f"object {label!r} has {cells[n]:,} different answers, but only {answers.counts[n]:,} choices are "
+                "declared for it; correct the answers, or the number of choices"
             )
         raise BadRow(
             f"object {label!r} with {answers.counts[n]:,} choices: there must be at least 2 and "

@@ -17,6 +17,7 @@ import pyarrow.parquet
 from sottovoce.claims.budget import Budget, FileTooLarge
 from sottovoce.claims.header import require
 from sottovoce.claims.label_columns import columns_needed, parts_of
+from sottovoce.claims.table_file import unreadable
 from sottovoce.errors import SottovoceError, UnreadableFile
 
 _LONGEST_FOOTER_TEXT = 1 << 20
@@ -59,7 +60,7 @@ def read_parquet(
         if unpacked > budget.unpacked:
             raise FileTooLarge(
                 f"{name}: {unpacked:,} bytes when unpacked: at most {budget.unpacked:,} are accepted here; "
-                "run the command instead"
+                "use the command line instead"
             )
         table = file.read(columns=taken, use_threads=False)
         budget.check_rows(name, table.num_rows)
@@ -71,10 +72,7 @@ def read_parquet(
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, SottovoceError):
             raise
-        raise UnreadableFile(
-            f"{name}: it could not be read as Parquet ({error}); check that the suffix fits the content "
-            "and that the file is complete"
-        ) from None
+        raise unreadable(name, "Parquet", error) from None
 
 
 def _open(content: bytes, **options: Any) -> pa.parquet.ParquetFile:
@@ -106,7 +104,7 @@ def _check_joined(name: str, table: pa.Table, labels: Sequence[str], budget: Bud
     if size > budget.unpacked:
         raise FileTooLarge(
             f"{name}: {size:,} bytes in labels of several columns: at most {budget.unpacked:,} are accepted here; "
-            "run the command instead"
+            "use the command line instead"
         )
 
 
@@ -124,7 +122,7 @@ def _unpacked(content: bytes, chunk: Any, name: str) -> int:
     for page, size in _pages(content, chunk):
         kind, unpacked = page.get(1), page.get(2)
         if not isinstance(unpacked, int) or not 0 <= unpacked < 1 << 31:
-            raise pa.ArrowInvalid("a page has no size")
+            raise pa.ArrowInvalid("a page has no valid size")
         total += unpacked
         if kind == _INDEX:
             continue
@@ -135,7 +133,7 @@ def _unpacked(content: bytes, chunk: Any, name: str) -> int:
         if head.get(field, 0) not in _ENCODINGS:
             raise FileTooLarge(
                 f"{name}: column {chunk.path_in_schema!r} is in an encoding that may unpack to any size: it must be "
-                "plain or a dictionary; write the file again with those, or run the command instead"
+                "plain or a dictionary; write the file again with those, or use the command line instead"
             )
         # Memory for a dictionary is allocated before it is read, and each of its values takes at least four bytes.
         if kind == _DICTIONARY and not 0 <= 4 * head.get(1, 0) <= unpacked:
@@ -158,7 +156,7 @@ def _pages(content: bytes, chunk: Any) -> Iterator[tuple[dict[int, Any], int]]:
         page = header.struct()
         packed = page.get(3)
         if not isinstance(packed, int) or packed < 0:
-            raise pa.ArrowInvalid("a page has no size")
+            raise pa.ArrowInvalid("a page has no valid size")
         at = header.at + packed
         yield page, at
 

@@ -26,7 +26,7 @@ class Budget:
         if rows > self.rows:
             raise FileTooLarge(
                 f"{name}: {rows:,} claims: at most {self.rows:,} are accepted here; "
-                "run the command instead, which accepts any number"
+                "use the command line instead, which accepts any number"
             )
 
     def check_texts(self, name: str, column: str, texts: Any) -> None:
@@ -35,7 +35,7 @@ class Budget:
         if longest > _LONGEST_TEXT:
             raise FileTooLarge(
                 f"{name}: column {column!r} has a text of {longest:,} bytes: at most {_LONGEST_TEXT:,} are accepted "
-                "here; close its quotation marks if it is several rows, or run the command instead"
+                "here; check whether a quotation mark is missing, or use the command line instead"
             )
 
 

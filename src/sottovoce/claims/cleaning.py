@@ -1,4 +1,4 @@
-"""Values as spreadsheets of other countries write them: decimal commas, marks between thousands, units in cells.
+"""Values as spreadsheets of other countries write them: decimal commas, thousands separators, units in cells.
 
 Nothing is guessed: "1,234" is a thousand to some and little more than one to others. Whoever reads the file says what
 it means, and everything else is refused.
@@ -44,9 +44,9 @@ class Cleaning:
     Parameters
     ----------
     decimal
-        The decimal sign, "," or ".". The marks between thousands that go with it are then accepted as well.
+        The decimal sign, "," or ".". The matching thousands separators are then accepted as well.
     strip_units
-        Whether a unit may stand before or behind a value. All values of a table must have the same unit.
+        Whether a unit may come before or after a value. All values of a table must have the same unit.
     encoding
         Of a text file; by default UTF-8, or UTF-16 where the file begins with its mark.
     """
@@ -64,8 +64,7 @@ class Cleaning:
                 "".encode(self.encoding)
             except (LookupError, ValueError, TypeError):
                 raise BadParameter(
-                    f"encoding={self.encoding!r}: this is not an encoding of text; utf-8, utf-16 and windows-1252 are "
-                    "usual"
+                    f"encoding={self.encoding!r}: it must be a text encoding; utf-8, utf-16 and windows-1252 are common"
                 ) from None
 
     @property
@@ -146,7 +145,7 @@ def _rows(count: int) -> str:
 
 
 def _with_points(texts: pa.Array | pa.ChunkedArray, decimal: str) -> pa.Array | pa.ChunkedArray:
-    """Numbers with a decimal point and without marks between thousands; null where the text is not such a number."""
+    """Numbers with a decimal point and without thousands separators; null where the text is not such a number."""
     mark, sign = THOUSANDS[decimal], re.escape(decimal)
     whole = f"([0-9]{{1,3}}({mark}[0-9]{{3}})+|[0-9]+)"
     pattern = f"^[+-]?({whole}({sign}[0-9]*)?|{sign}[0-9]+){_EXPONENT}$"

@@ -14,7 +14,7 @@ _LONGEST_SHOWN = 300  # characters of a column's name or of a row, in an error m
 
 
 _IN_A_FILE = "add a header line, or name the columns with user=, object=, value= (--user, --object, --value)"
-IN_A_FRAME = "name the columns: Claims.from_frame(frame, user=..., object=..., value=...), and fit that"
+IN_A_FRAME = "name the columns: Claims.from_frame(frame, user=..., object=..., value=...), and fit the result"
 
 
 def require(required: Iterable[str], present: Sequence[str], name: str, fix: str = _IN_A_FILE) -> None:

@@ -57,6 +57,16 @@ def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
     return "number" if wordless or wordless is None or mostly else "choice"
 
 
+def check_duplicates(duplicates: str) -> None:
+    if duplicates not in ("error", "mean", "last"):
+        raise BadParameter(f"duplicates={duplicates!r}: it must be 'error', 'mean' or 'last'; choose one of them")
+
+
+def no_mean_of_choices() -> BadParameter:
+    """The error for choices that are to be merged by their mean."""
+    return BadParameter("duplicates='mean': choices have no mean; use 'last', or remove repeated claims")
+
+
 def merge_advice(kind: Kind | None) -> str:
     """The rule that a second claim of a user about an object breaks, and what to do: choices have no mean."""
     ways = "duplicates='last'" if kind == "choice" else "duplicates='mean' or 'last'"

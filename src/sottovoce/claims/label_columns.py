@@ -56,8 +56,8 @@ def _part(text: str, present: set[str]) -> LabelPart:
         return LabelPart(text)
     if not _PERIOD.match(period):
         raise BadParameter(
-            f"{text}: {period!r} is not a period; times are cut to the {', '.join(_WRITTEN)}, or to several as in "
-            f"{column}@15minutes"
+            f"{text}: {period!r} is not a period; times can be rounded down to the {', '.join(_WRITTEN)}, or to "
+            f"several as in {column}@15minutes"
         )
     return LabelPart(column, period)
 
@@ -118,7 +118,8 @@ def _times(column: pa.ChunkedArray, part: LabelPart, source: str) -> tuple[pa.Ch
     wrong = pc.and_(pc.is_valid(texts), pc.is_null(times))
     if pc.any(wrong).as_py():
         raise BadRow(
-            f"{source}: {part.column} {shown(texts.filter(wrong)[0].as_py())}: times to be cut to the {part.period} "
-            "are written like 2026-05-01 10:35 or 1.5.2026 10:35, all with a time zone or all without; correct it"
+            f"{source}: {part.column} {shown(texts.filter(wrong)[0].as_py())}: times must be written like 2026-05-01 "
+            f"10:35 or 1.5.2026 10:35 to be rounded down to the {part.period}, all with a time zone or all without; "
+            "correct it"
         )
     return times, ""

@@ -104,4 +104,6 @@ class PackManifest:
                 raise ValueError(f"{block.file} does not begin where the block before it ends")
             objects, claims = objects + block.objects, claims + block.claims
         if (objects, claims) != (self.objects, self.claims):
-            raise ValueError(f"its blocks hold {claims:,} claims about {objects:,} objects, not as many as it says")
+            raise ValueError(
+                f"its blocks hold {claims:,} claims about {objects:,} objects, which is not what it declares"
+            )

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from sottovoce.claims.answers import MOST_SHARED, Answers, PackedAnswers, check_counts
 from sottovoce.claims.blocks import CLAIMS_PER_BLOCK, Pack, PackWriter, new_pack_id
 from sottovoce.claims.cleaning import AS_WRITTEN, Cleaning
-from sottovoce.claims.kinds import Kind
+from sottovoce.claims.kinds import Kind, check_duplicates, no_mean_of_choices
 from sottovoce.claims.labels import label_column, to_numpy
 from sottovoce.claims.pack_manifest import MANIFEST, PackManifest
 from sottovoce.claims.sorting import ClaimSource, Rows, Sorter, sorting
 from sottovoce.claims.streaming import read_chunks
 from sottovoce.claims.table import Claims, Duplicates
 from sottovoce.claims.writing import exclusive_lock, room_on_disk, whole_folder
-from sottovoce.errors import BadParameter, DuplicateClaim, UnreadableFile
+from sottovoce.errors import DuplicateClaim, UnreadableFile
 from sottovoce.progress import Progress
 
 _OBJECTS_AT_ONCE = 10_000
@@ -79,16 +79,15 @@ def pack(
     out
         Folder of the pack.
     duplicates
-        What happens when a user claims an object twice, in any round: "error", "mean" or "last". A claim of an earlier
-        round counts as one, even if several were merged into it.
+        What happens when a user makes two claims about an object, in any round: "error", "mean" or "last". A claim of
+        an earlier round counts as one, even if several were merged into it.
     memory
         How much memory sorting may use, such as "500MB"; beyond that it uses the disk, next to the pack.
     progress
         Called with what is being done and which share of it is finished.
     """
     out = Path(out)
-    if duplicates not in ("error", "mean", "last"):
-        raise BadParameter(f"duplicates={duplicates!r}: it must be 'error', 'mean' or 'last'; choose one of them")
+    check_duplicates(duplicates)
     with ExitStack() as stack:
         stack.enter_context(room_on_disk(out))
         if append:
@@ -276,6 +275,6 @@ def _one_claim_each(rows: Rows, duplicates: Duplicates, sorter: Sorter) -> Rows:
     if duplicates == "last":
         return rows.at((ends[:, None] - size + np.arange(size)).reshape(-1))
     if sorter.kind == "choice":
-        raise BadParameter("duplicates='mean': choices have no mean; use 'last', or remove repeated claims")
+        raise no_mean_of_choices()
     means = np.add.reduceat(rows.values, begins) / (ends - begins)
     return Rows(rows.keys[begins], means, rows.numbers[begins])

@@ -19,7 +19,7 @@ from sottovoce.claims.header import check_unique, shown
 from sottovoce.claims.kinds import Kind, is_missing
 from sottovoce.claims.reading import Table, check_columns, read_file
 from sottovoce.claims.rows import Columns
-from sottovoce.claims.table_file import TableFile
+from sottovoce.claims.table_file import TableFile, check_exists
 from sottovoce.errors import BadParameter, BadRow, MissingColumn, NoClaims, UnreadableFile
 
 _SEPARATORS = ",;\t|"
@@ -115,7 +115,7 @@ class LinesWithoutHeader(PublicFormat):
         columns = Columns(
             [_column([row[n] for row in taken]) for n in range(labels)], _column([row[-1] for row in taken]),
             ragged=ragged, numerals=True, lines=lambda rows: [lines[row - 1] for row in rows],
-            rule=f"a line has, without a header and separated by {'tabs' if self.separator else 'blanks'},",
+            rule=f"a line has, without a header and separated by {'tabs' if self.separator else 'spaces'},",
         )  # fmt: skip
         return _checked(columns, names, source, self.kind(how.kind), how)
 
@@ -223,15 +223,16 @@ FORMATS: dict[str, PublicFormat] = {
             ("crowd_labels.csv", "gt.csv"), True, ("worker", "task", "label"), ("task", "label"),
         ),
         LinesWithoutHeader(
-            "toloka", "worker, task, label between tabs, without a header; truths: task, label",
+            "toloka", "worker, task, label separated by tabs, without a header; truths: task, label",
             ("crowd_labels.tsv", "golden_labels.tsv"), True, "\t",
         ),
         LinesWithoutHeader(
-            "square", "worker, question, answer between blanks, without a header; truths: question, answer",
+            "square", "worker, question, answer separated by spaces, without a header; truths: question, answer",
             ("responses.txt", "groundTruth.txt"), True,
         ),
         LinesWithoutHeader(
-            "fusion", "source, object and one or more values between tabs, without a header; truths: object, values",
+            "fusion",
+            "source, object and one or more values separated by tabs, without a header; truths: object, values",
             separator="\t", several=True,
         ),
         Matrix("matrix", "one row per object, one column per user; truths: one of the columns"),
@@ -257,8 +258,7 @@ def format_of_folder(folder: Path) -> PublicFormat | None:
 
 def _text_file(path: str | Path, cleaning: Cleaning) -> TableFile:
     path = Path(path)
-    if not path.is_file():
-        raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
+    check_exists(path)
     return TableFile(str(path), "csv", path=path, encoding=cleaning.encoding)
 
 

@@ -28,7 +28,7 @@ from sottovoce.claims.label_columns import columns_needed
 from sottovoce.claims.labels import Labels, compact, encode, texts
 from sottovoce.claims.picking import as_text, pick
 from sottovoce.claims.rows import Columns, check_choices, check_rows, declared_choices, left_out_rows
-from sottovoce.claims.table_file import TableFile
+from sottovoce.claims.table_file import TableFile, unreadable
 from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
 
@@ -90,10 +90,7 @@ def read_file(
             columns = pick(_read_typed(source, labels, value, budget), labels, value, source.name)
     except (pa.ArrowInvalid, UnicodeDecodeError) as error:
         source.check_text()
-        raise UnreadableFile(
-            f"{source.name}: it could not be read as {source.format} ({error}); "
-            "check that the suffix fits the content and that the file is complete"
-        ) from error
+        raise unreadable(source.name, source.format, error) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
         for name, column in zip([*labels, value], [*columns.labels, columns.values], strict=True):
@@ -150,7 +147,7 @@ def _read_typed(source: TableFile, labels: Sequence[str], value: str, budget: Bu
             return read_parquet(source.content or b"", source.name, labels, value, OPTIONAL_COLUMNS, budget)
         raise UnreadableFile(
             f"{source.name}: an Arrow file may unpack to any size and is not accepted here; "
-            "write it as Parquet, or run the command instead"
+            "write it as Parquet, or use the command line instead"
         )
     if source.format == "parquet":
         present = pa.parquet.read_schema(source.path).names
@@ -201,8 +198,8 @@ def check_columns(
         encoded = [compact(ids[checked.keep], labels) for ids, labels in encoded]
     left_out = left_out_rows(columns, missing, checked, names)
     if not len(values):
-        good, why = ("good ", f". The first: {left_out['reason'][0]}") if left_out else ("", "")
-        raise NoClaims(f"{source}: there is no {good}row; at least one {', '.join(names)} is needed{why}")
+        valid, why = ("valid ", f". The first: {left_out['reason'][0]}") if left_out else ("", "")
+        raise NoClaims(f"{source}: there is no {valid}row; at least one {', '.join(names)} is needed{why}")
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
     if answers is not None:
         values, answers = compact(values.reshape(-1), answers)

@@ -138,20 +138,20 @@ class Sorter:
             self.kind, self.size, self.declared = chunk.kind, chunk.size, chunk.choices is not None
         if chunk.kind != self.kind:
             raise BadRow(
-                f"{name}: {chunk.kind}s beside {self.kind}s: all claims of a pack must be of one kind; pack them "
+                f"{name}: {chunk.kind}s mixed with {self.kind}s: all claims of a pack must be of one kind; pack them "
                 "separately, or say what they are with kind= (--kind)"
             )
         if chunk.size != self.size:
             raise BadRow(
-                f"{name}: claims that name {_options(chunk.size)} beside claims that name {_options(self.size)}: all "
-                "claims of a pack must name as many; pack them separately, or correct them"
+                f"{name}: claims that name {_options(chunk.size)} mixed with claims that name {_options(self.size)}: "
+                "all claims of a pack must name the same number; pack them separately, or correct them"
             )
         self.declared &= chunk.choices is not None
 
     def _take_noise(self, name: str, law: str | None) -> None:
         if law and self.noise and law != self.noise:
             raise BadRow(
-                f"{name}: noise law {law!r} beside {self.noise!r}: all claims of a pack must have the same law; "
+                f"{name}: noise law {law!r} mixed with {self.noise!r}: all claims of a pack must have the same law; "
                 "pack claims with different laws separately"
             )
         self.noise = self.noise or law
@@ -190,7 +190,8 @@ class Sorter:
             if earlier.manifest.size != self.size:
                 raise BadRow(
                     f"the new claims name {_options(self.size)}, and those of the pack "
-                    f"{_options(earlier.manifest.size)}: all claims of a pack must name as many; pack them separately"
+                    f"{_options(earlier.manifest.size)}: all claims of a pack must name the same number; pack them "
+                    "separately"
                 )
         for place, column in enumerate(("user", "object", "value")[: 2 + (self.kind == "choice")]):
             known = 0
@@ -258,7 +259,7 @@ class Sorter:
         return share_options(len(counts), n_objects, self.loaded, ids)
 
     def repeat(self, two: Rows) -> str:
-        """The message about a user who claims an object twice."""
+        """The message about a user who makes two claims about an object."""
         thing, user = divmod(int(two.keys[0]), 1 << 32)
         database = self.database.cursor()  # the other one is busy with the sorted claims
         labels = [
@@ -267,7 +268,7 @@ class Sorter:
         ]
         earlier, later = (self._place(int(number)) for number in two.numbers)
         return (
-            f"{later}: user {labels[0]!r} claims object {labels[1]!r} a second time (first in {earlier}): "
+            f"{later}: user {labels[0]!r} makes a second claim about object {labels[1]!r} (first in {earlier}): "
             f"{merge_advice(self.kind)}"
         )
 

@@ -23,8 +23,8 @@ from sottovoce.claims.labels import missing, plain_integers
 from sottovoce.claims.lines import csv_lines, text_lines
 from sottovoce.claims.picking import BLOCK_BYTES, pick
 from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices, left_out_rows
-from sottovoce.claims.table_file import TableFile
-from sottovoce.errors import BadRow, UnreadableFile
+from sottovoce.claims.table_file import TableFile, unreadable
+from sottovoce.errors import BadRow
 from sottovoce.progress import Progress
 
 _ROWS_AT_ONCE = 1 << 18
@@ -104,10 +104,7 @@ def read_chunks(
             yield Chunk(arrays[0], arrays[1], arrays[2] if chosen == "choice" else values, rows, checked.skipped,
                         columns.noise, choices, size)  # fmt: skip
     except pa.ArrowInvalid as error:
-        raise UnreadableFile(
-            f"{source.name}: it could not be read as {source.format} ({error}); "
-            "check that the suffix fits the content and that the file is complete"
-        ) from error
+        raise unreadable(source.name, source.format, error) from error
 
 
 def _check_answers(columns: Columns, source: str, before: int, mixed: bool) -> None:

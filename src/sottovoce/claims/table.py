@@ -16,7 +16,7 @@ from sottovoce.claims.answers import Answers, Choices
 from sottovoce.claims.budget import Budget
 from sottovoce.claims.cleaning import Cleaning
 from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
-from sottovoce.claims.kinds import Kind, merge_advice
+from sottovoce.claims.kinds import Kind, check_duplicates, merge_advice, no_mean_of_choices
 from sottovoce.claims.labels import Labels, label_column, to_numpy
 from sottovoce.claims.public_formats import ReadOptions, format_named
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
@@ -99,13 +99,13 @@ class Claims:
         with the number of bytes read and the total. ``budget`` limits what is read of an uploaded file; the format of a
         stream then follows from its name.
 
-        ``decimal`` "," or "." is the decimal sign, with the marks between thousands that go with it; ``strip_units``
-        takes values such as "12.5 m", all in the same unit; ``encoding`` names that of a text which is not UTF-8 or
-        UTF-16. Rows left out stand in ``left_out``, with their line and the reason.
+        ``decimal`` is the decimal sign, "," or "."; the matching thousands separators are then accepted too.
+        ``strip_units`` accepts values such as "12.5 m", all in the same unit; ``encoding`` is that of a text file which
+        is neither UTF-8 nor UTF-16. ``left_out`` holds the rows that were left out, with their line and the reason.
 
-        ``kind`` "number" or "choice" says what values are; by default, text that is not a number makes choices, and
-        codes such as 0 and 1 are numbers. ``choices`` gives the options: how many there are, a list of them, or a list
-        for each object; by default they are those that somebody chose.
+        ``kind`` says what the values are, "number" or "choice"; by default, text that is not a number is read as
+        choices, and codes such as 0 and 1 as numbers. ``choices`` gives the options: how many there are, a list of
+        them, or a list for each object; by default they are those that somebody chose.
         """
         cleaning = Cleaning(decimal, strip_units, encoding)
         table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, kind, cleaning)
@@ -206,8 +206,7 @@ class Claims:
     def _from_table(
         cls, table: reading.Table, duplicates: str, names: tuple[str, str], choices: Choices | None = None
     ) -> "Claims":
-        if duplicates not in ("error", "mean", "last"):
-            raise BadParameter(f"duplicates={duplicates!r}: it must be 'error', 'mean' or 'last'; choose one of them")
+        check_duplicates(duplicates)
         (user_ids, object_ids), (user_labels, object_labels) = table.ids, table.labels
         size = table.size
         if size > 1:
@@ -224,7 +223,7 @@ class Claims:
                 offsets = grouping.merge_repeats(offsets, users, values, duplicates == "last")
                 users, values = users[: offsets[-1]].copy(), values[: offsets[-1]].copy()
             elif duplicates == "mean":
-                raise BadParameter("duplicates='mean': choices have no mean; use 'last', or remove repeated claims")
+                raise no_mean_of_choices()
             else:
                 offsets, users, values = grouping.last_of_each(offsets, users, values, size)
         answers = None
@@ -405,6 +404,6 @@ def _describe_repeat(table: reading.Table, object_id: int, user_id: int, names: 
     first, second = (places + 1) if table.rows is None else table.rows[places]
     user, thing = to_numpy(table.labels[0])[user_id], to_numpy(table.labels[1])[object_id]
     return (
-        f"row {second}: {names[0]} {user!r} claims {names[1]} {thing!r} a second time (first in row {first}): "
+        f"row {second}: {names[0]} {user!r} makes a second claim about {names[1]} {thing!r} (first in row {first}): "
         f"{merge_advice('number' if table.answers is None else 'choice')}"
     )

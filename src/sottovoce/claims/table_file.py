@@ -45,8 +45,7 @@ class TableFile:
         file_format = _SUFFIXES.get(suffixes[-1] if suffixes else "")
         if path.is_dir():
             raise UnreadableFile(f"{path}: this folder is not a pack; name a file of claims, or the folder of a pack")
-        if not path.is_file():
-            raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
+        check_exists(path)
         if file_format is None:
             fix = "save the sheet as CSV" if suffixes and suffixes[-1] in _SPREADSHEETS else "rename the file"
             raise UnreadableFile(
@@ -95,6 +94,20 @@ class TableFile:
         counted = pa.PythonFile(_Counted(self.path, progress), mode="r")
         codec = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(self.path.suffix.lower())
         return pa.CompressedInputStream(counted, codec) if codec else counted
+
+
+def check_exists(path: Path) -> None:
+    """Refuse a file that is not there."""
+    if not path.is_file():
+        raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
+
+
+def unreadable(name: str, file_format: str, error: Exception) -> UnreadableFile:
+    """The error for a file whose content is not what its suffix says, or not all of it."""
+    return UnreadableFile(
+        f"{name}: it could not be read as {file_format} ({error}); check that the suffix matches the content and that "
+        "the file is complete"
+    )
 
 
 class _Counted(io.RawIOBase):

@@ -34,7 +34,7 @@ def check_file(path: str | Path) -> None:
     """Check that a file can have this name."""
     check_folder(path)
     if Path(path).is_dir():
-        raise UnreadableFile(f"{path}: this is a folder, and the output is a file; choose another name")
+        raise UnreadableFile(f"{path}: this is a folder; the output must be a file, so choose another name")
     if Path(path).exists() and not Path(path).is_file():  # /dev/null would become a file for everybody
         raise UnreadableFile(f"{path}: this is not a regular file and would be replaced by one; choose another name")
 
@@ -70,7 +70,9 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     """A new temporary folder beside ``path``, renamed to ``path`` if the block succeeds and removed if it fails."""
     path = Path(path)
     if path.exists():
-        raise UnreadableFile(f"{path}: it already exists: a new folder is written; choose another name, or remove it")
+        raise UnreadableFile(
+            f"{path}: it already exists: the output must be a new folder; choose another name, or remove it"
+        )
     check_folder(path)
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     temporary.mkdir()

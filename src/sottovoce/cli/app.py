@@ -87,7 +87,7 @@ def main() -> None:
     except (OverflowError, ZeroDivisionError, MemoryError) as mistake:
         _print_error(
             f"{mistake or type(mistake).__name__}: a number is beyond what this machine can compute "
-            "or hold; give one of a more usual size"
+            "or hold; use a less extreme number"
         )
         sys.exit(2)
     except BrokenPipeError:  # the reader of our output, such as `head`, has closed it

@@ -27,8 +27,8 @@ def audit(
     distance: Annotated[float, typer.Option(help="Distance between the inputs in their first reading.")] = 1.0,
     grid: Annotated[float | None, typer.Option(help="Grid step; a tenth of the distance by default.")] = None,
     readings: Annotated[int | None, typer.Option(help="Readings in a release; 3 by default.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Compare at this ε of the promise, with its δ.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Compare at this δ of the promise, with its ε.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Compare at this ε, and the δ promised with it.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Compare at this δ, and the ε promised with it.")] = None,
     choices: Annotated[
         int | None, typer.Option(help="Audit answers out of this many choices, under a law for answers.")
     ] = None,
@@ -38,7 +38,7 @@ def audit(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Try to tell two inputs apart by the output of the sampler.
+    """Try to distinguish two inputs by the output of the sampler.
 
     The inputs are readings of 0, and the same with the first reading at the distance; or, with --choices, answers with
     the first choice, and the same with the second as the first answer. Prints a lower bound on ε beside

@@ -31,7 +31,7 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="A copy that sottovoce backup made.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="A copy made by sottovoce backup.", show_default=False)],
     database: DatabaseOption = "sqlite:///sottovoce.db",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing database.")] = False,
     json: JsonOption = False,

@@ -38,7 +38,9 @@ def create(
     purpose: Annotated[str | None, typer.Option(help="What the results are for.")] = None,
     contact: Annotated[
         str | None,
-        typer.Option(help="Whom participants can ask: an e-mail or web address, a telephone number, a place."),
+        typer.Option(
+            help="Where participants can ask questions: an e-mail or web address, a telephone number, a place."
+        ),
     ] = None,
     noise: Annotated[
         list[str] | None,
@@ -48,14 +50,16 @@ def create(
         ),
     ] = None,
     distance: Annotated[
-        str | None, typer.Option(help="Values up to this distance apart are hard to tell from each other.")
+        str | None, typer.Option(help="Protected distance: values up to this far apart are hard to distinguish.")
     ] = None,
     levels: Annotated[
         int | None,
-        typer.Option(help="Levels of an answer where numbers are compared: 2 or 4; by default what suits ε."),
+        typer.Option(help="If numbers are compared: levels per answer, 2 or 4; by default, chosen according to ε."),
     ] = None,
     unit: Annotated[str | None, typer.Option(help="What the promise is for: reading or participant.")] = None,
-    readings: Annotated[int | None, typer.Option(help="Most readings per participant; all tasks by default.")] = None,
+    readings: Annotated[
+        int | None, typer.Option(help="Maximum number of readings per participant; by default, one per task.")
+    ] = None,
     deadline: Annotated[
         str | None, typer.Option(help="When it closes automatically, such as 2030-01-31T12:00:00Z.")
     ] = None,
@@ -69,7 +73,7 @@ def create(
     ] = None,
     previous: Annotated[
         str | None,
-        typer.Option(help="Campaign of which this is the next version; options that are left out keep their values."),
+        typer.Option(help="Make the next version of this campaign; options that are left out keep their values."),
     ] = None,
     picture: plans.PictureOption = None,
     places: plans.PlacesOption = None,
@@ -193,11 +197,11 @@ def method(
     campaign: CampaignArgument,
     name: Annotated[
         str | None,
-        typer.Argument(help="One of those in sottovoce discover --help; the default method if left out."),
+        typer.Argument(help="One of the methods in sottovoce discover --help; the default method if left out."),
     ] = None,
     json: bool = False,
 ) -> None:
-    """Choose the method of a campaign's results; new ones follow within seconds."""
+    """Choose the method for a campaign's results; new results follow within seconds."""
     changed = client.pin_method(campaign, name)
     print_done(json, changed, f"Results of {campaign} are computed with {_method_of(changed)} from now on.")
 
@@ -210,17 +214,17 @@ def target(
     truth: Annotated[
         str | None,
         typer.Argument(
-            help="value: what a careful person would measure; mean: the crowd's average opinion; the method's own "
-            "choice if left out.",
+            help="value: what a careful person would measure; mean: the crowd's average opinion; if left out, the "
+            "method decides.",
             show_default=False,
         ),
     ] = None,
     json: bool = False,
 ) -> None:
-    """Say what the truth of a number is in a campaign's results; new ones follow within seconds."""
+    """Say what the truth of a number is in a campaign's results; new results follow within seconds."""
     changed = client.set_target(campaign, truth)
-    aim = f"aim at the {changed['target']}" if changed["target"] else "aim at what the method takes"
-    print_done(json, changed, f"Results of {campaign} {aim} from now on.")
+    aim = f"are for the target {changed['target']}" if changed["target"] else "are for the method's own target"
+    print_done(json, changed, f"From now on, results of {campaign} {aim}.")
 
 
 @app.command()
@@ -231,7 +235,7 @@ def known(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="Truths as CSV (task, truth), tasks by id or title; they replace those from before.",
+            help="Truths as CSV (task, truth), tasks by id or title; they replace earlier ones.",
             show_default=False,
         ),
     ] = None,

@@ -64,11 +64,12 @@ def show_choice_plan(
     console.print(
         f"Promise per {unit}: ε = {epsilon:g}, {f'δ ≤ {delta:g}' if delta else 'without exception'}, for any two "
         f"answers out of {choices}; {participants:,} participants with {readings} questions each.\n"
-        f"Participants' own answers are right {100 * found.quality.mean:.0f} times in 100 ({found.quality.source}).\n",
+        f"Participants' own answers are right {100 * found.quality.mean:.0f} times out of 100 "
+        f"({found.quality.source}).\n",
         highlight=False,
     )
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("ε", "noise", "wrong questions"):
+    for heading in ("ε", "noise", "wrong results"):
         table.add_column(heading, justify="left" if heading == "noise" else "right")
     for row in rows:
         style = "bold" if row["epsilon"] == epsilon else None
@@ -76,19 +77,22 @@ def show_choice_plan(
     console.print(table)
     if error:
         console.print(
-            f"\nAbout {found.participants_needed:,} participants get at most {100 * error:g} % wrong.", highlight=False
+            f"\nWith about {found.participants_needed:,} participants, at most {100 * error:g} % of the results are "
+            "wrong.",
+            highlight=False,
         )
     console.print(f"\nBest: [bold]--noise {found.law}[/]\n{escape(found.sentence())}", highlight=False)
     if found.law.cells_reported > 1:
         console.print(
-            f"\nAn answer reports a set of {found.law.cells_reported} choices, which says more than one choice at the "
-            f"same ε{_beside(found.simulated_error, 'with one choice', found.without_sets)}.",
+            f"\nAn answer reports a set of {found.law.cells_reported} choices, which carries more information than one "
+            f"choice at the same ε{_beside(found.simulated_error, 'with one choice', found.without_sets)}.",
             highlight=False,
         )
     if found.answer is not None and found.answer < readings:
         console.print(
-            f"\nBetter: let each device draw {found.answer} of its {readings} questions at random, and answer no "
-            f"others, with [bold]--noise {found.answer_noise}[/]: the same promise"
+            f"\nBetter: let each device draw {found.answer} of its {readings} questions at random and answer only "
+            f"{'that one' if found.answer == 1 else 'those'}, with [bold]--noise {found.answer_noise}[/]: the same "
+            "promise"
             f"{_beside(found.answer_error, 'answering all', found.simulated_error)}.",
             highlight=False,
         )
@@ -105,4 +109,4 @@ def _share(simulated: dict[str, Any] | None) -> str:
 def _beside(error: "Simulated | None", otherwise: str, other: "Simulated | None") -> str:
     if error is None or other is None:
         return ""
-    return f" (wrong questions: {100 * error.mean:.1f} %; {otherwise}: {100 * other.mean:.1f} %)"
+    return f" (wrong results: {100 * error.mean:.1f} %; {otherwise}: {100 * other.mean:.1f} %)"

@@ -36,25 +36,25 @@ class KindOption(StrEnum):
 class ColumnOptions:
     """The names of the columns in a table of claims."""
 
-    user: Annotated[str, typer.Option(help="Name of the column that says who claims.")] = "user"
+    user: Annotated[str, typer.Option(help="Column that identifies the user of each claim.")] = "user"
     object: Annotated[
         str,
         typer.Option(
-            help="Name of the column that says about what; several as sensor+room, with times cut to the hour as "
+            help="Column that identifies the object; join several as sensor+room, and round times down as "
             "sensor+time@hour."
         ),
     ] = "object"
-    value: Annotated[str, typer.Option(help="Name of the column with the claimed value.")] = "value"
+    value: Annotated[str, typer.Option(help="Column with the claimed value.")] = "value"
 
 
 @dataclass(frozen=True)
 class CleaningOptions:
     """What is accepted in a table of claims."""
 
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop and count rows that are not claims.")] = False
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Drop rows that are not claims, and count them.")] = False
     decimal: Annotated[
         str | None,
-        typer.Option(help="Decimal sign of the values, ',' or '.'; the marks between thousands are then accepted too."),
+        typer.Option(help="Decimal sign of the values, ',' or '.'; thousands separators are then accepted too."),
     ] = None
     strip_units: Annotated[
         bool,
@@ -67,13 +67,15 @@ class CleaningOptions:
 
 
 USUAL_COLUMNS, USUAL_CLEANING = ColumnOptions(), CleaningOptions()
-DuplicatesOption = Annotated[Duplicates, typer.Option(help="What to do when a user claims an object twice.")]
+DuplicatesOption = Annotated[Duplicates, typer.Option(help="What to do if a user makes two claims about an object.")]
 KindOfValues = Annotated[
     KindOption | None,
-    typer.Option(help="What values are; by default, text that is not a number makes choices, and 0 and 1 numbers."),
+    typer.Option(
+        help="What the values are; by default, they are choices if they are text, and numbers otherwise, even 0 and 1."
+    ),
 ]
 LeftOutOption = Annotated[
-    Path | None, typer.Option(help="With --skip-bad: write all rows that were left out here, with the reasons.")
+    Path | None, typer.Option(help="With --skip-bad: file for all rows that were left out, with the reasons.")
 ]
 
 

@@ -14,8 +14,8 @@ def compare(
         list[Path] | None,
         typer.Argument(
             metavar="FOLDER",
-            help="Folders of real sets, or folders of such: claims.csv and truth.csv, or the files of a public "
-            "format that `sottovoce claims formats` lists.",
+            help="Folders of real data sets, each with claims.csv and truth.csv or with the files of a public format "
+            "that `sottovoce claims formats` lists; or folders that contain such folders.",
         ),
     ] = None,
     worlds: Annotated[
@@ -26,11 +26,15 @@ def compare(
     methods: Annotated[
         str | None, typer.Option(help="Methods, such as crh,gtm or FILE.py:CLASS; all by default.")
     ] = None,
-    kind: Annotated[KindOption | None, typer.Option(help="What values in the folders are: numbers or choices.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Repetitions of what is random.")] = 10,
+    kind: Annotated[
+        KindOption | None, typer.Option(help="What the values in the folders are: numbers or choices.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Repetitions of every random part.")] = 10,
     participants: Annotated[int, typer.Option(help="Users of the synthetic world.")] = 150,
     objects: Annotated[int, typer.Option(help="Objects of the synthetic world.")] = 30,
-    error_rate: Annotated[float, typer.Option(help="Rate λ1 of the users' error variances in it.")] = 1.0,
+    error_rate: Annotated[
+        float, typer.Option(help="Rate λ1 of the users' error variances in the synthetic world.")
+    ] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the table here (.csv, .parquet, .arrow, .jsonl).")] = None,
     json: JsonOption = False,

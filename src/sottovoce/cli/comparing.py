@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def print_comparison(compared: "Comparison") -> None:
-    """A row per method; with known truths, its error and how often its intervals hold them."""
+    """A row per method; with known truths, its error and how often its intervals contain them."""
     rows, first = compared.rows(), compared.results[0]
     fit = first.fit
     console.print(

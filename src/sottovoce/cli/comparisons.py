@@ -161,9 +161,9 @@ def simulate_comparisons(
         print_json({"out": str(out), **figures})
         return
     console.print(
-        f"{participants:,} people compared {objects:,} objects, one person after the other, with {chosen} levels and "
+        f"{participants:,} people compared {objects:,} objects, one person after another, with {chosen} levels and "
         f"{law}.\nRoot mean squared error: {outcome.rmse:.3f} ± {outcome.rmse_error:.3f} spreads of the readings "
-        f"({number(outcome.rmse * usual)}); {outcome.coverage:.0%} of the 95 % intervals hold the truth.\n"
+        f"({number(outcome.rmse * usual)}); {outcome.coverage:.0%} of the 95 % intervals contain the truth.\n"
         f"Answers are in {out / 'answers.csv'}, truths in {out / 'truth.csv'}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip

@@ -19,11 +19,12 @@ TokenOption = Annotated[
         "--token",
         envvar=TOKEN_VARIABLE,
         show_default=False,
-        help="The operator's token; better in the environment, where other users of the machine cannot read it.",
+        help="The operator's token; better set in the environment, where other users of the machine cannot read it.",
     ),
 ]
 CampaignArgument = Annotated[str, typer.Argument(help="Id of the campaign.", show_default=False)]
-NumberArgument = Annotated[int, typer.Argument(help="Its number.", show_default=False)]
+InvitationArgument = Annotated[int, typer.Argument(help="Number of the invitation.", show_default=False)]
+OperatorArgument = Annotated[int, typer.Argument(help="Number of the operator.", show_default=False)]
 CaOption = Annotated[
     Path | None, typer.Option("--ca", help="Trust the certificate authority in this PEM file, and no other.")
 ]
@@ -36,7 +37,7 @@ _LONGEST_WAIT = 7 * 24 * 3600.0
 def _checked_wait(seconds: float) -> float:
     if not 0 <= seconds <= _LONGEST_WAIT:
         raise BadParameter(
-            f"wait {seconds}: it must be a number of seconds from 0 to {_LONGEST_WAIT:,.0f}, a week; 30 is usual"
+            f"wait {seconds}: it must be a number of seconds from 0 to {_LONGEST_WAIT:,.0f}, a week; 30 is typical"
         )
     return seconds
 
@@ -48,7 +49,7 @@ WaitOption = Annotated[
 
 
 def connected(command: Callable[..., None]) -> Callable[..., None]:
-    """An operator's command with the options that reach a server; what it gets is the client for that server."""
+    """An operator's command with the options for reaching a server; it is passed the client for that server."""
 
     @wraps(command)
     def connect(server: str, token: str | None, ca: Path | None, insecure_http: bool, **options: Any) -> None:

@@ -40,8 +40,8 @@ def demo(
     if not json:
         console.print(
             "247 people walk through a building and measure its 129 hallway segments by counting steps. A server on "
-            "this machine asks for the lengths. Each walker's device checks what it is asked and promised, adds "
-            "noise to every reading, writes it down, and sends. The server never sees what was measured.\n",
+            "this machine asks for the lengths. Each walker's device checks what is asked and promised, adds noise to "
+            "every reading, stores the result, and sends it. The server never sees what was measured.\n",
             highlight=False,
         )
     with progress_bar() as bar:
@@ -56,20 +56,19 @@ def demo(
     ours = outcome.errors[0]
     console.print(
         f"\n[bold]What is lost:[/] the server is {ours.after:.2f} m off where it could have been {ours.before:.2f} m "
-        f"off, and shows hallways from {LEAST_CLAIMS} readings on, though 5 are usual.\n"
-        "[bold]What no interval can know:[/] walkers like these take their steps for longer than they are and some "
-        "count double. What nearly all readings of a hallway have in common looks like its length; a few hallways "
-        "measured with a tape would show it.\n"
-        f"[bold]What is not promised:[/] readings further apart than {DISTANCE} m are easier to tell from each other, "
-        "and what all readings of one walker have in common, such as their stride, shows more clearly "
-        "the more of them they send.",
+        f"off. Here it shows hallways with at least {LEAST_CLAIMS} readings; the default is 5.\n"
+        "[bold]What no interval can show:[/] walkers like these overestimate the length of their steps, and some count "
+        "double. An error that nearly all readings of a hallway share looks like its length; a few hallways measured "
+        "with a tape would reveal it.\n"
+        f"[bold]What is not promised:[/] readings more than {DISTANCE} m apart are easier to distinguish, and what all "
+        "readings of one walker have in common, such as their stride, shows more clearly the more of them they send.",
         highlight=False,
     )
     show_questions(second)
     console.print(
         f"\nData and pictures are in {out}/: claims.csv, truth.csv, demo.png; the plan of the building in plan.svg, "
-        "where its hallways lie in places.geojson, and what was found there in plan.png; the answers in answers.csv, "
-        "and what is true in answers-truth.csv",
+        "the places of its hallways in places.geojson, and the results drawn on the plan in plan.png; the answers in "
+        "answers.csv, and the true ones in answers-truth.csv",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     console.print(f"Next: sottovoce discover {out}/claims.csv --truth {out}/truth.csv", highlight=False)
@@ -82,8 +81,8 @@ def _show_whole_range(out: Path, seed: int, json: bool) -> None:
         console.print(
             "300 people measure six hallways. A server on this machine publishes a few lengths for each, and every "
             "device says only whether its reading is longer than one of them; in 27 of 100 cases it says the "
-            f"opposite. So any two readings from {LOW} to {HIGH} m are protected from each other. People come one "
-            "after the other, and the published lengths follow their answers.\n",
+            f"opposite. So any two readings from {LOW} to {HIGH} m are protected from each other. People answer one "
+            "after another, and the published lengths follow their answers.\n",
             highlight=False,
         )
     with progress_bar() as bar:
@@ -97,16 +96,14 @@ def _show_whole_range(out: Path, seed: int, json: bool) -> None:
     for place in sorted({round(share * (len(moments) - 1) / _ROWS) for share in range(_ROWS + 1)}):
         moment = moments[place]
         table.add_row(f"{moment.people:,}", f"{moment.error:.2f} m", f"{moment.wide_error:.2f} m")
-    console.print(
-        "Mean error of what was published, beside that of noise that keeps the same promise:", highlight=False
-    )
+    console.print("Mean error of the published results, and of noise that keeps the same promise:", highlight=False)
     console.print(table)
     last = moments[-1]
     console.print(
         f"\n{outcome.within} of {len(outcome.truths)} truths lie within their 95 % intervals. With the same readings "
         f"and the same promise, noise is {last.wide_error / last.error:,.0f} times further off.\n"
-        "[bold]What it takes:[/] people. About a hundred answers per task are needed to find the truth at all, "
-        "and noise for a small distance needs fewer; it promises less.\n"
+        "[bold]What it takes:[/] people. About a hundred answers per task are needed to find the truth at all. "
+        "Noise for a small distance needs fewer, but promises less.\n"
         "[bold]What it aims at:[/] the median of the crowd's readings, which is not their mean if they err mostly in "
         "one direction.",
         highlight=False,

@@ -17,8 +17,8 @@ def show_questions(outcome: "QuestionsOutcome") -> None:
     console.print(
         f"\n[bold]Second act: answers instead of numbers.[/] {sent.reports} people said of {len(outcome.truths)} doors "
         f"whether a wheelchair can pass. {outcome.given:.0%} of their answers were right. In 27 of 100 cases the "
-        "device sent the other answer on purpose, so nobody can be sure of anybody's: of what the server got, "
-        f"{outcome.sent:.0%} was right.",
+        "device sent the other answer on purpose, so nobody can be sure of anybody's: of the answers that the server "
+        f"received, {outcome.sent:.0%} were right.",
         highlight=False,
     )
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -31,4 +31,4 @@ def show_questions(outcome: "QuestionsOutcome") -> None:
         )  # fmt: skip
     console.print()
     console.print(table)
-    console.print(f"\n{outcome.right} of {len(outcome.shown)} answers of the crowd are right.", highlight=False)
+    console.print(f"\n{outcome.right} of the crowd's {len(outcome.shown)} answers are right.", highlight=False)

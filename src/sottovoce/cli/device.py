@@ -31,7 +31,7 @@ def join(
         str,
         typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH; with --code the server's address."),
     ],
-    yes: Annotated[bool, typer.Option("--yes", help="Consent without being asked.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Consent without a confirmation prompt.")] = False,
     trust_server: Annotated[
         bool, typer.Option("--trust-server", help="Accept a link without a hash, and so whatever the server offers.")
     ] = False,
@@ -42,7 +42,7 @@ def join(
     device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:
-    """Join a campaign by an invitation link, after seeing what it asks and what it promises.
+    """Join a campaign with an invitation link, after seeing what it asks and what it promises.
 
     The manifest must have the hash that the link carries, and must keep the participant's own limits.
     """
@@ -188,17 +188,17 @@ def submit(
     print_sent(sent)
     if clipped:
         console.print(
-            f"Outside the range of the task, so that its nearest end counted instead: {escape(', '.join(clipped))}.",
+            f"Outside the task's range, so the nearest end was used instead: {escape(', '.join(clipped))}.",
             highlight=False,
         )
     if left_out := full & taken.keys():
         console.print(
-            f"{len(left_out)} of the {len(taken)} readings stay here: their tasks have as many readings as they need.",
+            f"{len(left_out)} of the {len(taken)} readings stay here: their tasks have enough readings.",
             highlight=False,
         )
     if (not_drawn := len(taken) - len(left_out) - len(tasks)) > 0:
         console.print(
-            f"{not_drawn} of the {len(taken)} readings stay here: the campaign asks each device for a few of its "
+            f"{not_drawn} of the {len(taken)} readings stay here: each device answers only a few of the campaign's "
             "tasks, and yours drew them when you joined, before it knew any reading.",
             highlight=False,
         )
@@ -207,7 +207,7 @@ def submit(
 @grouped
 def withdraw(
     campaign: Annotated[str | None, typer.Argument(help="Id of the campaign.", show_default=False)] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Withdraw without being asked.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Withdraw without a confirmation prompt.")] = False,
     device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:

@@ -75,23 +75,23 @@ def discover(
     cleaning: claim_files.CleaningOptions = claim_files.USUAL_CLEANING,
     range: Annotated[
         str | None,
-        typer.Option(help="Of comparisons: where truths lie, LO:HI; by default somewhat more than the cuts cover."),
+        typer.Option(help="For comparisons: range of the truths, LO:HI; by default somewhat wider than the cuts."),
     ] = None,
     left_out: claim_files.LeftOutOption = None,
     kind: claim_files.KindOfValues = None,
     choices: Annotated[
         int | None,
-        typer.Option(help="Among how many options users chose; by default those that the file declares or contains."),
+        typer.Option(help="Number of options that users chose from; by default, as the file declares or contains."),
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="Known truths (object, value), to measure the error.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the truths here (.csv, .parquet, .arrow, .jsonl).")] = None,
     weights: Annotated[Path | None, typer.Option(help="Write the users' weights here.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the truths here (.png, .svg, .pdf).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Save a plot of the truths here (.png, .svg, .pdf).")] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write one page with everything here (.html); it stands alone.")
+        Path | None, typer.Option(help="File for one self-contained page with everything in it (.html).")
     ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    max_iter: Annotated[int, typer.Option(help="Largest number of iterations.")] = 1000,
+    max_iter: Annotated[int, typer.Option(help="Maximum number of iterations.")] = 1000,
     tol: Annotated[float, typer.Option(help="Stop when truths move less than this, in units of their spread.")] = 1e-6,
     engine: Annotated[
         EngineOption,
@@ -119,8 +119,8 @@ def discover(
 ) -> None:
     """Find the truth in conflicting claims.
 
-    Prints the truth of each object with an interval, and the plain mean and median beside it; of choices, with the
-    chance that it is right, and the majority beside it.
+    Prints the truth of each object with an interval, next to the plain mean and median. For choices, prints the most
+    probable answer with its chance, next to the majority.
     """
     from sottovoce.claims.blocks import is_pack
     from sottovoce.claims.writing import check_file, check_place, write_table
@@ -176,7 +176,7 @@ def discover(
         )
     if chosen != ALL and target is not None and not takes(chosen, "target"):
         aiming = " or ".join(name for name in METHODS if takes(name, "target"))
-        raise BadParameter(f"--target {target.value}: {chosen} has no such choice; give --method {aiming}")
+        raise BadParameter(f"--target {target.value}: {chosen} does not support targets; give --method {aiming}")
     # With choices, methods that weigh users can use known truths; the fit, which knows the kind, refuses the others.
     if chosen != ALL and known is not None and not METHODS[chosen].takes_known and METHODS[chosen].kinds == ("number",):
         learning = " or ".join(name for name in METHODS if METHODS[name].takes_known)

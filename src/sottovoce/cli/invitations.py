@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sottovoce.cli.connection import CampaignArgument, NumberArgument, connected
+from sottovoce.cli.connection import CampaignArgument, InvitationArgument, connected
 from sottovoce.cli.output import console, notes, plain_table, print_done, print_json
 from sottovoce.errors import BadParameter
 
@@ -19,16 +19,16 @@ def invite(
     campaign: CampaignArgument,
     count: Annotated[int, typer.Option(min=1, help="How many invitations.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(help="New CSV file for the links (number, link); they are printed without it.")
+        Path | None, typer.Option(help="New CSV file for the links (number, link); without it, they are printed.")
     ] = None,
     qr: Annotated[Path | None, typer.Option(help="New folder for the QR codes of the links, as SVG.")] = None,
     code: Annotated[
         bool,
-        typer.Option("--code", help="Short codes to type instead of links; they expire, and do not pin the terms."),
+        typer.Option("--code", help="Short codes to type instead of links; they expire, and do not fix the terms."),
     ] = False,
     people: Annotated[
         int | None,
-        typer.Option("--open", min=1, metavar="PEOPLE", help="One open link, by which this many people can join."),
+        typer.Option("--open", min=1, metavar="PEOPLE", help="One open link with which this many people can join."),
     ] = None,
     days: Annotated[
         int | None,
@@ -94,14 +94,16 @@ def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool
 
 
 @connected
-def revoke(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
+def revoke(
+    client: "OperatorClient", campaign: CampaignArgument, number: InvitationArgument, json: bool = False
+) -> None:
     """Revoke an invitation that nobody has used."""
     client.revoke_invitation(campaign, number)
     print_done(json, {"revoked": number}, f"Invitation {number} is revoked.")
 
 
 @connected
-def renew(client: "OperatorClient", campaign: CampaignArgument, number: NumberArgument, json: bool = False) -> None:
+def renew(client: "OperatorClient", campaign: CampaignArgument, number: InvitationArgument, json: bool = False) -> None:
     """Replace an invitation that was lost; the old link stops working."""
     made = client.renew_invitation(campaign, number)
     print_done(json, {"number": made["id"], "link": made["url"]}, made["url"])

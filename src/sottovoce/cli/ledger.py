@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @grouped
 def ledger(
-    send: Annotated[bool, typer.Option("--send", help="First send what is queued.")] = False,
+    send: Annotated[bool, typer.Option("--send", help="Send queued reports first.")] = False,
     device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:
@@ -101,7 +101,7 @@ def limits(
              "total_delta": total_delta}  # fmt: skip
     changes = {name: limit for name, limit in options.items() if limit is not None}
     if preset is not None and preset not in PRESETS:
-        raise BadParameter(f"limits {preset!r}: there are none of this name; choose {', '.join(PRESETS)}")
+        raise BadParameter(f"limits {preset!r}: there is no such preset; choose one of {', '.join(PRESETS)}")
     with opened(file) as mine:
         if preset or changes:
             mine.set_limits(replace(PRESETS[preset] if preset else mine.limits, **changes))
@@ -111,7 +111,7 @@ def limits(
         return
     name = f"These are the {mine_now.preset} limits. " if mine_now.preset else ""
     console.print(
-        f"{name}In one campaign, whoever guesses between two of your possible readings may be right at most "
+        f"{name}In one campaign, somebody who guesses which of two possible readings is yours would be right "
         f"{guessed(mine_now.epsilon, mine_now.delta)}.\n"
         f"Each campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values at least "
         f"{mine_now.distance:.4g} of a task's range apart.\n"

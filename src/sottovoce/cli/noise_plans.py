@@ -22,6 +22,7 @@ from sottovoce.cli.output import (
 from sottovoce.cli.privacy import DELTA, DISTANCE, DistanceOption, UnitName
 from sottovoce.cli.ranges import parse_range
 from sottovoce.errors import BadParameter, UnwiseChoice
+from sottovoce.privacy.parameters import check_range
 
 if TYPE_CHECKING:
     from sottovoce.claims.kinds import Kind
@@ -40,8 +41,8 @@ def plan(
         str | None,
         typer.Option(
             "--range",
-            help="Promise for any two values in this range, LO:HI, instead of --distance: noise as wide as the range, "
-            "and comparisons beside it.",
+            help="Promise for any two values in this range, LO:HI, instead of --distance: plans noise as wide as the "
+            "range, and comparisons.",
         ),
     ] = None,
     choices: Annotated[
@@ -63,7 +64,7 @@ def plan(
     error: Annotated[
         float | None,
         typer.Option(
-            help="Target error: how many participants does it take? With --choices, the share of wrong questions."
+            help="Target error: show how many participants it takes. With --choices, the share of wrong results."
         ),
     ] = None,
     error_rate: Annotated[
@@ -71,7 +72,9 @@ def plan(
     ] = None,
     pilot: Annotated[
         Path | None,
-        typer.Option(help="Claims from which to estimate the quality of raw readings, or of answers, instead."),
+        typer.Option(
+            help="Claims from which to estimate the quality of raw readings or answers, instead of giving it."
+        ),
     ] = None,
     columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
     cleaning: claim_files.CleaningOptions = claim_files.USUAL_CLEANING,
@@ -80,7 +83,7 @@ def plan(
     simulations: Annotated[
         int | None,
         typer.Option(
-            help="Simulated worlds per law; 0 for none.", show_default="enough to know the error within a tenth"
+            help="Simulated worlds per law; 0 for none.", show_default="enough to know the error to within a tenth"
         ),
     ] = None,
     plot: Annotated[
@@ -108,8 +111,8 @@ def plan(
         for name, given in (("range", range), ("grid", grid), ("error-rate", error_rate), ("distance", distance)):
             if given is not None:
                 raise BadParameter(
-                    f"{name} {given} with choices {choices}: a plan for choices keeps its promise for any two answers, "
-                    "and needs none of this; leave one of them out"
+                    f"{name} {given} with choices {choices}: a plan for choices promises the same for any two answers "
+                    f"and does not use {name}; leave one of them out"
                 )
         show_choice_plan(
             epsilon, delta or 0.0, choices, readings, participants, unit.value, claims, error,
@@ -124,8 +127,7 @@ def plan(
     low, high = map(float, parse_range(range)) if range else (None, None)
     assumed = False
     if low is not None and high is not None:
-        if not low < high:
-            raise BadParameter(f"range {range}: the low end must be below the high end; swap them")
+        check_range(low, high)
         distance = high - low
         if assumed := error_rate is None and claims is None:
             error_rate = (SPREADS_PER_RANGE / distance) ** 2
@@ -175,7 +177,7 @@ def plan(
         + (
             f"Noise as devices draw it on a grid of {' or '.join(f'{step:g}' for step in grid)}.\n"
             if grid
-            else "Figures of continuous noise; --grid gives those of what devices draw on a grid.\n"
+            else "Figures of continuous noise; --grid gives those of the noise that devices draw on a grid.\n"
         )
         + f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
         highlight=False,
@@ -205,8 +207,8 @@ def plan(
         if compared.predicted_error < best.predicted_error:
             best = compared
         console.print(
-            f"\nComparisons with {compared.levels} levels; {compared.participants_to_find:,} participants find the "
-            "truth in nine campaigns of ten.",
+            f"\nComparisons have {compared.levels} levels; {compared.participants_to_find:,} participants find the "
+            "truth in nine out of ten campaigns.",
             highlight=False,
         )
         if warning := compared.warning(participants):

@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 
 from sottovoce.cli.command_line import CommandLine
-from sottovoce.cli.connection import NumberArgument, connected
+from sottovoce.cli.connection import OperatorArgument, connected
 from sottovoce.cli.output import console, plain_table, print_done, print_json
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ app = CommandLine(help="Who may run campaigns on a server. For administrators.")
 @connected
 def add_operator(
     client: "OperatorClient",
-    name: Annotated[str, typer.Argument(help="Name of the operator; participants see it as who is asking.")],
+    name: Annotated[str, typer.Argument(help="Name of the operator, shown to participants.")],
     administrator: Annotated[
         bool, typer.Option("--administrator", help="They may add and revoke operators themselves.")
     ] = False,
@@ -49,7 +49,7 @@ def list_operators(client: "OperatorClient", json: bool = False) -> None:
 @connected
 def rename_operator(
     client: "OperatorClient",
-    number: NumberArgument,
+    number: OperatorArgument,
     name: Annotated[str, typer.Argument(help="The new name.")],
     json: bool = False,
 ) -> None:
@@ -60,7 +60,7 @@ def rename_operator(
 
 @app.command("revoke")
 @connected
-def revoke_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
+def revoke_operator(client: "OperatorClient", number: OperatorArgument, json: bool = False) -> None:
     """Revoke an operator's token. Their campaigns continue."""
     client.revoke_operator(number)
     print_done(json, {"revoked": number}, f"The token of operator {number} is revoked.")
@@ -68,7 +68,7 @@ def revoke_operator(client: "OperatorClient", number: NumberArgument, json: bool
 
 @app.command("renew")
 @connected
-def renew_operator(client: "OperatorClient", number: NumberArgument, json: bool = False) -> None:
+def renew_operator(client: "OperatorClient", number: OperatorArgument, json: bool = False) -> None:
     """Replace an operator's token; the old one stops working, the new one is shown only once."""
     made = client.renew_operator(number)
     print_done(json, made, f"The new token of operator {number}, shown only once: {made['token']}")

@@ -14,7 +14,7 @@ from sottovoce.cli.output import console, notes
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
-    from sottovoce.device import Client, Membership, ParticipantFile, RetryPolicy, Sent
+    from sottovoce.device import Client, Membership, ParticipantFile, RetryPolicy, SendOutcome
     from sottovoce.protocol import Manifest
 
 FILE_VARIABLE = "SOTTOVOCE_PARTICIPANT_FILE"
@@ -105,7 +105,7 @@ def described(entry: "Membership") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def print_sent(sent: "list[Sent]", to_stderr: bool = False) -> None:
+def print_sent(sent: "list[SendOutcome]", to_stderr: bool = False) -> None:
     """What became of each report."""
     screen = notes if to_stderr else console
     for entry in sent:

@@ -31,7 +31,7 @@ FrameOption = Annotated[
 
 
 def check_options(places: Path | None, frame: str | None) -> None:
-    """Refuse a frame of nothing."""
+    """Refuse a frame without a file of places."""
     if frame and not places:
         raise BadParameter("--frame without --places: it says where the coordinates of a file lie; name the file")
 

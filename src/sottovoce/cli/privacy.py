@@ -21,6 +21,7 @@ from sottovoce.cli.ranges import parse_range
 from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.laws import forms
+from sottovoce.privacy.parameters import check_one_of
 
 DISTANCE, DELTA = 1.0, 1e-5
 
@@ -124,7 +125,7 @@ def guarantee(
     grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
     choices: Annotated[int | None, typer.Option(help="Answers to questions with this many choices.")] = None,
     levels: Annotated[
-        int | None, typer.Option(help="Numbers that are compared with public cuts: levels between and beside them.")
+        int | None, typer.Option(help="Numbers that are compared with public cuts: one more level than there are cuts.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
     delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
@@ -137,8 +138,7 @@ def guarantee(
     from sottovoce.cli.answers import show_answer_guarantee
     from sottovoce.privacy.laws import parse_law, parse_noise_law
 
-    if epsilon is not None and delta is not None:
-        raise BadParameter(f"epsilon {epsilon} and delta {delta}: one follows from the other; give one of them")
+    check_one_of(epsilon, delta)
     if choices is not None or levels is not None:
         for name, given in (("distance", distance), ("grid", grid)):
             if given is not None:

@@ -40,7 +40,7 @@ def convert(
         typer.Argument(help="New folder for claims.csv, and for truth.csv if truths are given."),
     ],
     format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How the file is written; `sottovoce claims formats` lists them.")
+        str | None, typer.Option(metavar="NAME", help="Format of the file; `sottovoce claims formats` lists them.")
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="File of known truths, in the same format.")] = None,
     column: Annotated[
@@ -53,7 +53,7 @@ def convert(
     cleaning: CleaningOptions = USUAL_CLEANING,
     left_out: LeftOutOption = None,
     kind: Annotated[
-        KindOption | None, typer.Option(help="What values are; by default, the format or the values decide.")
+        KindOption | None, typer.Option(help="What the values are; by default, the format or the values decide.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -116,13 +116,15 @@ def _files(
     form = format_named(name) if name else None
     if not source.is_dir():
         if form is None:
-            raise BadParameter(f"{source}: a file does not show its format; name it with --format {'|'.join(FORMATS)}")
+            raise BadParameter(
+                f"{source}: the format of a single file is not recognised; name it with --format {'|'.join(FORMATS)}"
+            )
         return form, source, truth or (source if form.truths_inside and column else None)
     form = form or format_of_folder(source)
     if form is None or form.files is None:
         known = "; ".join(f"{one}: {' and '.join(form.files)}" for one, form in FORMATS.items() if form.files)
         raise UnreadableFile(
-            f"{source}: the names of its files show no format ({known}); name a file of claims, with --format"
+            f"{source}: the names of its files match no format ({known}); name a file of claims, and its --format"
         )
     claims_file, truth_file = (source / file for file in form.files)
     return form, claims_file, truth or (truth_file if truth_file.is_file() else None)

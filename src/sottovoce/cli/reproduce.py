@@ -29,25 +29,28 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids, in seconds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
     lambda1: Annotated[
-        str | None, typer.Option(help="Rate λ1 of the users' error variances; several, 2,5,10, are Fig. 3's axis.")
+        str | None,
+        typer.Option(help="Rate λ1 of the users' error variances; several (2,5,10) make the axis of Fig. 3."),
     ] = None,
     epsilons: Annotated[str | None, typer.Option(help="ε on the axis, such as 0.5,1,2.")] = None,
     deltas: Annotated[str | None, typer.Option(help="δ of the lines, such as 0.1,0.2.")] = None,
     participants: Annotated[
-        str | None, typer.Option(help="Users in the crowd (S); several, 50,100,200, are Fig. 4's axis.")
+        str | None, typer.Option(help="Users in the crowd (S); several (50,100,200) make the axis of Fig. 4.")
     ] = None,
     objects: Annotated[int | None, typer.Option(help="Objects they measure (N).")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions of each point.")] = None,
-    method: Annotated[str | None, typer.Option(help="Another method than the figure's.")] = None,
-    b: Annotated[float | None, typer.Option(help="Standard deviations by which two readings may differ, in Δ.")] = None,
-    eta: Annotated[float | None, typer.Option(help="Share η of the users that Δ is made for.")] = None,
-    processes: Annotated[int | None, typer.Option(help="Processes that work; one per core by default.")] = None,
+    method: Annotated[str | None, typer.Option(help="Method to use instead of the figure's own.")] = None,
+    b: Annotated[
+        float | None, typer.Option(help="Number of standard deviations (b) between two readings that Δ covers.")
+    ] = None,
+    eta: Annotated[float | None, typer.Option(help="Share η of the users that Δ covers.")] = None,
+    processes: Annotated[int | None, typer.Option(help="Number of processes; one per core by default.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Make the paper's figures and say which of its claims hold; interrupted work is taken up again.
+    """Make the paper's figures and say which of its claims hold; an interrupted run can be resumed.
 
-    Options from --lambda1 to --eta replace what figures choose. Not every figure has all of them; one that changes
-    nothing is reported.
+    Options from --lambda1 to --eta replace the figures' own parameters. Not every figure has all of them; an option
+    without effect is reported.
     """
     from sottovoce.discovery import METHODS
     from sottovoce.lab.reproduce.experiment import Setting
@@ -79,7 +82,7 @@ def reproduce(
         made = make(figures or [], out, setting, processes, show)
     for option in made.unused:
         names = ", ".join(one.experiment.name for one in made.outcomes)
-        notes.print(f"[yellow]Note:[/] --{option} changes nothing in {names}", highlight=False)
+        notes.print(f"[yellow]Note:[/] --{option} has no effect on {names}", highlight=False)
     if json:
         print_json({"page": str(made.page), "computed": made.computed, "left_out": made.left_out, "unused": made.unused,
                     "figures": [_summary(one) for one in made.outcomes]})  # fmt: skip

@@ -20,7 +20,7 @@ def serve(
     public_url: Annotated[
         str | None, typer.Option(help="Address as participants see it, for invitation links.")
     ] = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Certificate (PEM) to serve https.")] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="TLS certificate (PEM), to serve HTTPS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Trust the X-Forwarded headers of a proxy on this machine.")

@@ -26,8 +26,8 @@ def simulate(
         str | None,
         typer.Option(
             help="synthetic; floorplan: 247 walkers and 129 hallways, with errors as large as real ones; or "
-            "careful-floorplan: the same with walkers who make few errors. Sizes of floorplans are fixed. The default "
-            "is synthetic; with --url it is floorplan."
+            "careful-floorplan: the same with walkers who make few errors. The size of a floorplan is fixed. The "
+            "default is synthetic; with --url it is floorplan."
         ),
     ] = None,
     participants: Annotated[int, typer.Option(help="Users in the crowd (S).")] = 150,
@@ -42,12 +42,13 @@ def simulate(
     range: Annotated[
         str | None,
         typer.Option(
-            help="Play a campaign of comparisons over this range, LO:HI, in which people answer one after the other; "
+            help="Simulate a campaign of comparisons over this range, LO:HI, in which people answer one after another; "
             "--noise is then a law for answers, such as response:1."
         ),
     ] = None,
     levels: Annotated[
-        int | None, typer.Option(help="With --range: levels of an answer, 2 or 4; by default what suits the noise.")
+        int | None,
+        typer.Option(help="With --range: levels per answer, 2 or 4; by default, chosen according to the noise."),
     ] = None,
     spread: Annotated[
         float | None,
@@ -59,7 +60,9 @@ def simulate(
     ] = 1,
     late: Annotated[float, typer.Option(help="With --range: share of answers that arrive 50 people later.")] = 0.0,
     batch: Annotated[int, typer.Option(help="With --range: this many answers arrive together.")] = 1,
-    liars: Annotated[float, typer.Option(help="With --range: share of people who say higher, without noise.")] = 0.0,
+    liars: Annotated[
+        float, typer.Option(help="With --range: share of people who always answer 'higher', without noise.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same crowd.")] = 0,
     url: Annotated[
         str | None,
@@ -67,7 +70,7 @@ def simulate(
     ] = None,
     token: TokenOption = None,
     distance: Annotated[
-        str, typer.Option(help="With --url: values up to this distance apart are hard to tell from each other.")
+        str, typer.Option(help="With --url: protected distance; values up to this far apart are hard to distinguish.")
     ] = "1",
     at_once: Annotated[
         int, typer.Option(min=1, help="With --url: at most this many devices work at the same time.")
@@ -76,7 +79,8 @@ def simulate(
         float,
         typer.Option(
             min=0,
-            help="With --url: devices arrive in random order, at random times within this many seconds; 0 is at once.",
+            help="With --url: devices arrive in random order, at random times within this many seconds; 0 means all at "
+            "once.",
         ),
     ] = 10.0,
     ca: CaOption = None,
@@ -85,10 +89,10 @@ def simulate(
 ) -> None:
     """Simulate a crowd: conflicting claims, and the truth to compare with.
 
-    With --url the crowd takes part in a campaign on a running server: the operator's token creates and opens it, every
-    participant joins by a link of their own, judges the promise by the usual limits, adds exact noise and sends, one
-    after the other; then the server's results are compared with the truth, and with those of the same claims computed
-    from scratch.
+    With --url the crowd takes part in a campaign on a running server: it is created and
+    opened with the operator's token. Each participant joins with a link of their own, checks the promise against the
+    default limits, adds exact noise and sends. Then the server's results are compared with the truth, and with those
+    of the same claims computed from scratch.
     """
     from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.worlds import careful_floorplan, floorplan, synthetic
@@ -100,7 +104,7 @@ def simulate(
             f"world {chosen!r}: there is no such world; choose synthetic, floorplan or careful-floorplan"
         )
     if url is None and out is None:
-        raise BadParameter("folder: there is none to write to; name one, for example sottovoce simulate crowd")
+        raise BadParameter("folder: it is missing; name one to write to, for example sottovoce simulate crowd")
     if range is not None:
         if url is not None or out is None:
             raise BadParameter("--range: a campaign of comparisons is written to a folder; name one, and omit --url")
@@ -197,7 +201,8 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
     console.print(table)
     withheld = len(outcome.truths) - len(shown)
     console.print(
-        f"\n{outcome.within} of {len(shown)} 95 % intervals hold the truth ({outcome.within / max(1, len(shown)):.0%})"
+        f"\n{outcome.within} of {len(shown)} 95 % intervals contain the truth "
+        f"({outcome.within / max(1, len(shown)):.0%})"
         + (f"; {withheld} more tasks have too few readings to be shown." if withheld else "."),
         highlight=False,
     )

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 DecimalOption = Annotated[
     str | None,
-    typer.Option(help="Decimal sign of the tasks' numbers, ',' or '.'; recognised by default.", show_default=False),
+    typer.Option(help="Decimal sign of the tasks' numbers, ',' or '.'; detected by default.", show_default=False),
 ]
 EncodingOption = Annotated[
     str | None,
-    typer.Option(help="Encoding of a text file, such as windows-1252; recognised by default.", show_default=False),
+    typer.Option(help="Encoding of a text file, such as windows-1252; detected by default.", show_default=False),
 ]
 
 
@@ -31,7 +31,7 @@ def tasks(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="Tasks as XLSX or CSV: they replace those of a draft. What the table does not show of a task stays.",
+            help="Tasks as XLSX or CSV: they replace those of a draft. Fields without a column keep their values.",
             show_default=False,
         ),
     ] = None,
@@ -42,7 +42,7 @@ def tasks(
     encoding: EncodingOption = None,
     json: bool = False,
 ) -> None:
-    """Show the tasks of a campaign, or replace those of a draft by a table."""
+    """Show the tasks of a campaign, or replace those of a draft with a table."""
     from sottovoce.operators.drafts import read_task_file, spoken_task, write_task_file
     from sottovoce.protocol.task_table import changed_tasks, overview
 

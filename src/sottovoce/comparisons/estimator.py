@@ -13,6 +13,7 @@ from sottovoce.comparisons.quality import learn_qualities
 from sottovoce.comparisons.table import Comparisons
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import AnswerLaw, parse_answer_law
+from sottovoce.privacy.parameters import check_range
 
 Floats = NDArray[np.float64]
 _GUESSED_SHARE = 50  # of the range: a spread to begin with, rather too large than too small
@@ -34,7 +35,7 @@ class ByComparison:
     range
         Where truths lie, as (low, high); by default the cuts' range, and half as much on either side.
     spread_guess
-        A guess of the readings' standard deviation; rather too large than too small. By default a 50th of the range.
+        A guess of the readings' standard deviation; better too large than too small. By default a 50th of the range.
 
     Attributes
     ----------
@@ -97,7 +98,7 @@ class ByComparison:
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth: quantiles of its posterior."""
         if not 0 < level < 1:
-            raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is usual")
+            raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is typical")
         if self._deviations is None:
             low, high = np.array([posterior.interval(level) for posterior in self._posteriors]).T
             return low, high
@@ -113,8 +114,7 @@ class ByComparison:
         law = parse_answer_law(law) if isinstance(law, str) else law
         channel = law.channel(comparisons.levels_each)
         low, high = self.range or _range_of(comparisons)
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise BadParameter(f"range {low:g}:{high:g}: the low end must be below the high end; swap them")
+        check_range(low, high)
         guess = self.spread_guess or (high - low) / _GUESSED_SHARE
         if not 0 < guess < math.inf:
             raise BadParameter(f"spread_guess {guess!r}: it must be a positive number; guess high rather than low")

@@ -87,7 +87,7 @@ def _after_search(excess: float, information_each: float, answers: float, width:
 
 
 def shift_by_liars(epsilon: float, share: float, spread: float = 1.0) -> float:
-    """How far this share of participants, who all say "higher" without noise, move the estimate; infinite at most.
+    """How far this share of participants, who all say "higher" without noise, move the estimate; it may have no limit.
 
     >>> round(shift_by_liars(1.0, 0.1), 3)
     0.306

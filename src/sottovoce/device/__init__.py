@@ -4,7 +4,7 @@ from sottovoce.device.client import Client
 from sottovoce.device.joining import join
 from sottovoce.device.participant_limits import Limits
 from sottovoce.device.release import release
-from sottovoce.device.sender import Sent, flush, withdraw
+from sottovoce.device.sender import SendOutcome, flush, withdraw
 from sottovoce.device.store import Membership, ParticipantFile, Release
 from sottovoce.protocol.http import RetryPolicy, TryLater
 
@@ -15,7 +15,7 @@ __all__ = [
     "ParticipantFile",
     "Release",
     "RetryPolicy",
-    "Sent",
+    "SendOutcome",
     "TryLater",
     "flush",
     "join",

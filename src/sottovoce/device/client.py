@@ -44,7 +44,7 @@ class Client(HttpClient):
         return self.send("GET", f"/api/campaigns/{campaign}/manifest")
 
     def full_tasks(self, campaign: str) -> frozenset[str]:
-        """The tasks that have as many readings as they need, as everybody is shown; nothing says who asks."""
+        """The tasks that have enough readings, as everybody is shown; nothing says who asks."""
         try:
             answer = parse_json(self.send("GET", f"/api/campaigns/{campaign}/state"))
         except TryLater:

@@ -43,7 +43,7 @@ def fetch_cuts(
 ) -> None:
     """Bring the kept cuts up to date; without a network they stay as they are.
 
-    A list that a device must not answer is refused, and the one from before is kept.
+    A list that a device must not answer is refused, and the earlier one is kept.
     """
     membership = file.membership(campaign)
     if membership is None or membership.withdrawn_at or not compared_tasks(membership.manifest):

@@ -114,11 +114,11 @@ class Database:
             if not self.path.exists():
                 # Looked for again after its log: another process may have made both in the meantime.
                 if self.path.with_name(f"{self.path.name}-wal").exists() and not self.path.exists():
-                    raise Problem("damaged_file", f"file {self.path}: it is missing, though its log is there")
+                    raise Problem("damaged_file", f"file {self.path}: it is missing, although its log exists")
                 _make(self.path)
             if self.path.is_file() and self.path.stat().st_size == 0:
                 # A new file gets its name when it is complete, so this one has lost its content.
-                raise Problem("damaged_file", f"file {self.path}: it is empty, though a ledger never is")
+                raise Problem("damaged_file", f"file {self.path}: it is empty, which a ledger never is")
             self.connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
                 self._check()  # before changing a file that may not be ours
@@ -137,7 +137,8 @@ class Database:
         ((version,),) = self.rows("PRAGMA user_version")
         if version not in (*_ADDED, VERSION):
             raise Problem(
-                "unknown_file", f"file {self.path}: its version is {version}, and this program knows {VERSION}"
+                "unknown_file",
+                f"file {self.path}: its version is {version}, but this program reads versions up to {VERSION}",
             )
         tables = {name for (name,) in self.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if missing := sorted(_TABLES - tables):

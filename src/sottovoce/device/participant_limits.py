@@ -23,7 +23,7 @@ class Limits:
     """The largest ε and δ of one campaign, its smallest distance, and the largest ε and δ of all campaigns together.
 
     The distance is a share of a task's range, since ranges have all kinds of units: with 0.01, values that lie a
-    hundredth of the range apart must already be hard to tell from each other.
+    hundredth of the range apart must already be hard to distinguish.
     """
 
     epsilon: float = 3.0
@@ -37,7 +37,7 @@ class Limits:
             limit, zero_is_fine = getattr(self, field.name), "delta" in field.name
             if not (0 <= limit < math.inf and (limit > 0 or zero_is_fine)):
                 raise BadParameter(
-                    f"limit {field.name} {limit!r}: it must be a positive number; leave it out for the usual one"
+                    f"limit {field.name} {limit!r}: it must be a positive number; leave it out for the default"
                 )
         if self.distance > 1 or self.delta >= 1 or self.total_delta >= 1:
             raise BadParameter(
@@ -54,14 +54,14 @@ class Limits:
             if Fraction(distance) < Fraction(repr(self.distance)) * width:
                 raise Problem(
                     "weaker_than_limits",
-                    f"distance {distance} on task {task.id!r}: only values this close are hard to tell apart; "
-                    f"your limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
+                    f"distance {distance} on task {task.id!r}: only values this close together are protected; your "
+                    f"limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
                 )
         long = [part for part in manifest.parts if not part.is_pure]  # the others take one division each
         if len(long) > MOST_GRIDS:
             raise Problem(
                 "weaker_than_limits",
-                f"tasks on {len(long):,} different grids: a device judges at most {MOST_GRIDS}",
+                f"tasks on {len(long):,} different grids: a device checks at most {MOST_GRIDS}",
             )
         promise = promise_of(manifest, self.delta, enough=self.epsilon)
         self.check(promise)
@@ -88,7 +88,7 @@ class Limits:
             if not before + more <= limit * (1 + _HAIR):
                 raise Problem(
                     "budget_spent",
-                    f"{name} {more:.4g}: {before:.4g} of your limit over all campaigns, {limit:.4g}, is spent already",
+                    f"{name} {more:.4g}: {before:.4g} of your limit of {limit:.4g} over all campaigns is already spent",
                 )
 
     @property

@@ -26,6 +26,4 @@ def refuse_if_full(manifest: Manifest, client: Client) -> None:
     """Refuse a campaign to which nothing can be contributed any more."""
     with suppress(TryLater):
         if client.full_tasks(manifest.campaign) >= manifest.task_of.keys():
-            raise Problem(
-                "quota_reached", f"campaign {manifest.campaign!r}: all of its tasks have as many readings as they need"
-            )
+            raise Problem("quota_reached", f"campaign {manifest.campaign!r}: all of its tasks have enough readings")

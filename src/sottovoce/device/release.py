@@ -41,7 +41,7 @@ def release(
         cuts = _cuts(membership, readings)
         possible = {task: reading for task, reading in readings.items() if cuts.get(task, True) and task not in full}
         if not possible:
-            raise Problem("quota_reached", f"task {next(iter(readings))!r}: it has as many readings as it needs")
+            raise Problem("quota_reached", f"task {next(iter(readings))!r}: it has enough readings")
         chosen = _asked_for(membership, possible, released)
         report = Report.of(
             {
@@ -190,7 +190,7 @@ def _check(
         raise Problem(
             "one_release_only",
             f"task {next(iter(readings))!r}: under {manifest.noise} all readings share one secret variance, and "
-            f"{len(released)} were released with it",
+            f"{len(released)} have already been released with it",
         )
     fits = len(released) < manifest.most_answers  # where the device draws, it takes no more than there is room for
     if not (fits if membership.task_order else len(released) + len(readings) <= manifest.most_answers):

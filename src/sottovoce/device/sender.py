@@ -13,7 +13,7 @@ from sottovoce.protocol.http import RetryPolicy, TryLater
 
 
 @dataclass(frozen=True)
-class Sent:
+class SendOutcome:
     """The outcome of one queued report: delivered, refused permanently, or still queued."""
 
     report_id: str
@@ -27,7 +27,7 @@ def flush(
     connect: Callable[[str], Client],
     retries: RetryPolicy | None = None,
     campaign: str | None = None,
-) -> list[Sent]:
+) -> list[SendOutcome]:
     """Send everything queued, including withdrawals, campaign by campaign; what cannot be sent now stays queued."""
     retries = retries or RetryPolicy()
     deadline = retries.deadline()
@@ -50,8 +50,8 @@ def _deliver(
     connect: Callable[[str], Client],
     retries: RetryPolicy,
     deadline: float,
-) -> list[Sent]:
-    outcomes: list[Sent] = []
+) -> list[SendOutcome]:
+    outcomes: list[SendOutcome] = []
     try:
         with connect(membership.server) as client:
             token = retries.run(lambda: enrol(file, membership, client), deadline).participant_token
@@ -67,11 +67,11 @@ def _deliver(
                     refusal = problem
                 state = "refused" if refusal else "delivered"
                 file.settle(release.report_id, state, refusal)
-                outcomes.append(Sent(release.report_id, release.campaign, state, refusal))
+                outcomes.append(SendOutcome(release.report_id, release.campaign, state, refusal))
     except Problem as hindrance:
         # No server, no enrolment, or a response that breaks the protocol: the reports are valid, so they wait.
         outcomes += [
-            Sent(release.report_id, release.campaign, "queued", hindrance) for release in queued[len(outcomes) :]
+            SendOutcome(release.report_id, release.campaign, "queued", hindrance) for release in queued[len(outcomes) :]
         ]
     return outcomes
 

@@ -43,7 +43,7 @@ class AccuSim(TruthDiscovery):
 
     name = "accusim"
     title = "AccuSim"
-    words = "people count by the share of their answers that are probably right."
+    words = "people are weighted by the share of their answers that are probably right."
     kinds = ("choice",)
     takes_known = True
 
@@ -74,7 +74,7 @@ class AccuSim(TruthDiscovery):
         for name in ("accuracy", "influence"):
             if not 0 < getattr(self, name) <= 1 - (name == "accuracy") * _LEAST:
                 raise BadParameter(
-                    f"{name}={getattr(self, name)!r}: it must lie between 0 and 1; leave it out for the usual one"
+                    f"{name}={getattr(self, name)!r}: it must lie between 0 and 1; leave it out for the default"
                 )
 
 

@@ -7,7 +7,6 @@ is taken out of its own vote, to first order, or chances would be overconfident.
 users may also have habits: the probability of each answer to each truth, shrunk towards the above.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +87,8 @@ class AwareChoices(ChoiceIteration):
             poll = Poll(weights, slopes, self._group_of, True, self._prior, self._unseen, known, mix)
             self._polled = self._engine.poll(poll, before)
         if self._habits and not self._habits.seen and self._done >= _SETTLED_ENOUGH:
-            self._polled = replace(self._polled, agreed=self._habits.right(self._polled.agreed)[:, None])
+            polled = self._polled
+            self._polled = Polled(polled.chances, self._habits.right(polled.agreed)[:, None], polled.move)
             self._habits = None
         self._done += 1
         move = self._polled.move
@@ -114,7 +114,7 @@ def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int
         kinds = np.unique(answers.counts) if not answers.shared else answers.counts[:1]
     else:
         if "choice" not in law.kinds:
-            raise BadParameter(f"noise law {law}: it is for numbers, and these claims are choices; leave it out")
+            raise BadParameter(f"noise law {law}: it is for numbers, but these claims are choices; leave it out")
         if not answers.declared:
             raise BadParameter(
                 f"noise law {law}: it needs the number of choices, which these claims do not declare; give choices= "
@@ -122,8 +122,8 @@ def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int
             )
         if answers.size != law.cells_reported:
             raise BadParameter(
-                f"noise law {law}: devices report {law.cells_reported} options, and these claims name {answers.size}; "
-                "give the law that devices used"
+                f"noise law {law}: devices report {law.cells_reported} options, but these claims name {answers.size}; "
+                "give the law that the devices used"
             )
         kinds = np.unique(answers.counts)
     groups = [Group.of(int(options), law) for options in kinds]

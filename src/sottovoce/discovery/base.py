@@ -48,7 +48,7 @@ from sottovoce.progress import Progress
 def check_level(level: float) -> None:
     """Check that intervals can have this level."""
     if not 0 < level < 1:
-        raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is usual")
+        raise BadParameter(f"level={level}: a level must lie between 0 and 1; 0.95 is typical")
 
 
 class TruthDiscovery(ABC):
@@ -57,7 +57,7 @@ class TruthDiscovery(ABC):
     Parameters
     ----------
     max_iter
-        Largest number of iterations.
+        Maximum number of iterations.
     tol
         Stop when no truth moves by more than this, in units of the spread (standard deviation) of its object's claims;
         of choices, when no answer's chance moves by more than 1000 times this. 0 runs ``max_iter`` iterations.
@@ -232,10 +232,8 @@ class TruthDiscovery(ABC):
                 truths[n] = label
         self.truths_ = truths
         weights = estimate.weights / max(float(estimate.weights.max()), 1e-300)
-        squares = engine.object_sums(weights**2) * answers.size
-        with np.errstate(divide="ignore", invalid="ignore"):
-            effective = engine.object_sums(weights) ** 2 / squares
-        self.effective_users_ = np.where(squares > 0, effective, self.claims_)
+        effective = engine.effective_users(weights)
+        self.effective_users_ = np.where(np.isnan(effective), self.claims_, effective)
 
     @property
     def answers_(self) -> Ragged:
@@ -376,9 +374,9 @@ class TruthDiscovery(ABC):
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
-            raise BadParameter(f"max_iter={self.max_iter!r}: it must be a whole number of at least 1; 1000 is usual")
+            raise BadParameter(f"max_iter={self.max_iter!r}: it must be a whole number of at least 1; 1000 is typical")
         if not (np.isfinite(self.tol) and self.tol >= 0):
-            raise BadParameter(f"tol={self.tol!r}: it must be 0 or a positive number; 1e-6 is usual")
+            raise BadParameter(f"tol={self.tol!r}: it must be 0 or a positive number; 1e-6 is typical")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name, as in scikit-learn; ``deep`` has no effect, as no parameter has parameters."""

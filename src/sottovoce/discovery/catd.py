@@ -36,7 +36,7 @@ class CATD(TruthDiscovery):
     name = "catd"
     kinds = ("number", "choice")
     title = "CATD"
-    words = "people count by their estimated precision, less with few claims."
+    words = "people are weighted by their estimated precision, less if they have few claims."
 
     def __init__(self, *, significance: float = 0.05, max_iter: int = 1000, tol: float = 1e-6) -> None:
         super().__init__(max_iter=max_iter, tol=tol)
@@ -70,4 +70,4 @@ class CATD(TruthDiscovery):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if not 0 < self.significance < 1:
-            raise BadParameter(f"significance={self.significance!r}: it must lie between 0 and 1; 0.05 is usual")
+            raise BadParameter(f"significance={self.significance!r}: it must lie between 0 and 1; 0.05 is typical")

@@ -1,4 +1,4 @@
-"""Who is right where claims mostly coincide, as figures that many take over from somewhere: users vote.
+"""Who is right where claims mostly coincide, like figures that many have copied: users vote.
 
 A claim is right with a chance p that its user's claims show, or it is one of the wrong figures that go round, on which
 two of those who are wrong agree with a chance c. Those who claim a figure then speak for it with Σ ln(1 + p/(1 − p)/c),

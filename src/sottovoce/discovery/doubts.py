@@ -21,15 +21,15 @@ _BEYOND_CHANCE = 4.5
 
 
 @dataclass(frozen=True)
-class Words:
+class Nouns:
     """What those who claim, and what they claim about, are called."""
 
     user: str
     object: str
 
 
-CAMPAIGN = Words("participant", "task")
-FILE = Words("user", "object")
+CAMPAIGN = Nouns("participant", "task")
+FILE = Nouns("user", "object")
 
 
 def doubts(
@@ -40,7 +40,7 @@ def doubts(
     effective_users: Floats,
     skew: tuple[Floats, Floats] | None,
     converged: bool,
-    words: Words = CAMPAIGN,
+    words: Nouns = CAMPAIGN,
 ) -> list[dict[str, str]]:
     """Warnings with a stable code and a sentence each.
 
@@ -101,12 +101,12 @@ def spelling_doubts(options: Sequence[Any]) -> list[dict[str, str]]:
     return [{"code": "spelt_alike", "text": text}]
 
 
-def _count(some: int, tasks: int, words: Words) -> str:
+def _count(some: int, tasks: int, words: Nouns) -> str:
     if some == tasks:
         return f"All {words.object}s have" if tasks > 1 else f"The {words.object} has"
     return f"{some:,} of {tasks:,} {words.object}s {'has' if some == 1 else 'have'}"
 
 
-def _those(chosen: NDArray[np.bool_], words: Words) -> str:
+def _those(chosen: NDArray[np.bool_], words: Nouns) -> str:
     count = int(chosen.sum())
     return f"one {words.object}" if count == 1 else f"{count:,} {words.object}s"

@@ -50,7 +50,9 @@ def explain(result: Result | ChoiceResult, claims: Claims, label: str) -> Explan
     if label not in names:
         close = [name for name in names if label.casefold() in name.casefold()] or names
         more = ", …" * (len(close) > 5)
-        raise BadParameter(f"object {label!r}: it has no claims; there are {', '.join(map(repr, close[:5]))}{more}")
+        raise BadParameter(
+            f"object {label!r}: it has no claims; there are claims about {', '.join(map(repr, close[:5]))}{more}"
+        )
     place = names.index(label)
     size = claims.size
     mine = slice(int(claims.offsets[place]) * size, int(claims.offsets[place + 1]) * size)

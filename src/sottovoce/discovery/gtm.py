@@ -36,7 +36,7 @@ class GTM(TruthDiscovery):
 
     name = "gtm"
     title = "GTM"
-    words = "people count by their estimated precision, and nobody is assumed to be perfect."
+    words = "people are weighted by their estimated precision, and nobody is assumed to be perfect."
 
     def __init__(
         self,

@@ -166,8 +166,8 @@ def usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
     weights = np.asarray(weights, np.float64)
     if weights.shape != compared.shape:
         raise BadParameter(
-            f"weigh gave weights of shape {weights.shape} for {len(compared):,} users: a method returns one weight per "
-            "user; compute them from losses.sum or losses.mean without leaving any out"
+            f"weigh returned weights of shape {weights.shape} for {len(compared):,} users: a method returns one weight "
+            "per user; compute them from losses.sum or losses.mean without leaving any out"
         )
     if not compared.all():
         weights = np.where(compared, weights, weights[compared].mean() if compared.any() else 1.0)
@@ -175,8 +175,8 @@ def usable(weights: Floats, compared: NDArray[np.bool_]) -> Floats:
     if not (np.isfinite(largest) and smallest >= 0):  # also where one of them is not a number
         place = int(np.argmax(~(np.isfinite(weights) & (weights >= 0))))
         raise BadParameter(
-            f"weigh gave the weight {weights[place]} to a user: a weight is a finite number, 0 or more; look at users "
-            "without any loss, and at divisions by zero"
+            f"weigh returned the weight {weights[place]} for a user: a weight must be a finite number, 0 or more; "
+            "check for users whose loss is 0, and for divisions by zero"
         )
     if smallest >= largest * 1e-100 > 0:
         return weights

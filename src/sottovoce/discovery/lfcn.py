@@ -27,7 +27,7 @@ class LFCN(TruthDiscovery):
 
     name = "lfcn"
     title = "LFCN"
-    words = "people count by their errors only; it may settle on a single person."
+    words = "people are weighted by their errors only; it may settle on a single person."
 
     def start(self, engine: Engine) -> Floats:
         return engine.means()

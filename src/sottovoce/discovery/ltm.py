@@ -36,7 +36,7 @@ class LTM(TruthDiscovery):
 
     name = "ltm"
     title = "LTM"
-    words = "people count by how often they give true answers, and how rarely false ones."
+    words = "people are weighted by how often they give true answers, and how rarely false ones."
     kinds = ("choice",)
     takes_known = True
 

@@ -24,6 +24,8 @@ def least(cost: Cost, start: Floats, low: Floats, high: Floats, gain: float) -> 
     """
     place, (value, slope, curvature) = start, cost(start)
     for _ in range(_MOST_STEPS):
+        if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):  # numbers too large to go anywhere by them
+            break
         free = ((place > low) | (slope < 0)) & ((place < high) | (slope > 0))
         sizes, ways = np.linalg.eigh(np.where(np.outer(free, free), curvature, np.eye(len(place))))
         step = -ways @ ((ways.T @ (slope * free)) / np.maximum(np.abs(sizes), _LEAST_CURVATURE))

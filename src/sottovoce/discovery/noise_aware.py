@@ -9,6 +9,7 @@ from scipy.special import ndtri, stdtrit
 from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.aware_choices import AwareChoices
 from sottovoce.discovery.base import TruthDiscovery, check_level
+from sottovoce.discovery.between_steps import StepEvidence
 from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
 from sottovoce.discovery.common_bias import CommonBias
 from sottovoce.discovery.copied_figures import MOST_CLAIMS as MOST_COPIED
@@ -123,8 +124,8 @@ class NoiseAware(TruthDiscovery):
         """Low and high end of an interval for each truth.
 
         The variance is the inverse of the information in the marginal likelihood. Under noise the interval is normal;
-        without, weights are learnt from the residuals of few claims, and it is Student's t with the degrees of freedom
-        that follow from their uncertainty.
+        without, weights are learnt from the residuals of a few claims, and it is Student's t with the degrees of
+        freedom that follow from their uncertainty.
         """
         check_level(level)
         tail = (1 + level) / 2
@@ -144,7 +145,10 @@ class _AwareIteration(Iteration):
         self._spreads, self._center = given.spreads, engine.medians()
         self._opinions, self._noisy = target == "mean", law is not None
         typical = typical_variance(engine, given.deviations)
-        self._coincide = law is None and not self._opinions and claims_coincide(engine)
+        self._rounded_to = 0.0 if law else rounding_step(engine)
+        self._steps = StepEvidence(engine, self._rounded_to) if self._rounded_to and not self._opinions else None
+        # Where claims are rounded, whether users vote is decided at the end.
+        self._coincide = not (law or self._opinions or self._steps) and claims_coincide(engine)
         self._objects = ObjectScales(engine, typical, self._coincide) if law is None and not self._opinions else None
         noise = law.reading_noise() if law else None
         if noise and self._opinions:  # a mean takes readings as they are: of the noise only the variance counts
@@ -166,7 +170,7 @@ class _AwareIteration(Iteration):
         self._belief = self._quality.belief(np.full(engine.n_users, self._quality.scale), np.ones(engine.n_users))
         if self._warm:
             self._belief = self._belief.updated(self._warm.by_user, self._warm.common_users(engine.user_labels))
-        self._unit = self._objects.unit if self._objects else np.ones(engine.n_objects)
+        self._take_unit(self._objects.unit if self._objects else np.ones(engine.n_objects))
         # Later units of known objects include the crowd's bias; these come from the scatter of claims alone.
         self._scatter_unit = self._unit
         self._acceleration, self._priors = Acceleration(), Acceleration(_FARTHEST_PRIOR)
@@ -183,6 +187,12 @@ class _AwareIteration(Iteration):
             common = earlier.common_objects(self._engine.object_labels)
             self._objects.begin_with(earlier.by_object["log scale"], common)
         return _LEARNING_AGAIN if earlier.iteration > max(_LEARNING_AGAIN) else _LEARNING
+
+    def _take_unit(self, unit: Floats) -> None:
+        self._unit = unit
+        # Rounded claims that agree may be off together, by up to half a step (W. F. Sheppard's correction, 1898).
+        self._rounding = self._rounded_to**2 / 12 * unit**2 if self._steps else None
+        self._rounding_of_users = 0.0 if self._rounding is None else self._engine.user_sums(self._rounding)
 
     def advance(self) -> float:
         lookup, known = self._lookup, self._given.known
@@ -234,7 +244,7 @@ class _AwareIteration(Iteration):
         # Who has no share in the truths of their objects agrees with others by accuracy, not by chance. Of opinions,
         # even many agree by chance.
         by_chance = _BY_CHANCE * (1 if self._opinions else 1 - counts / claims)
-        return swept.losses + (counts * _RESOLUTION + by_chance) * usual, counts
+        return swept.losses + (counts * _RESOLUTION + by_chance) * usual + self._rounding_of_users, counts
 
     def _learn(self, squares: Floats, counts: Floats) -> bool:
         """Learn the crowd's prior, tails and units of objects; whether they still change."""
@@ -243,6 +253,8 @@ class _AwareIteration(Iteration):
         if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
             objects, users, errors = _standard_errors(self._engine, self._truths, self._unit, self._belief.weight)
             sample = errors**2
+            if self._rounding is not None:
+                sample += self._rounding[objects] * self._belief.weight[users]
             if not self._rejects:
                 kept = errors * np.sqrt((1 + self._tail) / (1 + self._tail * sample))
                 repeated = repeated_share(users, kept, self._engine.n_users)
@@ -252,7 +264,7 @@ class _AwareIteration(Iteration):
                     self._independent = self._independent * self._worth
             self._tail = self._learn_tail(sample) if self._learn_tail else self._tail
             if self._objects and self._swept.misfit is not None:
-                self._unit = self._objects.learn(self._swept.misfit, objects, sample)
+                self._take_unit(self._objects.learn(self._swept.misfit, objects, sample))
         return moved
 
     def _extrapolate(self, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
@@ -313,10 +325,16 @@ class _AwareIteration(Iteration):
             medians = truths if self._opinions else self._weighted_medians(belief.weight)
             checked = cross_check(truths, variance, plain, medians, ~known)
             truths, variance = checked.truths, checked.variance
+            peaked = several & ~checked.plain  # of skewed errors, a median has a place of its own
+            truths = np.where(peaked, truths + pulls.median_share * (medians - truths), truths)
             freedom = np.where(checked.plain, np.minimum(freedom, np.maximum(engine.claims_per_object - 1, 1)), freedom)
         if compared and not self._noisy:
+            if self._steps and not bias:
+                voted = self._voted()
+                if self._steps.prefer(voted, truths):  # and the interval holds what it held about the averages
+                    truths, variance = voted, (np.sqrt(variance) + np.abs(voted - truths) / 2) ** 2
             deciding = np.minimum(scatter, 1 / self._swept.precision) * effective_users
-            variance = variance + shared_variance(rounding_step(engine), deciding)
+            variance = variance + shared_variance(self._rounded_to, deciding)
         if bias:
             truths = np.where(known, truths, truths - bias.shift / self._scatter_unit)
             variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
@@ -331,8 +349,10 @@ class _AwareIteration(Iteration):
         objects, users, residuals = objects[chosen], users[chosen], residuals[chosen] * self._unit[objects[chosen]]
         assumed = float(np.exp(np.log(variance * self._swept.precision)[several].mean()))
         shares = 1 / np.maximum(effective_users[objects], 1 + _LEAST_FREEDOM)
-        weights, spreads = self._belief.weight[users], self._worth * self._belief.spread[users]
-        return Pulls.of(residuals, weights, spreads, self._tail, shares, assumed)
+        weights, spreads = self._belief.weight[users], self._belief.spread[users]
+        medians = not (self._opinions or self._steps)  # those who agree by rounding make a peak as well
+        followed = self._independent[users] * spreads
+        return Pulls.of(residuals, weights, self._worth * spreads, followed, self._tail, shares, assumed, medians)
 
     def _without_own_influence(self, truths: Floats, variance: Floats) -> tuple[Floats, Floats]:
         """Truths and variances without what claims do to their own weights."""

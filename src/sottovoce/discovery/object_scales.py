@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
 _SAMPLE = 20_000
 _SEVERAL = 4  # claims about an object whose squares show a kurtosis: those of fewer are tied to each other
+_LEAST_VARIANCE = 1e-150  # other numbers can be divided by its square
 
 
 class ObjectScales:
@@ -76,5 +77,5 @@ def typical_variance(engine: Engine, spreads: Floats) -> float:
     """Variance of claims about a typical object, untouched by gross errors where most claims are free of them."""
     for found in (engine.deviations() * NORMAL_DEVIATION, spreads):
         if (found > 0).any():
-            return float(np.median(found[found > 0]) ** 2)
+            return max(float(np.median(found[found > 0]) ** 2), _LEAST_VARIANCE)
     return 1.0

@@ -1,4 +1,4 @@
-"""Errors that users repeat: one with a long stride measures every hallway too short, a strict rater is strict always.
+"""Errors that users repeat: a long stride makes every hallway too short, and a strict rater is always strict.
 
 If the errors of a user correlate with ρ from object to object, N of them say as much as N/(1 + (N - 1)ρ) that do not
 (the design effect of L. Kish, Survey Sampling, 1965). Otherwise a few users who happen to share an offset would look
@@ -7,25 +7,49 @@ accurate, the surer the more they claim, and decide about everything.
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import betainc
 
 Floats = NDArray[np.float64]
 
 _CLEAR = 2.0  # standard errors: a correlation below is taken for chance
+_LARGEST_RATIO = 1e6
 
 
 def repeated_share(users: NDArray[np.int32], errors: Floats, n_users: int) -> float:
-    """The correlation ρ of a user's errors, as far as it is more than chance.
+    """The correlation ρ of the errors of a typical user, as far as it is more than chance.
 
     ``errors`` are of a sample of claims, in deviations of their users.
+
+    A user's offset has the variance ρ, and what differs from object to object 1 - ρ. So Student's t² of a user's N
+    errors, divided by 1 + Nρ/(1 - ρ), has its usual law, and ρ is where it has. Each user says at most as much as one
+    whose mean error is a standard error off: a fifth of the users who are far off, always to the same side, would
+    otherwise speak for everybody.
     """
-    claims = np.maximum(np.bincount(users, minlength=n_users), 1)
-    square, many = float(np.mean(errors**2)) if len(errors) else 0.0, float((claims - 1).sum())
-    if many == 0 or square == 0:
-        return 0.0
+    claims = np.bincount(users, minlength=n_users)
     sums, squares = np.bincount(users, errors, n_users), np.bincount(users, errors**2, n_users)
-    found = float(((sums**2 - squares) / claims).sum()) / many / square
-    chance = float((2 * (claims - 1) / claims).sum()) / many**2  # variance, if there is no correlation
-    return min(found * max(0.0, 1 - _CLEAR**2 * chance / found**2), 1.0) if found > 0 else 0.0
+    several = (claims > 1) & (squares > 0)
+    n = claims[several]
+    if not len(n):
+        return 0.0
+    # The mean correlation shows whether it is more than chance,
+    mean = float(((sums**2 - squares)[several] / n).sum()) / float((n - 1).sum()) / float(np.mean(errors**2))
+    chance = float((2 * (n - 1) / n).sum()) / float((n - 1).sum()) ** 2  # its variance, if there is no correlation
+    if mean <= _CLEAR * chance**0.5:
+        return 0.0
+    # and the capped t² how large it is.
+    along = np.minimum(sums[several] ** 2 / (n * squares[several]), 1.0)  # t²/(N - 1 + t²), a beta variable
+    expected = 1 - betainc(0.5, (n - 1) / 2, 1 / n) + betainc(1.5, (n - 1) / 2, 1 / n)
+
+    def excess(ratio: float) -> float:
+        return float((np.minimum(n * along / (along + (1 + n * ratio) * (1 - along)), 1.0) - expected).sum())
+
+    if excess(0.0) <= 0:
+        return 0.0
+    if excess(_LARGEST_RATIO) >= 0:  # most users repeat the same error to the last digit
+        return 1.0
+    ratio = float(brentq(excess, 0.0, _LARGEST_RATIO, xtol=1e-6))
+    return ratio / (1 + ratio) * (1 - _CLEAR**2 * chance / mean**2)
 
 
 def independent_share(claims: NDArray[np.int64], repeated: float) -> Floats:

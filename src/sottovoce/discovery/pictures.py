@@ -48,7 +48,7 @@ def picture(
     shares: Floats | None = None,
     known: Known | None = None,
 ) -> Any:
-    """Truths with intervals or chances, plain averages as faint marks; and how the weight is spread over users."""
+    """Truths with intervals or chances, plain averages as faint marks; and how the weight is distributed over users."""
     require_matplotlib("plot")
     count = len(estimates.fit.truths_)
     tall = 1.6 + _PER_LABEL * count if count <= _NAMED_OBJECTS else 0.0

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
+from sottovoce.discovery.newton import least
 from sottovoce.discovery.state import Common
 from sottovoce.privacy.laws import NoiseLaw
 
@@ -20,10 +20,10 @@ Floats = NDArray[np.float64]
 
 _NODES = 480  # of a user's variance, on a logarithmic scale: fine against the posterior of one with 1,000 claims
 _LEAST_LOG_CHANCE = -600.0  # no prior is so sure that a user could become impossible
-_LEAST_PRIOR, _MOST_PRIOR = (-11.0, -2.5), (9.0, 4.0)  # log of mean over scale, log of shape
-_BOUNDS = tuple(zip(_LEAST_PRIOR, _MOST_PRIOR, strict=True))
+# Log of mean over scale, log of shape.
+_LEAST_PRIOR, _MOST_PRIOR = np.array([-11.0, -2.5]), np.array([9.0, 4.0])
 _NO_GAIN = 1e-6  # in the logarithm of the likelihood: learning again is of no use
-_SEARCH = {"ftol": 1e-14, "gtol": 1e-5}  # until nothing is gained that counts
+_SEARCHED = 1e-9  # until no more than this can be gained
 _SAMPLED_USERS = 2000  # enough to learn two numbers
 _ROWS = 512  # users at once: bounds the memory of an evaluation
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
@@ -80,22 +80,24 @@ class Quality:
         logs = self._log_likelihood(squares[::every], counts[::every])
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
 
-        def misfit(prior: Floats) -> tuple[float, Floats]:
-            weights, slopes = self._prior_weights(prior)
+        def misfit(prior: Floats) -> tuple[float, Floats, Floats]:
+            weights, slopes, curves = self._prior_weights(prior)
             chances = likelihood @ weights
             # Where data say little: the shape is pulled towards 1, the exponential law of the paper, and all mean
             # variances are equally likely, so that nobody is thought free of error because noise hides it. But only up
             # to what claims and noise show: two or three users cannot refute any larger one.
             beyond = prior[0] - self._plausible
-            unlikely = 2 * np.logaddexp(0, beyond) - prior[0]
-            pull = np.array([2 * expit(beyond) - 1, prior[1]])
+            unlikely, far = 2 * np.logaddexp(0, beyond) - prior[0], expit(beyond)
             value = float(-np.log(chances).sum() + prior[1] ** 2 / 2 + unlikely)
-            return value, pull - slopes @ ((1 / chances) @ likelihood)
+            share = (1 / chances) @ likelihood
+            relative = np.stack([likelihood @ slope for slope in slopes]) / chances
+            pull, hold = np.array([2 * far - 1, prior[1]]), np.diag([2 * far * (1 - far), 1.0])
+            return value, pull - slopes @ share, hold + relative @ relative.T - curves @ share
 
-        found = minimize(misfit, self._prior, jac=True, method="L-BFGS-B", bounds=_BOUNDS, options=_SEARCH)
-        gained = bool(misfit(self._prior)[0] - found.fun > _NO_GAIN)
+        found = least(misfit, self._prior, _LEAST_PRIOR, _MOST_PRIOR, _SEARCHED)
+        gained = misfit(self._prior)[0] - misfit(found)[0] > _NO_GAIN
         if gained:
-            self._believe(found.x)
+            self._believe(found)
         return gained
 
     def freeze(self, squares: Floats, counts: Floats) -> None:
@@ -111,18 +113,27 @@ class Quality:
             return self.evaluate(squares, counts)
         return _Table.around(self, squares, counts).belief(squares, counts)
 
-    def _prior_weights(self, prior: Floats) -> tuple[Floats, Floats]:
-        """The prior's mass at the nodes, gamma for the user's own variance with the drawn noise's added; its slopes."""
+    def _prior_weights(self, prior: Floats) -> tuple[Floats, Floats, Floats]:
+        """The prior's mass at the nodes, gamma for the user's own variance with the drawn noise's added.
+
+        Then its slopes (2 × nodes) and curvatures (2 × 2 × nodes) in the two numbers of the prior.
+        """
         shape, ratio = math.exp(prior[1]), self._learnt / (self.scale * math.exp(prior[0]))
         logs = shape * (np.log(ratio) - ratio)
+        slope = np.stack((shape * (ratio - 1), logs))
+        bend = np.stack((np.stack((-shape * ratio, slope[0])), slope))
         mass = np.exp(np.maximum(logs - logs.max(), _LEAST_LOG_CHANCE))
-        slopes = mass * np.stack((shape * (ratio - 1), logs))
+        slopes, curves = mass * slope, mass * (slope[:, None] * slope + bend)
         if self._drawn is not None:
             mass = self._drawn @ mass + mass.sum() * math.exp(_LEAST_LOG_CHANCE)
-            slopes = slopes @ self._drawn.T
+            slopes, curves = slopes @ self._drawn.T, curves @ self._drawn.T
+        # Divided by their sum, of which the slope and the curvature are `first` and `second`.
         total = mass.sum()
-        mass /= total
-        return mass, slopes / total - mass * (slopes.sum(axis=1, keepdims=True) / total)
+        mass, slopes, curves = mass / total, slopes / total, curves / total
+        first, second = slopes.sum(axis=-1, keepdims=True), curves.sum(axis=-1, keepdims=True)
+        slopes = slopes - mass * first
+        crossed = slopes[:, None] * first
+        return mass, slopes, curves - crossed - crossed.transpose(1, 0, 2) - mass * second
 
     def _believe(self, prior: Floats) -> None:
         """Take this prior: log of mean over scale, log of shape."""

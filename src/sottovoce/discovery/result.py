@@ -70,7 +70,7 @@ class Outcome(Estimates):
 
     @property
     def plain(self) -> dict[str, NDArray[Any]]:
-        """What stands beside every result, by its name: for each object what all users together say."""
+        """What is shown beside every result, by name: for each object, what all users together say."""
         raise NotImplementedError
 
     def apart(self, truths: NDArray[Any]) -> Floats:
@@ -224,7 +224,7 @@ class Result(Outcome):
 
     @cached_property
     def aim(self) -> str | None:
-        """Which target was taken, where the other one would lead outside the intervals of a tenth of the truths."""
+        """Which target was used, if the other would move a tenth of the truths or more out of their intervals."""
         target = getattr(self.fit, "target_", None)
         if target is None:
             return None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.discovery.newton import least
-from sottovoce.engines.posteriors import likelihoods, mixtures, moments
+from sottovoce.engines.posteriors import crowd_law, evidence, likelihoods, moments
 from sottovoce.engines.threads import in_threads, usual_threads
 
 Floats = NDArray[np.float64]
@@ -92,39 +92,21 @@ class RightChance:
         scale = len(self._agreed) / likely.shape[1]
 
         def cost(numbers: Floats) -> tuple[float, Floats, Floats]:
-            found, *changes = mixtures(self._law_and_changes(numbers), likely)
-            found, away = np.maximum(found, 1e-300), numbers - _USUAL
-            one, other, twice, mixed, twice_other = changes / found
-            value = float((_PULLS * away**2).sum()) / 2 - scale * float(np.log(found).sum())
-            slope = np.array([one.sum(), other.sum()])
-            between = (mixed - one * other).sum()
-            curvature = np.array([[(twice - one**2).sum(), between], [between, (twice_other - other**2).sum()]])
-            return value, _PULLS * away - scale * slope, np.diag(_PULLS) - scale * curvature
+            log, one, other, twice, mixed, twice_other = scale * evidence(self._law(numbers), likely)
+            away = numbers - _USUAL
+            curvature = np.array([[twice, mixed], [mixed, twice_other]])
+            return float(_PULLS @ away**2) / 2 - log, _PULLS * away - (one, other), np.diag(_PULLS) - curvature
 
         if self._numbers is _USUAL:  # nothing is learnt yet, and there may be several maxima
-            found = mixtures(np.stack([self._law(start) for start in _STARTS]), likely)
-            costs = ((_STARTS - _USUAL) ** 2 @ _PULLS) / 2 - scale * np.log(np.maximum(found, 1e-300)).sum(axis=1)
-            self._numbers = _STARTS[np.argmin(costs)]
+            logs = scale * np.array([evidence(self._law(start)[:1], likely)[0] for start in _STARTS])
+            self._numbers = _STARTS[np.argmin(((_STARTS - _USUAL) ** 2 @ _PULLS) / 2 - logs)]
         self._numbers = least(cost, self._numbers, *_BOUNDS, _NO_GAIN)
         self._changed[:] = True
 
     def _law(self, numbers: Floats) -> Floats:
-        """The crowd's law at the nodes."""
-        return np.asarray(self._law_and_changes(numbers)[0])
-
-    def _law_and_changes(self, numbers: Floats) -> Floats:
-        """The same, and its first and second derivatives by its two numbers."""
-        guess, rise, concentration = self._guess, 1 / (1 + math.exp(-numbers[0])), math.exp(numbers[1])
-        mean = guess + (1 - guess) * rise
-        by_other = concentration * (mean * _LOG_NODES + (1 - mean) * _LOG_OTHERS)
-        by_one = concentration * (1 - guess) * rise * (1 - rise) * (_LOG_NODES - _LOG_OTHERS)
-        logs = by_other - _LOG_NODES - _LOG_OTHERS
-        law = np.exp(logs - logs.max())
-        law /= law.sum()
-        one, other = by_one - (law * by_one).sum(), by_other - (law * by_other).sum()
-        second = np.stack((one**2 + (1 - 2 * rise) * by_one, one * other + by_one, other**2 + by_other))
-        second -= (law * second).sum(axis=1, keepdims=True)
-        return np.vstack((law, law * one, law * other, law * second))
+        """The crowd's law at the nodes, and its derivatives by its two numbers."""
+        rise, concentration = 1 / (1 + math.exp(-numbers[0])), math.exp(numbers[1])
+        return np.asarray(crowd_law(rise, concentration, self._guess, _LOG_NODES, _LOG_OTHERS))
 
     def mean(self) -> Floats:
         """The expected chance that a reported answer is right, in the main group."""
@@ -157,7 +139,7 @@ class RightChance:
         """
         changed = np.flatnonzero(self._changed)
         if len(changed):
-            law = self._law(self._numbers)
+            law = self._law(self._numbers)[0]
             columns = [law]
             for right in self._right:
                 columns += [law * right, law / right, law * right / (1 - right)]

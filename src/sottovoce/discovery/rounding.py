@@ -16,7 +16,7 @@ from sottovoce.engines import Engine
 Floats = NDArray[np.float64]
 
 _SAMPLE = 20_000
-_FEWEST = 10  # differences between claims, to see a step in them
+_FEWEST = 3  # equal differences between claims, to see a step in them
 _OFTEN = 0.1  # share of the differences that are one step
 _STRAY = 0.1  # share of neighbours whose difference is no multiple of it: some users do not round
 _EQUAL, _NEAR = 1e-6, 1e-3  # relatively; and of a step
@@ -33,16 +33,16 @@ def rounding_step(engine: Engine) -> float:
     order = np.lexsort((values, objects))
     neighbours = np.diff(values[order])[np.diff(objects[order]) == 0]
     apart = np.sort(neighbours[neighbours > 0])
-    if len(apart) < _FEWEST:
+    if not len(apart):
         return 0.0
     groups = np.cumsum(np.append(0, np.diff(apart) > _EQUAL * apart[1:]))
     sizes = np.bincount(groups)
     step = float(apart[np.searchsorted(groups, sizes.argmax())])
     steps = apart / step
     stray = np.abs(steps - np.maximum(np.round(steps), 1)) > _NEAR
-    if sizes.max() < _OFTEN * len(apart) or stray.sum() > _STRAY * len(neighbours) or np.median(steps) > _FEW + _NEAR:
-        return 0.0
-    return step
+    often = sizes.max() >= max(_FEWEST, _OFTEN * len(apart))
+    whole = stray.sum() <= _STRAY * len(neighbours)
+    return step if often and whole and np.median(steps) <= _FEW + _NEAR else 0.0
 
 
 def shared_variance(step: float, variance: Floats) -> Floats:

@@ -5,8 +5,10 @@ A truth is where the pulls ψ of its claims cancel out. Its variance is Σψ²/(
 not show the difference, but all claims together do: where users are of two kinds, for example, no gamma prior describes
 them, and the weights that follow from it are less certain than they seem.
 
-The pulls also show how a truth and the plain mean of the same claims vary together. Where errors have lighter tails
-than normal ones, or all users are equally accurate, weights only follow chance, and the mean varies less.
+The pulls also show how a truth and other averages of the same claims vary together. Where errors have lighter tails
+than normal ones, or all users are equally accurate, weights only follow chance, and the plain mean varies less. Where
+the law of errors has a sharp peak, as the double exponential one, the median does: each claim pulls it by 1/(2f) to its
+side, with the density f of errors at zero.
 """
 
 import math
@@ -21,6 +23,10 @@ SEVERAL = 5  # claims about an object: fewer leave too little of their scatter
 _CLEAR = 2.0  # standard errors by which a variance is too large, before it becomes smaller, or a mean varies less
 _LEAST, _MOST = 0.7, 3.0  # times the model's variance
 _LEAST_CURVATURE = 0.2  # of the sum of weights
+_NEAR, _FEWEST_NEAR = 0.2, 10  # deviations from the truth, and claims within them, to see a density
+# A median varies more than in the limit of many claims: its variance is larger by this over the square root of their
+# number, if errors are double exponential.
+_OF_FEW = 0.8
 
 
 @dataclass(frozen=True)
@@ -29,35 +35,61 @@ class Pulls:
 
     factor: float = 1.0  # by how much variances of truths are too small, or clearly too large
     mean_share: float = 0.0  # of the plain mean in the combination that varies least, as far as it is clear
+    median_share: float = 0.0  # of the weighted median, where that is better than the mean
 
     @classmethod
     def of(
-        cls, residuals: Floats, weights: Floats, spreads: Floats, tail: float, shares: Floats, assumed: float
-    ) -> "Pulls":
+        cls, residuals: Floats, weights: Floats, spreads: Floats, followed: Floats, tail: float, shares: Floats,
+        assumed: float, medians: bool,
+    ) -> "Pulls":  # fmt: skip
         """From a sample of claims.
 
         ``residuals`` are in the units in which ``weights`` (of their users) and ``spreads`` (the weights' own
-        variances) are meant; ``shares`` are what a usual claim has in its truth, and ``assumed`` the truths' variances
-        times their sums of weights.
+        variances) are meant, of which ``followed`` is what the weights follow these claims by: less, where errors are
+        repetitions. ``shares`` are what a usual claim has in its truth, and ``assumed`` the truths' variances times
+        their sums of weights. ``medians`` says whether they are asked for.
         """
         if len(residuals) < SEVERAL:
             return cls()
         far = tail * weights * residuals**2
         kept = weights * (1 + tail) / np.where(far <= 1, 1 + far, 2 * np.sqrt(far))
-        curvature = kept * np.maximum((1 - far) / (1 + far), 0) - spreads * residuals**2 * kept / weights
-        bend = max(float(curvature.sum() / kept.sum()), _LEAST_CURVATURE)
+
+        def curvature(spreads: Floats) -> float:
+            each = kept * np.maximum((1 - far) / (1 + far), 0) - spreads * residuals**2 * kept / weights
+            return max(float(each.sum() / kept.sum()), _LEAST_CURVATURE)
+
         # A truth lies nearer to its claims than they err.
         mean = residuals / np.sqrt(1 - shares)
-        ours = kept * mean / (bend * float(kept.mean()))
-        scatter = ours**2
+        pulls = kept * mean / float(kept.mean())
+        scatter = (pulls / curvature(spreads)) ** 2
         if not scatter.any():
             return cls()
         factor = float(scatter.mean()) * float(kept.mean()) / assumed
         if factor < 1:
             factor = min(1.0, factor * (1 + _CLEAR * _chance(scatter) / float(scatter.mean())))
-        gain, apart = ours * (ours - mean), float(((ours - mean) ** 2).mean())
-        clear = float(gain.mean()) - _CLEAR * _chance(gain)
-        return cls(min(max(factor, _LEAST), _MOST), min(clear / apart, 1.0) if clear > 0 else 0.0)
+        factor = min(max(factor, _LEAST), _MOST)
+        ours = pulls / curvature(followed)
+        mean_share, by_mean = _combined(ours, mean)
+        median = _pulls_of_median(mean, weights, shares) if medians else None
+        median_share, by_median = (0.0, 0.0) if median is None else _combined(ours, median)
+        return cls(factor, mean_share) if by_median <= by_mean else cls(factor, 0.0, median_share)
+
+
+def _pulls_of_median(errors: Floats, weights: Floats, shares: Floats) -> Floats | None:
+    """What each claim adds to the weighted median; None where too few are near to see their density."""
+    near = int((np.abs(errors) * np.sqrt(weights) < _NEAR).sum())
+    if near < _FEWEST_NEAR:
+        return None
+    density = near / (2 * _NEAR * len(errors)) * float((weights**1.5).mean())
+    return np.asarray(np.sign(errors) * weights / (2 * density) * np.sqrt(1 + _OF_FEW * np.sqrt(shares)))
+
+
+def _combined(ours: Floats, other: Floats) -> tuple[float, float]:
+    """Share of another average in the combination that varies least, as far as it is clear, and the variance saved."""
+    gain, apart = ours * (ours - other), float(((ours - other) ** 2).mean())
+    clear = max(float(gain.mean()) - _CLEAR * _chance(gain), 0.0)
+    share = min(clear / apart, 1.0) if clear else 0.0
+    return share, share * (2 * clear - share * apart)
 
 
 def _chance(values: Floats) -> float:

@@ -19,7 +19,7 @@ _FEW = 0.08  # chance that claims about two objects are equal: that of a dozen v
 
 
 def check_target(target: object) -> None:
-    """Check that a method can aim at this."""
+    """Check that this is a valid target, or None."""
     if target is not None and target not in get_args(Target):
         raise BadParameter(
             f"target={target!r}: it must be 'value' (what a careful person would measure) or 'mean' (the crowd's "

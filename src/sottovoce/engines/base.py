@@ -89,12 +89,25 @@ class Poll:
 
 
 @dataclass(frozen=True, eq=False)
+class Rest:
+    """Which objects rest: their chances have not moved, and cannot move before votes have moved as far as their slack.
+
+    Until then their claims need not be counted.
+    """
+
+    slack: Floats  # of each object; one that does not rest has none
+    votes: tuple[Floats, ...]  # of users, when the slack was found
+    prior: Floats | None  # votes beforehand; another array if they have changed
+
+
+@dataclass(frozen=True, eq=False)
 class Polled:
     """The results of one iteration over choices, from which the next one goes on."""
 
     chances: Floats  # of each option of each object
     agreed: Floats  # users × groups: the sum of the chances of what they chose; with habits, of truths × answers
     move: float = 0.0  # the largest of a chance
+    rest: Rest | None = None  # in the next iteration of the same kind: only votes and the mix may differ
 
 
 class Engine(Protocol):
@@ -162,6 +175,9 @@ class Engine(Protocol):
 
     def object_sums(self, factor: Floats) -> Floats:
         """For each object the sum over its claims of the user's factor."""
+
+    def effective_users(self, weights: Floats) -> Floats:
+        """Of choices, the effective number of users (Σw)²/Σw² per object; not a number where all weights are 0."""
 
     def user_sums(self, factor: Floats) -> Floats:
         """For each user the sum over their claims of the object's factor."""

@@ -22,8 +22,9 @@ from sottovoce.claims.answers import Answers
 from sottovoce.claims.blocks import Block, Pack
 from sottovoce.claims.kinds import Kind
 from sottovoce.engines import kernels, operations
-from sottovoce.engines.base import Floats, Poll, Polled, Step, Sweep
+from sottovoce.engines.base import Floats, Poll, Polled, Rest, Step, Sweep
 from sottovoce.engines.operations import Arrays, Inputs, Operation
+from sottovoce.engines.votes import ROW
 
 # More runs than this would not keep more threads busy, and each has sums by user of its own to be added up.
 RUNS = 32
@@ -205,6 +206,9 @@ class BlockwiseEngine(ABC):
     def object_sums(self, factor: Floats) -> Floats:
         return self._pass(operations.object_sums, (), (factor,))[0][0]
 
+    def effective_users(self, weights: Floats) -> Floats:
+        return self._pass(operations.effective_users, (), (weights,))[0][0] / self.answers.size
+
     def user_sums(self, factor: Floats) -> Floats:
         return self._pass(operations.user_sums, (factor,), sums=1)[1][0]
 
@@ -230,32 +234,53 @@ class BlockwiseEngine(ABC):
         return _swapped(np.stack(counts, axis=1))
 
     def poll(self, poll: Poll, before: Polled) -> Polled:
-        by_object = {"groups": poll.groups, "unseen": poll.unseen, "known": poll.known}
+        votes = (poll.weights,) if poll.slopes is None else (poll.weights, poll.slopes)
+        by_object = {
+            "groups": poll.groups, "unseen": poll.unseen if poll.softmax else None, "known": poll.known,
+            "slack": self._slack(before, votes, poll.prior),
+        }  # fmt: skip
         by_cell = {"prior": poll.prior, "old": before.chances}
         named, arrays = _present(by_object)
         cell_names, cell_arrays = _present(by_cell)
-        weights = poll.weights.reshape(self.n_users, -1)
-        slopes = () if poll.slopes is None else (poll.slopes.reshape(weights.shape),)
-        constants = self.answers.size, poll.mix, poll.softmax, bool(slopes), (*named, *cell_names)
-        (found, moves), gained = self._pass(
-            operations.poll, arrays, (np.hstack((weights, *slopes)),), constants, sums=weights.shape[1],
+        tables = [table.reshape(self.n_users, -1) for table in votes]
+        constants = self.answers.size, poll.mix, poll.softmax, poll.slopes is not None, (*named, *cell_names)
+        (found, slack, moves), gained = self._pass(
+            operations.poll, arrays, (np.hstack(tables),), constants, sums=tables[0].shape[1],
             by_cell=cell_arrays, cells=self.answers.offsets,
         )  # fmt: skip
-        return Polled(found, before.agreed + np.stack(gained, axis=1), float(moves.max()))
+        rest = Rest(slack, tuple(table.copy() for table in votes), poll.prior)
+        return Polled(found, before.agreed + np.stack(gained, axis=1), float(moves.max()), rest)
 
     def confuse(
         self, rows: Floats, prior: Floats, before: Polled, known: NDArray[np.int64] | None = None, mix: float = 0.0,
         corrected: Floats | None = None,
     ) -> Polled:  # fmt: skip
-        named, arrays = _present({"known": known})
+        votes = (rows,) if corrected is None else (rows, corrected)
+        named, arrays = _present({"known": known, "slack": self._slack(before, votes, prior)})
         # A claim needs what its answer says of each truth: these numbers should be neighbours.
-        tables = [_swapped(table).reshape(-1, len(prior)) for table in (rows, corrected) if table is not None]
-        per_user = np.hstack(tables).reshape(self.n_users, -1)
-        (found, moves), gained = self._pass(
-            operations.confuse, arrays, (per_user,), (prior, mix, (*named, "old")), sums=rows.shape[1],
-            by_cell=(before.chances,), cells=self.answers.offsets,
+        tables = [_swapped(table).reshape(-1, len(prior)) for table in votes]
+        filling = np.zeros((len(tables[0]), max(0, ROW - len(prior) * len(tables))))
+        per_user = np.hstack((*tables, filling)).reshape(self.n_users, -1)
+        (found, slack, moves), gained = self._pass(
+            operations.confuse, arrays, (per_user,), (prior, mix, corrected is not None, (*named, "old")),
+            sums=rows.shape[1], by_cell=(before.chances,), cells=self.answers.offsets,
         )  # fmt: skip
-        return Polled(found, before.agreed + _swapped(np.stack(gained, axis=1)), float(moves.max()))
+        rest = Rest(slack, tuple(table.copy() for table in votes), prior)
+        return Polled(found, before.agreed + _swapped(np.stack(gained, axis=1)), float(moves.max()), rest)
+
+    def _slack(self, before: Polled, votes: Arrays, prior: Floats | None) -> Floats:
+        """What is left of each object's slack, when no vote of its users has moved farther than that of any user."""
+        rest = before.rest
+        if rest is None:
+            return np.zeros(self.n_objects)
+        # One option may lose what another one gains.
+        each = 2 * sum(float(np.abs(now - then).max()) for now, then in zip(votes, rest.votes, strict=True))
+        beforehand = 0.0
+        if prior is not rest.prior:
+            assert prior is not None
+            assert rest.prior is not None
+            beforehand = 2 * float(np.abs(prior - rest.prior).max())
+        return np.asarray(rest.slack - (each * self.claims_per_object + beforehand))
 
     def _pass(
         self,

@@ -58,7 +58,9 @@ def choose_engine(
         raise BadParameter(f"spark_master={spark_master!r}: only Spark has a master; leave it out, or use Spark")
     if isinstance(claims, Claims):
         if engine not in ("auto", "memory"):
-            raise BadParameter(f"engine={engine!r}: claims in memory stay there; make a pack of them and use that")
+            raise BadParameter(
+                f"engine={engine!r}: claims in memory are computed there; make a pack of them and use that"
+            )
         return EngineChoice(MemoryEngine(claims), "memory", "the claims are in memory already")
     reason = "as asked for"
     if engine == "auto":

@@ -142,6 +142,18 @@ def object_sums(offsets, users, factor, out):
 
 
 @njit(nogil=True, cache=True)
+def effective_users(offsets, users, weights, out):
+    """For each object (Σw)²/Σw² over its claims; not a number where all weights are 0."""
+    for n in range(len(out)):
+        total = squares = 0.0
+        for i in range(offsets[n], offsets[n + 1]):
+            w = weights[np.uint64(users[i])]
+            total += w
+            squares += w * w
+        out[n] = total * total / squares if squares > 0 else np.nan
+
+
+@njit(nogil=True, cache=True)
 def user_sums(offsets, users, factor, sums):
     """For each user the sum over their claims of the object's factor."""
     for n in range(len(factor)):

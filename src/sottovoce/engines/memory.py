@@ -13,12 +13,12 @@ from sottovoce.engines.threads import in_threads, usual_threads
 
 # While a table of users (weight and loss) fits in a core's own cache, iterations in the order of objects are fastest.
 # Beyond, its scattered additions miss the cache, and blocks in the order of users are faster, above all where claims
-# have weights of their own. Nanoseconds of a core per claim of an iteration of CRH and of NoiseAware, 10⁷ claims:
+# have weights of their own. Nanoseconds of a core per claim of a sweep of CRH and of NoiseAware, 10⁷ claims:
 #
-#   users                10⁵          3·10⁵
-#   objects first     3.6,  9.6    4.2, 23.7
-#   users first       3.9,  6.9    4.2, 11.3
-_SCATTER_USERS = 1 << 16
+#   users                10⁵         3·10⁵
+#   objects first     3.3, 6.8     3.7, 8.4
+#   users first       3.5, 6.1     3.7, 7.0
+_SCATTER_USERS = 1 << 17
 # A run has a table of users of its own, which one thread adds to the others: so it should have many more claims than
 # users; and it costs some ten microseconds of Python, which should be little beside its claims. But fewer runs than
 # cores would leave some of these idle.

@@ -120,6 +120,12 @@ def object_sums(block: Block, inputs: Inputs) -> Arrays:
     return (out,)
 
 
+def effective_users(block: Block, inputs: Inputs) -> Arrays:
+    (out,), (offsets, users, _) = _new(block, 1), block.by_object
+    kernels.effective_users(offsets, users, inputs.factor, out)
+    return (out,)
+
+
 def user_sums(block: Block, inputs: Inputs) -> Arrays:
     (factor,), (offsets, users, _) = inputs.by_object, block.by_object
     kernels.user_sums(offsets, users, factor, inputs.sum)
@@ -138,7 +144,7 @@ def sample(block: Block, inputs: Inputs) -> Arrays:
 def tally(block: Block, inputs: Inputs) -> Arrays:
     """Weights of those who chose each option."""
     (cells,), (scores,) = _cells(inputs, 1)
-    votes.tally(*block.by_object, cells, inputs.factor, scores)
+    votes.tally(*block.by_object, cells, inputs.per_user, scores)
     return (scores,)
 
 
@@ -157,27 +163,44 @@ def agree_by_truth(block: Block, inputs: Inputs) -> Arrays:
 
 
 def poll(block: Block, inputs: Inputs) -> Arrays:
-    """Chances from votes, how far they moved, and how much more probably each user is right."""
-    (cells,), (chances,) = _cells(inputs, 1)
+    """Chances from votes, the slack of objects, how far chances moved, and how much more probably users are right."""
     size, mix, softmax, has_slopes, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
-    assert inputs.per_user is not None
-    slopes = inputs.per_user if has_slopes else None
-    move = votes.poll(
-        *block.by_object, cells, size, arrays.get("groups"), arrays.get("prior"), arrays.get("unseen"),
-        arrays.get("known"), arrays["old"], mix, softmax, inputs.per_user, slopes, inputs.sums, chances,
+    old, unseen, (room,) = arrays["old"], arrays.get("unseen"), _new(block, 1)
+    found = np.empty(len(old) + (0 if unseen is None else block.n_objects))
+    filled = votes.count(
+        *block.by_object, inputs.cells, size, arrays.get("groups"), arrays.get("prior"), unseen, arrays.get("known"),
+        old, softmax, inputs.per_user, inputs.per_user if has_slopes else None, arrays["slack"], room, found,
     )  # fmt: skip
-    return chances, np.array([move])
+    if softmax:
+        np.exp(found[:filled], out=found[:filled])
+    return _settle(block, inputs, arrays, mix, False, room, found)
 
 
 def confuse(block: Block, inputs: Inputs) -> Arrays:
     """The same where users have habits."""
-    (cells,), (chances,) = _cells(inputs, 1)
-    prior, mix, names = inputs.constants
+    prior, mix, corrected, names = inputs.constants
     arrays = dict(zip(names, (*inputs.by_object, *inputs.by_cell), strict=True))
-    known, old = arrays.get("known"), arrays["old"]
-    move = votes.confuse(*block.by_object, cells, prior, known, old, mix, inputs.per_user, inputs.sums, chances)
-    return chances, np.array([move])
+    old, (room,) = arrays["old"], _new(block, 1)
+    found = np.empty(len(old))
+    filled = votes.count_rows(
+        *block.by_object, inputs.cells, prior, arrays.get("known"), old, inputs.per_user, corrected, arrays["slack"],
+        room, found,
+    )  # fmt: skip
+    np.exp(found[:filled], out=found[:filled])
+    return _settle(block, inputs, arrays, mix, True, room, found)
+
+
+def _settle(
+    block: Block, inputs: Inputs, arrays: dict[str, NDArray[Any]], mix: float, by_truth: bool, room: Floats,
+    found: Floats,
+) -> Arrays:  # fmt: skip
+    _, (chances,) = _cells(inputs, 1)
+    move = votes.settle(
+        *block.by_object, inputs.cells, arrays.get("groups"), arrays.get("unseen"), arrays.get("known"), arrays["old"],
+        mix, by_truth, arrays["slack"], room, found, inputs.sums, chances,
+    )  # fmt: skip
+    return chances, room, np.array([move])
 
 
 def _cells(inputs: Inputs, count: int) -> tuple[Arrays, Arrays]:

@@ -12,6 +12,7 @@ from numba import njit
 # mypy: disable-error-code="no-untyped-def"
 
 _AT_ONCE = 64  # users whose sums stay in the core's own cache
+_LEAST_MASS = 1e-300
 _LEAST = -700.0  # logarithms below this are taken as this: the number is still normal, and far below rounding
 # ln 2 in two parts, the first of which times a whole number has no rounding
 _LN2_HIGH, _LN2_LOW, _LOG2_E = 0.693145751953125, 1.42860682030941723212e-6, 1 / math.log(2)
@@ -54,19 +55,69 @@ def likelihoods(agreed, disagreed, log_right, log_wrong):
     return out
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def mixtures(laws, likely):
-    """For each law and user, Σ likelihood · law over the nodes.
+@njit(nogil=True, cache=True)
+def crowd_law(rise, concentration, guess, log_nodes, log_others):
+    """A beta law on the nodes, and its derivatives: two first, and three second.
 
-    This is a product of matrices, of a size at which a library's would wait for its threads longer than it computes.
+    Its mean is at ``rise`` between guessing and certainty; it is differentiated by the log odds of that and by the
+    logarithm of its concentration.
     """
-    out = np.zeros((len(laws), likely.shape[1]))
-    for node in range(len(likely)):
-        for law in range(len(laws)):
-            factor = laws[law, node]
-            for user in range(likely.shape[1]):
-                out[law, user] += likely[node, user] * factor
+    nodes, mean, largest = len(log_nodes), guess + (1 - guess) * rise, -np.inf
+    out = np.empty((6, nodes))
+    law, one, other = out[0], out[1], out[2]  # of the logarithm, at first
+    for node in range(nodes):
+        one[node] = concentration * (1 - guess) * rise * (1 - rise) * (log_nodes[node] - log_others[node])
+        other[node] = concentration * (mean * log_nodes[node] + (1 - mean) * log_others[node])
+        law[node] = other[node] - log_nodes[node] - log_others[node]
+        largest = max(largest, law[node])
+    total = 0.0
+    for node in range(nodes):
+        law[node] = np.exp(law[node] - largest)
+        total += law[node]
+    expected = np.zeros(5)
+    for node in range(nodes):
+        law[node] /= total
+        expected[0] += law[node] * one[node]
+        expected[1] += law[node] * other[node]
+    for node in range(nodes):
+        by_one, by_other = one[node], other[node]
+        one[node], other[node] = by_one - expected[0], by_other - expected[1]
+        out[3, node] = one[node] ** 2 + (1 - 2 * rise) * by_one
+        out[4, node] = one[node] * other[node] + by_one
+        out[5, node] = other[node] ** 2 + by_other
+        for place in range(3):
+            expected[2 + place] += law[node] * out[3 + place, node]
+    for node in range(nodes):
+        one[node] *= law[node]
+        other[node] *= law[node]
+        for place in range(3):
+            out[3 + place, node] = law[node] * (out[3 + place, node] - expected[2 + place])
     return out
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def evidence(laws, likely):
+    """Sums over users of the logarithm of Σ likelihood · law over the nodes, and of its derivatives, if they are given.
+
+    The first row of ``laws`` is the law, the others are its derivatives, as in `crowd_law`.
+    """
+    sums, found = np.zeros(6), np.zeros((len(laws), likely.shape[1]))
+    for node in range(len(likely)):
+        for row in range(len(laws)):
+            factor = laws[row, node]
+            for user in range(likely.shape[1]):
+                found[row, user] += likely[node, user] * factor
+    for user in range(likely.shape[1]):
+        mass = max(found[0, user], _LEAST_MASS)
+        sums[0] += np.log(mass)
+        if len(laws) > 1:
+            one, other = found[1, user] / mass, found[2, user] / mass
+            sums[1] += one
+            sums[2] += other
+            sums[3] += found[3, user] / mass - one * one
+            sums[4] += found[4, user] / mass - one * other
+            sums[5] += found[5, user] / mass - other * other
+    return sums
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _STANDALONE = "spark://"
 _REACH_SECONDS = 10
 _EXECUTOR_SECONDS = 120
+_PY4J_LOGS_TO = (None, "py4j.clientserver", "py4j.java_gateway")  # a logger's filters do not see its children's records
 
 
 def is_local(master: str) -> bool:
@@ -77,7 +78,8 @@ def start(master: str, heap: int) -> "SparkContext":
             # Java only hands out tasks and copies bytes: optimising that code would take more time than it saves.
             ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
         ])  # fmt: skip
-    logging.getLogger().addFilter(_not_of_py4j)
+    for name in _PY4J_LOGS_TO:
+        logging.getLogger(name).addFilter(_not_of_py4j)
     with tempfile.TemporaryFile() as talk:
         if SparkContext._gateway is None:
             _start_java(conf, talk)
@@ -101,7 +103,8 @@ def stop(context: "SparkContext") -> None:
     from pyspark import SparkContext
 
     context.stop()
-    logging.getLogger().removeFilter(_not_of_py4j)
+    for name in _PY4J_LOGS_TO:
+        logging.getLogger(name).removeFilter(_not_of_py4j)
     gateway = SparkContext._gateway
     if gateway is not None and gateway.proc is not None:  # there is none where Spark has started this Python
         SparkContext._gateway = SparkContext._jvm = None
@@ -148,8 +151,8 @@ def _start_java(conf: "SparkConf", talk: IO[bytes]) -> None:
             (line for line in lines if line and not line.startswith(("WARNING", "Picked up"))), "without a message"
         )
         raise ClusterError(
-            f"{java}: Spark's Java ended before it was ready ({first_line}): it must be Java 17 or newer, with enough "
-            "memory; install it, or free some memory"
+            f"{java}: Spark's Java process exited before it was ready ({first_line}): Spark needs Java 17 or newer, "
+            "with enough memory; install it, or free some memory"
         ) from error
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 

@@ -1,10 +1,18 @@
-"""Inner loops over claims that are choices, object by object: add up votes, turn them into chances, and add to each
-user's sum how much more probably they are right than before, while the object's few cells are still in the core's own
-cache. After a few iterations the chances of most objects do not move any more, and nothing has to be added for these.
+"""Inner loops over claims that are choices.
+
+An iteration has two of them, object by object. The first adds up votes, the second turns them into chances and adds to
+each user's sum how much more probably they are right than before. Exponentials are computed in between, for all objects
+at once: one after the other, each object would wait for its own.
+
+After a few iterations the chances of most objects do not move any more. Nothing has to be added for these, and their
+votes need not be counted until those of users have moved as far as could change something: an object rests while it has
+``slack``.
 
 Every function takes the claims of a block (offsets, users, codes), ``cells``, where the options of each object begin,
 and ``size``, the number of options in a claim. See `kernels` for the rest.
 """
+
+import math
 
 import numpy as np
 from numba import njit
@@ -13,19 +21,24 @@ from numba import njit
 
 NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no truth is known; the known truth is an option that nobody named
 _LANES = 4  # of scores
+ROW = 8  # numbers in a row of habits, at least
 _TIE = 1e-9  # scores this close, relatively, differ by rounding only
 _STILL = 1e-12  # moves of an object's chances that are too small to be added to the sums of users
+# While an object rests, chances up to this may be out of date. People see the cube root of them.
+_FAINT = 1e-18
+_FAR = -math.log(_FAINT)
 
 
 @njit(nogil=True, cache=True)
-def tally(offsets, users, codes, cells, weights, scores):
+def tally(offsets, users, codes, cells, weights, out):
     """For each cell the sum of the weights of those who chose it."""
-    scores[:] = 0.0
+    scores = np.empty(_LANES * _most_options(cells))
+    none = np.uint64(0)
     for n in range(len(cells) - 1):
-        score = scores[cells[n] - cells[0] : cells[n + 1] - cells[0]]
-        for place in range(offsets[n], offsets[n + 1]):
-            i = np.uint64(place)
-            score[np.uint64(codes[i])] += weights[np.uint64(users[i])]
+        first, options = cells[n] - cells[0], cells[n + 1] - cells[n]
+        _count(users, codes, offsets[n], offsets[n + 1], options, out, none, none, none, weights, None, scores)
+        for c in range(options):
+            out[first + c] = scores[c]
 
 
 @njit(nogil=True, cache=True)
@@ -45,19 +58,24 @@ def agree_by_truth(offsets, users, codes, cells, chances, sums):
 
 
 @njit(nogil=True, cache=True)
-def poll(
-    offsets, users, codes, cells, size, groups, prior, unseen, known, old, mix, softmax, weights, slopes, sums, chances
+def count(
+    offsets, users, codes, cells, size, groups, prior, unseen, known, old, softmax, weights, slopes, slack, room, votes
 ):  # fmt: skip
-    """Chances from votes, and how far each user's sum of the chances of what they chose moves, by the object's group.
+    """Votes for the options of objects that do not rest, one object after the other; how many numbers that are.
 
     A vote is the user's weight in the object's group; with ``slopes``, plus the slope times the chance that the answer
     had before. Slopes are in the same table as the weights, behind them, and so in the same cache line.
-    Returns the largest move of a chance.
+
+    For a softmax they are logarithms, up to a constant, of chances and, where there are ``unseen`` options, of the
+    chance of each of these. Otherwise the truth has 1, the others 0.
     """
-    behind, move = np.uint64(sums.shape[1]), 0.0
-    # One object's scores, which become its chances. To take slices of other arrays for each object would cost more.
+    behind, filled = np.uint64(weights.shape[1] // 2), 0
+    # One object's scores. To take slices of other arrays for each object would cost more.
     scores = np.empty(_LANES * _most_options(cells))
     for n in range(len(cells) - 1):
+        room[n] = slack[n]
+        if slack[n] > 0:
+            continue
         first, options = np.uint64(cells[n] - cells[0]), cells[n + 1] - cells[n]
         group = np.uint64(0) if groups is None else np.uint64(groups[n])
         begin, end = offsets[n], offsets[n + 1]
@@ -68,18 +86,81 @@ def poll(
         if prior is not None:
             for c in range(options):
                 scores[c] += prior[first + np.uint64(c)]
+        filled = _compare(scores, options, n, unseen, known, softmax, room, votes, filled)
+    return filled
+
+
+@njit(nogil=True, cache=True)
+def count_rows(offsets, users, codes, cells, prior, known, old, rows, corrected, slack, room, votes):
+    """The same with habits: ``rows`` holds for each user and answer the log probability of it for each truth.
+
+    If ``corrected``, behind each row stands what a claim itself has contributed to it, per chance of the truth, which
+    is then taken out, to first order. Rows of up to eight numbers are filled up to eight.
+    """
+    options, filled = len(prior), 0
+    width = rows.shape[1] // options
+    scores = np.empty(width)
+    for n in range(len(cells) - 1):
+        room[n] = slack[n]
+        if slack[n] > 0:
+            continue
+        if width == ROW:
+            _add_up_rows(users, codes, offsets[n], offsets[n + 1], rows, scores)
+        else:
+            scores[:] = 0.0
+            for place in range(offsets[n], offsets[n + 1]):
+                user, row = np.uint64(users[np.uint64(place)]), np.uint64(width * codes[np.uint64(place)])
+                for c in range(width):
+                    scores[c] += rows[user, row + np.uint64(c)]
+        first = np.uint64(cells[n] - cells[0])
+        for c in range(options):
+            scores[c] += prior[c]
+            if corrected:
+                scores[c] -= old[first + np.uint64(c)] * scores[options + c]
+        filled = _compare(scores, options, n, None, known, True, room, votes, filled)
+    return filled
+
+
+@njit(nogil=True, cache=True)
+def settle(
+    offsets, users, codes, cells, groups, unseen, known, old, mix, by_truth, slack, room, votes, sums, chances
+):  # fmt: skip
+    """Chances from votes, and how far each user's sum of the chances of what they chose moves, by the object's group.
+
+    If ``by_truth``, sums are those for each answer of the chances of each truth. Returns the largest move of a chance.
+    """
+    move, filled = 0.0, 0
+    rest_below = _FAINT if mix > 0 else _STILL  # old chances that are mixed in may be larger than those of the votes
+    scores = np.empty(_most_options(cells))
+    for n in range(len(cells) - 1):
+        first, options = np.uint64(cells[n] - cells[0]), cells[n + 1] - cells[n]
+        if slack[n] > 0:
+            for c in range(options):
+                chances[first + np.uint64(c)] = old[first + np.uint64(c)]
+            continue
+        total = 0.0
+        for c in range(options):
+            scores[c] = votes[filled + c]
+            total += scores[c]
+        filled += options
+        if unseen is not None:
+            total += unseen[n] * votes[filled]
+            filled += 1
         if known is not None and known[n] != NOT_KNOWN:
             _know(scores, options, known[n])
         else:
-            if softmax:
-                _softmax(scores, options, 0.0 if unseen is None else unseen[n])
-            else:
-                _winner(scores, options)
-            _mix(scores, options, old, first, mix)
-        moved = _settle(scores, options, old, first, chances)
+            _divide(scores, options, total, old, first, mix)
+        moved = _moves(scores, options, old, first, chances)
         move = max(move, moved)
-        if moved > _STILL:
-            _add(users, codes, begin, end, group, scores, sums)
+        if moved > rest_below:
+            room[n] = 0.0
+        if moved <= _STILL:
+            continue
+        if by_truth:
+            _add_rows(users, codes, offsets[n], offsets[n + 1], options, scores, sums)
+        else:
+            group = np.uint64(0) if groups is None else np.uint64(groups[n])
+            _add(users, codes, offsets[n], offsets[n + 1], group, scores, sums)
     return move
 
 
@@ -107,10 +188,14 @@ def _count(users, codes, begin, end, options, old, first, group, behind, weights
     for place in range(begin, whole, _LANES):
         i, j, k, m = np.uint64(place), np.uint64(place + 1), np.uint64(place + 2), np.uint64(place + 3)
         v, x, y, z = np.uint64(codes[i]), np.uint64(codes[j]), np.uint64(codes[k]), np.uint64(codes[m])
-        scores[v] += _vote(users[i], v, old, first, group, behind, weights, slopes)
-        scores[second + x] += _vote(users[j], x, old, first, group, behind, weights, slopes)
-        scores[third + y] += _vote(users[k], y, old, first, group, behind, weights, slopes)
-        scores[fourth + z] += _vote(users[m], z, old, first, group, behind, weights, slopes)
+        one = _vote(users[i], v, old, first, group, behind, weights, slopes)
+        two = _vote(users[j], x, old, first, group, behind, weights, slopes)
+        three = _vote(users[k], y, old, first, group, behind, weights, slopes)
+        four = _vote(users[m], z, old, first, group, behind, weights, slopes)
+        scores[v] += one
+        scores[second + x] += two
+        scores[third + y] += three
+        scores[fourth + z] += four
     for place in range(whole, end):
         i = np.uint64(place)
         code = np.uint64(codes[i])
@@ -150,19 +235,52 @@ def _know(scores, options, known):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _softmax(scores, options, unseen):
-    """Scores become chances; ``unseen`` is what the options that nobody named weigh, as if their score were 0."""
-    largest = _largest(scores, options)
-    if unseen > 0:
-        largest = max(largest, 0.0)
-    total = unseen * np.exp(-largest) if unseen > 0 else 0.0
+def _add_up_rows(users, codes, begin, end, rows, scores):
+    """The sum of rows of eight numbers, in registers: each addition in memory would wait for the one before."""
+    a = b = c = d = e = f = g = h = 0.0
+    for place in range(begin, end):
+        user, i = np.uint64(users[np.uint64(place)]), np.uint64(ROW * codes[np.uint64(place)])
+        a += rows[user, i]
+        b += rows[user, i + np.uint64(1)]
+        c += rows[user, i + np.uint64(2)]
+        d += rows[user, i + np.uint64(3)]
+        e += rows[user, i + np.uint64(4)]
+        f += rows[user, i + np.uint64(5)]
+        g += rows[user, i + np.uint64(6)]
+        h += rows[user, i + np.uint64(7)]
+    scores[0], scores[1], scores[2], scores[3] = a, b, c, d
+    scores[4], scores[5], scores[6], scores[7] = e, f, g, h
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _compare(scores, options, n, unseen, known, softmax, room, votes, filled):
+    """Write down the votes for one object, and how far they may move before a chance can move again."""
+    largest, second = scores[0], -np.inf
+    for c in range(1, options):
+        second = max(second, min(largest, scores[c]))
+        largest = max(largest, scores[c])
+    if softmax:
+        others = 0.0
+        if unseen is not None:
+            others = unseen[n]
+            if others > 0:  # their score is 0
+                second = max(second, min(largest, 0.0))
+                largest = max(largest, 0.0)
+            votes[filled + options] = -largest
+        # All other chances together are below those of this many options in second place.
+        lead = largest - second
+        room[n] = lead - np.log((options + others) / _FAINT) if lead > _FAR else 0.0
+        for c in range(options):
+            scores[c] -= largest
+    else:
+        lead = largest - second
+        room[n] = (1 - 2 * _TIE) * lead - 2 * _TIE * abs(largest)
+        _winner(scores, options)
+    if known is not None and known[n] != NOT_KNOWN:
+        room[n] = np.inf
     for c in range(options):
-        below = scores[c] - largest
-        scores[c] = np.exp(below) if below < 0 else 1.0
-        total += scores[c]
-    share = 1.0 / total
-    for c in range(options):
-        scores[c] *= share
+        votes[filled + c] = scores[c]
+    return filled + options + (unseen is not None)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -203,14 +321,17 @@ def _largest(scores, options):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _mix(scores, options, old, first, mix):
-    if mix > 0:
-        for c in range(options):
+def _divide(scores, options, total, old, first, mix):
+    """Chances add up to 1; and some of the old ones is mixed into them."""
+    share = 1.0 / total
+    for c in range(options):
+        scores[c] *= share
+        if mix > 0:
             scores[c] += mix * (old[first + np.uint64(c)] - scores[c])
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _settle(scores, options, old, first, chances):
+def _moves(scores, options, old, first, chances):
     """Write down the chances of an object, of which the moves remain as scores; the largest of these."""
     move = 0.0
     for c in range(options):
@@ -236,36 +357,3 @@ def _add_rows(users, codes, begin, end, options, chances, sums):
         user, row = np.uint64(users[np.uint64(place)]), np.uint64(options * codes[np.uint64(place)])
         for c in range(options):
             sums[user, row + np.uint64(c)] += chances[c]
-
-
-@njit(nogil=True, cache=True)
-def confuse(offsets, users, codes, cells, prior, known, old, mix, rows, sums, chances):
-    """The same with habits: ``rows`` holds for each user and answer the log probability of it for each truth.
-
-    ``sums`` collects how much more probable each truth is when a user gave each answer. Behind each row may stand what
-    a claim itself has contributed to it, per chance of the truth, which is then taken out, to first order.
-    """
-    options, move = len(prior), 0.0
-    width = rows.shape[1] // options
-    scores = np.empty(width)
-    for n in range(len(cells) - 1):
-        first = np.uint64(cells[n] - cells[0])
-        scores[:] = 0.0
-        for place in range(offsets[n], offsets[n + 1]):
-            user, row = np.uint64(users[np.uint64(place)]), np.uint64(width * codes[np.uint64(place)])
-            for c in range(width):
-                scores[c] += rows[user, row + np.uint64(c)]
-        for c in range(options):
-            scores[c] += prior[c]
-            if width > options:
-                scores[c] -= old[first + np.uint64(c)] * scores[options + c]
-        if known is not None and known[n] != NOT_KNOWN:
-            _know(scores, options, known[n])
-        else:
-            _softmax(scores, options, 0.0)
-            _mix(scores, options, old, first, mix)
-        moved = _settle(scores, options, old, first, chances)
-        move = max(move, moved)
-        if moved > _STILL:
-            _add_rows(users, codes, offsets[n], offsets[n + 1], options, scores, sums)
-    return move

@@ -82,7 +82,7 @@ class CrowdOutcome:
 
     @property
     def within(self) -> int:
-        """How many of the shown intervals hold the truth."""
+        """How many of the shown intervals contain the truth."""
         return sum(entry["low"] <= self.truths[entry["task"]] <= entry["high"] for entry in self.shown)
 
     def summary(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def run_campaign(
 ) -> CrowdOutcome:
     """Create a campaign and open it, let everybody join, measure and send, close it, and wait for the last results.
 
-    A world that is a building brings its plan.
+    A world with a building comes with its plan.
 
     Every participant has a file of their own in a temporary folder, limits as usual, and noise from the exact sampler,
     drawn anew each time. They come one after the other, as `send_all` says. The claims as the server exports them go to
@@ -179,7 +179,7 @@ def send_all(
     seed: int = 0,
     in_order: bool = False,
 ) -> Delivery:
-    """Let everybody join by a link of their own and send what they measured.
+    """Let everybody join with a link of their own and send what they measured.
 
     They come in random order, or in their own, at random moments of the first ``over`` seconds, at most ``at_once`` at
     the same time; the same seed gives the same order and moments.
@@ -269,7 +269,7 @@ def awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
             )
         time.sleep(_POLL_SECONDS)
     if status["trouble"]:
-        raise SottovoceError(f"campaign {campaign}: {status['trouble']['reason']}; look into the server's log")
+        raise SottovoceError(f"campaign {campaign}: {status['trouble']['reason']}; see the server's log")
     return operator.results(campaign)
 
 

@@ -113,7 +113,7 @@ def draw_on_plan(building: Building, found: Sequence[Mapping[str, Any]], path: s
     doubts = {entry["task"]: (entry["high"] - entry["low"]) / 2 for entry in found}
     for axes, title, figures, colours in (
         (panels[0], "Length found, metres", lengths, "viridis_r"),
-        (panels[1], "How sure: ± metres", doubts, "Blues_r"),
+        (panels[1], "How certain: ± metres", doubts, "Blues_r"),
     ):
         scale = axes.scatter([], [], c=[], cmap=colours, vmin=min(figures.values()), vmax=max(figures.values()))
         for name, (x1, y1, x2, y2) in building.halls.items():
@@ -167,7 +167,7 @@ def draw_choice_trade_off(
     rows: list[dict[str, Any]], epsilon: float, choices: int, readings: int, participants: int, unit: str,
     path: str | Path,
 ) -> None:  # fmt: skip
-    """Share of wrong questions against ε, with 95 % intervals."""
+    """Share of wrong results against ε, with 95 % intervals."""
     figure, axes = _canvas(path, (7.5, 5), columns=1)
     epsilons = [row["epsilon"] for row in rows]
     means, lows, highs = ([100 * row["simulated_error"][name] for row in rows] for name in ("mean", "low", "high"))
@@ -178,7 +178,7 @@ def draw_choice_trade_off(
     for row, mean in zip(rows, means, strict=True):
         axes.annotate(row["noise"], (row["epsilon"], mean), xytext=(5, 6), textcoords="offset points", fontsize=8)
     axes.set(
-        xscale="log", xlabel="ε (smaller is more private)", ylabel="wrong questions, %",
+        xscale="log", xlabel="ε (smaller is more private)", ylabel="wrong results, %",
         title=f"{participants:,} participants, {readings} questions with {choices} choices, per {unit}",
     )  # fmt: skip
     axes.set_ylim(bottom=0)

@@ -1,4 +1,4 @@
-"""``discover --report``: one page that stands alone, with all that a reader of the result should know."""
+"""``discover --report``: one self-contained page, with all that a reader of the result should know."""
 
 import base64
 import io

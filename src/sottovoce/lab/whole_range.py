@@ -52,7 +52,7 @@ class WholeRangeOutcome:
 
     @property
     def within(self) -> int:
-        """How many of the last intervals hold the truth."""
+        """How many of the last intervals contain the truth."""
         shown = [row for row in self.results["results"] if row["truth"] is not None]
         return sum(row["low"] <= self.truths[row["task"]] <= row["high"] for row in shown)
 
@@ -96,7 +96,7 @@ def run_whole_range(out: Path, seed: int, progress: Callable[[int, int], None] |
         world.write_truths(out)
         operator.export(campaign, "claims", out / "comparisons.csv")
     if not published:
-        raise SottovoceError(f"campaign {campaign}: no step was published; look into the server's log")
+        raise SottovoceError(f"campaign {campaign}: no step was published; see the server's log")
     wide = _wide_errors(world, [step["reports"] for step in published])
     moments = [
         Moment(step["reports"], _error(step["results"], truths), error, step["results"])

@@ -26,7 +26,7 @@ def read_draft(path: Path, decimal: str | None = None, encoding: str | None = No
     except (ValueError, RecursionError) as mistake:
         raise UnreadableFile(f"{path}: {mistake}; give tasks as XLSX or CSV, or a whole campaign as JSON") from None
     if not isinstance(draft, dict):
-        raise UnreadableFile(f"{path}: a campaign as JSON is one object; see the API's POST /api/campaigns")
+        raise UnreadableFile(f"{path}: a campaign must be a single JSON object; see the API's POST /api/campaigns")
     return draft, []
 
 

@@ -14,7 +14,9 @@ def check_free(path: Path) -> None:
     from sottovoce.claims.writing import check_folder
 
     if path.exists():
-        raise UnreadableFile(f"{path}: it exists already, perhaps with links that cannot be shown again; name another")
+        raise UnreadableFile(
+            f"{path}: it exists already, perhaps with links that cannot be shown again; name another file"
+        )
     check_folder(path)
 
 

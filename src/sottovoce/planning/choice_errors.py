@@ -18,7 +18,7 @@ _CHANCES = np.exp(-(_NODES**2) / 2) / np.sqrt(2 * np.pi) * (_NODES[1] - _NODES[0
 
 
 def predicted_wrong(law: AnswerLaw, choices: int, answers: int) -> float:
-    """The share of wrong questions to expect of the usual crowd, with this many answers to each question.
+    """The share of wrong results to expect of the usual crowd, with this many answers to each question.
 
     >>> from sottovoce.privacy.laws import Response
     >>> f"{predicted_wrong(Response(1.0), choices=2, answers=100):.3f}"

@@ -20,14 +20,14 @@ from sottovoce.discovery import NoiseAware
 from sottovoce.errors import BadParameter
 from sottovoce.planning.answering import best_answering, candidates
 from sottovoce.planning.noise import rounded_down
-from sottovoce.planning.plans import PromisePlan, Simulated
+from sottovoce.planning.plans import PromisePlan, Simulated, check_pilot, check_simulations
 from sottovoce.privacy.answers import MOST_ANSWERS, AnswerGuarantee
 from sottovoce.privacy.laws import AnswerLaw, Response, Unit
 from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import choice_crowd
 
 MOST_CHOICES = 100  # of a question
-WORLDS, _MOST_WORLDS = 40, 10_000
+WORLDS = 40
 _ANSWERS_PER_WORLD = 200_000
 _OTHER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the one that is asked for
 _KEPT = 256
@@ -74,11 +74,10 @@ class AnswerQuality:
             return cls((1 + 1 / choices) / 2)
         if pilot.kind != "choice":
             raise BadParameter(
-                "pilot: its claims are numbers, and this is a plan for choices; give a pilot with answers, or plan for "
+                "pilot: its claims are numbers, but this is a plan for choices; give a pilot with answers, or plan for "
                 "numbers"
             )
-        if not (pilot.claims_per_object > 1).any():
-            raise BadParameter("pilot: no object has two claims: quality shows where users disagree; add claims")
+        check_pilot(pilot)
         place, log_concentration = NoiseAware(noise=pilot.noise).fit(pilot).state().learnt["prior"]
         mean = 1 / choices + (1 - 1 / choices) / (1 + math.exp(-place))
         concentration = math.exp(log_concentration)
@@ -105,7 +104,7 @@ def plan_choices(
     """Randomised response that promises ε for any two answers, to ``readings`` questions with this many choices.
 
     Where the promise is for a participant, ``delta`` is the probability with which it may fail; answers may then be
-    more exact. ``error`` is a target share of wrong questions: the plan then says how many participants are needed for
+    more exact. ``error`` is a target share of wrong results: the plan then says how many participants are needed for
     it. ``pilot`` are answers to similar questions, which show how often participants are right.
 
     >>> planned = plan_choices(1.0, choices=10, simulations=0)
@@ -115,7 +114,7 @@ def plan_choices(
     _check(epsilon, delta, choices, readings, participants, simulations, seed)
     if error is not None and not (0 < error < 1 and simulations):
         raise BadParameter(
-            f"error {error!r}: it is a share of wrong questions above 0 and below 1, found by simulation; write 0.05, "
+            f"error {error!r}: it is a share of wrong results above 0 and below 1, found by simulation; write 0.05, "
             "and leave simulations on"
         )
     quality = AnswerQuality.of(choices, pilot)
@@ -287,9 +286,4 @@ def _check(
             raise BadParameter(
                 f"{name} {number!r}: it must be a whole number from {least} to {most:,}; give another one"
             )
-    if not 0 <= simulations <= _MOST_WORLDS:
-        raise BadParameter(
-            f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is usual"
-        )
-    if seed < 0:
-        raise BadParameter(f"seed {seed}: a seed is 0 or a positive whole number; 0 is usual")
+    check_simulations(simulations, seed)

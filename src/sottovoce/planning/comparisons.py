@@ -13,6 +13,7 @@ from sottovoce.planning.noise import rounded_down
 from sottovoce.planning.plans import PromisePlan, Simulated
 from sottovoce.privacy.answers import AnswerGuarantee
 from sottovoce.privacy.laws import AnswerLaw, Response, Unit
+from sottovoce.privacy.parameters import check_range
 from sottovoce.worlds.sequential import SequentialCrowd
 
 _FEW = 2  # times the answers that nine searches of ten take: with fewer participants the error cannot be planned
@@ -29,7 +30,7 @@ class ComparisonPlan(PromisePlan):
     guarantee: AnswerGuarantee
     predicted_error: float
     levels: int
-    participants_to_find: int  # who find the truth within a reading's error, in nine campaigns of ten (n90)
+    participants_to_find: int  # who find the truth within a reading's error, in nine out of ten campaigns (n90)
     enough: bool  # whether there are twice as many
 
     def sentence(self) -> str:
@@ -41,8 +42,8 @@ class ComparisonPlan(PromisePlan):
             return None
         return (
             f"{participants:,} participants are too few for comparisons over this range: "
-            f"{self.participants_to_find:,} find the truth in nine campaigns of ten, and twice as many are needed for "
-            "the error to be as expected; choose a narrower range, a larger ε, or noise for a distance"
+            f"{self.participants_to_find:,} find the truth in nine out of ten campaigns, and for the expected error "
+            "you need twice as many; choose a narrower range, a larger ε, or noise for a distance"
         )
 
 
@@ -65,8 +66,7 @@ def plan_comparisons(
     >>> str(planned.law), planned.levels, planned.participants_to_find, planned.enough
     ('response:1.0', 2, 88, True)
     """
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise BadParameter(f"range {low:g}:{high:g}: the low end must be below the high end; swap them")
+    check_range(low, high)
     each = rounded_down(epsilon if unit == "reading" else epsilon / readings)
     law = Response(each)
     levels = usual_levels(each, readings)

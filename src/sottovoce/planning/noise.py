@@ -12,6 +12,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.privacy.guarantee import quiet_guarantee
 from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws
 from sottovoce.privacy.least_noise import law_for, with_margin
+from sottovoce.privacy.parameters import check_grid
 from sottovoce.privacy.sampler import exact_number
 
 _DIGITS = 6
@@ -38,8 +39,7 @@ def noise_for(
     'gaussian:3.7306'
     """
     for step in grids:
-        if not (0 < step < math.inf):
-            raise BadParameter(f"grid {step!r}: a step must be a positive number; a tenth of the distance is usual")
+        check_grid(step)
     if not kind.takes_grids(unit, len(grids)):
         one_by_one = " or ".join(law.name for law in noise_laws().values() if law.takes_grids("reading", len(grids)))
         raise BadParameter(

@@ -14,7 +14,7 @@ from sottovoce.errors import BadParameter, SottovoceError
 from sottovoce.planning.answering import best_answering
 from sottovoce.planning.information import information, participants_for, predicted_error
 from sottovoce.planning.noise import noise_for
-from sottovoce.planning.plans import PromisePlan, Simulated
+from sottovoce.planning.plans import PromisePlan, Simulated, check_pilot, check_simulations
 from sottovoce.privacy.guarantee import Guarantee, weakest
 from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws, parse_noise_law
 from sottovoce.privacy.least_noise import check_asked
@@ -22,7 +22,7 @@ from sottovoce.worlds import synthetic
 
 _ANY_NUMBER = 10**9  # more readings than anybody makes
 _FURTHEST = 1e50  # fourth powers and their inverses are finite
-_MOST_PARTICIPANTS, _MOST_SIMULATED, _MOST_WORLDS = 10**9, 10**6, 10_000
+_MOST_PARTICIPANTS, _MOST_SIMULATED = 10**9, 10**6
 _LEAST_WORLDS, _WORLDS = 8, 40  # where their number is not given
 _WIDE = 0.1  # they suffice when the interval reaches no further than this share of the mean
 _CLAIMS_PER_WORLD = 200_000
@@ -120,17 +120,12 @@ def plan(
             f"error {error!r}: it must be a positive number, in the unit of the readings and not far larger or smaller "
             "than the distance; leave it out"
         )
-    if simulations is not None and not 0 <= simulations <= _MOST_WORLDS:
-        raise BadParameter(
-            f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is usual"
-        )
+    check_simulations(simulations, seed)
     if simulations != 0 and participants > _MOST_SIMULATED:
         raise BadParameter(
             f"participants {participants:,}: at most {_MOST_SIMULATED:,} can be simulated; "
             "plan without simulations (--simulations 0)"
         )
-    if seed < 0:
-        raise BadParameter(f"seed {seed}: a seed is 0 or a positive whole number; 0 is usual")
     grids = _grids(grid)
     rate, source = _quality(error_rate, pilot, distance)
     plans, left_out = [], {}
@@ -227,14 +222,13 @@ def estimate_error_rate(pilot: Claims) -> float:
     """
     if pilot.kind != "number":
         raise BadParameter(
-            "pilot: its claims are choices, and this is a plan for numbers; give choices= (--choices), or another pilot"
+            "pilot: its claims are choices, but this is a plan for numbers; give choices= (--choices), or another pilot"
         )
+    check_pilot(pilot)
     counts = pilot.claims_per_object
     totals = np.add.reduceat(pilot.values, pilot.offsets[:-1])
     squares = (pilot.values - np.repeat(totals / counts, counts)) ** 2
     freedom = int((counts - 1).sum())
-    if freedom == 0:
-        raise SottovoceError("pilot: no object has two claims: quality shows where users disagree; add claims")
     variance = float(squares.sum()) / freedom
     if pilot.noise:
         variance -= parse_noise_law(pilot.noise).mean_variance

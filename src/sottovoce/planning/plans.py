@@ -4,9 +4,29 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from sottovoce.claims import Claims
+from sottovoce.errors import BadParameter
 from sottovoce.privacy.answers import AnswerGuarantee
 from sottovoce.privacy.guarantee import Guarantee
 from sottovoce.privacy.laws import Law
+
+_MOST_WORLDS = 10_000
+
+
+def check_simulations(simulations: int | None, seed: int) -> None:
+    """Refuse a number of simulated worlds, or their seed, that cannot be used; None lets the plan choose the number."""
+    if simulations is not None and not 0 <= simulations <= _MOST_WORLDS:
+        raise BadParameter(
+            f"simulations {simulations}: it must be a whole number from 0 to {_MOST_WORLDS:,}; 40 is typical"
+        )
+    if seed < 0:
+        raise BadParameter(f"seed {seed}: a seed is 0 or a positive whole number; 0 is typical")
+
+
+def check_pilot(pilot: Claims) -> None:
+    """Refuse claims that cannot show how accurate users are."""
+    if not (pilot.claims_per_object > 1).any():
+        raise BadParameter("pilot: no object has two claims: quality shows where users disagree; add claims")
 
 
 @dataclass(frozen=True)

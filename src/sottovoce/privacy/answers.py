@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.exact import rounded_up
+from sottovoce.privacy.parameters import check_delta, check_protected, checked_epsilon
 
 if TYPE_CHECKING:
     from sottovoce.privacy.laws import AnswerLaw, Unit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_ANSWERS = 10_000
 _LARGEST_LOSS = 10**7  # more promises nothing, and is not summed
+_MANY = 60  # answers under one draw: more of them are not summed
 _DIGITS = 50
 _SLACK = Decimal(1) + Decimal(10) ** -30  # far more than what all roundings add up to
 
@@ -43,17 +45,12 @@ class AnswerGuarantee:
 
     def __post_init__(self) -> None:
         self.law.check_cells(self.choices)
-        if isinstance(self.readings, bool) or not isinstance(self.readings, int) or self.readings < 1:
-            raise BadParameter(
-                f"readings {self.readings!r}: it must be a whole number of at least 1; count those of one participant"
-            )
+        check_protected(self.readings, self.unit)
         if self.readings > MOST_ANSWERS:
             raise BadParameter(
                 f"readings {self.readings:,}: the promise is computed for up to {MOST_ANSWERS:,} answers of one "
                 "participant; let each answer fewer"
             )
-        if self.unit not in ("reading", "participant"):
-            raise BadParameter(f"unit {self.unit!r}: it must be 'reading' or 'participant'; choose one of them")
 
     @cached_property
     def _profile(self) -> "Profile":
@@ -64,16 +61,17 @@ class AnswerGuarantee:
         """The ε that holds without exception (δ = 0), or None where there is none."""
         return self._profile.pure_epsilon
 
+    def effort(self, epsilon: float) -> float:
+        """About how long a δ takes: 1 for a look at a few thousand numbers."""
+        return 1 + self.readings**3 / 12_000 if self.readings <= _MANY else 1.0
+
     def delta(self, epsilon: float) -> float:
         """δ at this ε, or slightly more, never less."""
-        if not 0 <= epsilon < math.inf:
-            raise BadParameter(f"epsilon {epsilon!r}: it must be 0 or a positive number; 1 is usual")
-        return min(1.0, self._profile.delta(epsilon))
+        return min(1.0, self._profile.delta(checked_epsilon(epsilon)))
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε whose δ is at most this one, or slightly more, never less."""
-        if not 0 <= delta < 1:
-            raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
+        check_delta(delta)
         return smallest_epsilon(self._profile, delta)
 
     def sentence(self, epsilon: float | None = None, delta: float | None = None, compared: bool = False) -> str:

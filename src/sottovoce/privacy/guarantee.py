@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 
 from sottovoce.errors import BadParameter, UnwiseChoice, warn
 from sottovoce.privacy.laws import NoiseLaw, Unit
+from sottovoce.privacy.parameters import check_delta, check_grid, check_protected, checked_epsilon
 from sottovoce.privacy.profiles import Profile
 from sottovoce.privacy.sampler import exact_number
 from sottovoce.privacy.sentence import privacy_sentence
@@ -49,17 +50,9 @@ class Guarantee:
             raise BadParameter(
                 f"distance {self.distance!r}: it must be a positive number; use the width of the public range, or less"
             )
-        if isinstance(self.readings, bool) or not isinstance(self.readings, int) or self.readings < 1:
-            raise BadParameter(
-                f"readings {self.readings!r}: it must be a whole number of at least 1; count those of one participant"
-            )
-        if self.unit not in ("reading", "participant"):
-            raise BadParameter(f"unit {self.unit!r}: it must be 'reading' or 'participant'; choose one of them")
+        check_protected(self.readings, self.unit)
         if self.grid is not None:
-            if not (0 < self.grid < math.inf):
-                raise BadParameter(
-                    f"grid {self.grid!r}: a step must be a positive number; a tenth of the distance is usual"
-                )
+            check_grid(self.grid)
             if exact_number(self.grid) * 10 > exact_number(self.distance):
                 warn(
                     f"grid {self.grid:g}: a step should be at most a tenth of the distance {self.distance:g}, "
@@ -101,20 +94,24 @@ class Guarantee:
 
         Exact for up to 200 readings, above that (and on a grid) valid for any number of them.
         """
-        return _chance_of(self._profile.delta(_checked_epsilon(epsilon)))
+        return _chance_of(self._profile.delta(checked_epsilon(epsilon)))
+
+    def effort(self, epsilon: float) -> float:
+        """About how long a δ takes near this ε: 1 for a look at a few thousand numbers, or if the law does not say."""
+        known = getattr(self._profile, "effort", None)
+        return float(known(epsilon)) if known else 1.0
 
     def delta_any_n(self, epsilon: float) -> float:
         """δ at this ε that no number of readings under one variance can exceed: as if the variance were known."""
-        return _chance_of(self._any_number.delta(_checked_epsilon(epsilon)))
+        return _chance_of(self._any_number.delta(checked_epsilon(epsilon)))
 
     def paper_delta(self, epsilon: float) -> float | None:
         """δ by the printed theorem of the paper, 1 - exp(-rate·distance²/(2ε)); for the shared law only."""
-        return self.law.paper_delta(self._length, _checked_epsilon(epsilon))
+        return self.law.paper_delta(self._length, checked_epsilon(epsilon))
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε whose δ is at most this one, or slightly more, never less; refused if there is none."""
-        if not 0 <= delta < 1:
-            raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
+        check_delta(delta)
         pure = self.pure_epsilon
         if delta < _SMALLEST_DELTA:
             if pure is None or pure == math.inf:
@@ -178,9 +175,3 @@ def weakest(guarantees: Sequence[Guarantee], delta: float) -> Guarantee:
 def _chance_of(delta: float) -> float:
     """A figure that is not a number counts as 1, which promises nothing."""
     return min(1.0, delta) if delta >= 0 else 1.0
-
-
-def _checked_epsilon(epsilon: float) -> float:
-    if not (0 <= epsilon < math.inf):
-        raise BadParameter(f"epsilon {epsilon!r}: it must be 0 or a positive number; 1 is usual")
-    return epsilon

@@ -39,11 +39,14 @@ _NARROW_IF_RARE, _RARE = 4.0, 10.0
 _STEEP, _LARGE_SHIFT = 0.5, 1000.0
 _HOPELESS = 1e4  # a shift of this many deviations has no ε below 10 million: δ is 1
 # Above this variance the sum of several discrete normals is itself one, up to a factor close to 1.
-_SMOOTH = 1.5
-# Variances whose relative difference is at most this count as one: usually, where they are rough, and if they are rare.
-_GROUP, _GROUP_OF_SUMS, _GROUP_OF_RARE = 1e-3, 3e-3, 3e-2
+_SMOOTH = 1.0
+# Variances whose relative difference is at most this count as one: narrow, rough, and rare ones. Between wide ones that
+# far apart, δ is interpolated.
+_GROUP, _GROUP_OF_SUMS, _GROUP_OF_RARE, _LEVEL = 1e-3, 3e-3, 3e-2, 2e-3
 # Sums are left out beyond this many deviations, and where they are below this share of all, or this small.
-_CERTAIN, _NEGLIGIBLE, _TINY = 9.0, 1e-9, 1e-300
+_CERTAIN, _NEGLIGIBLE, _TINY = 6.0, 1e-9, 1e-300
+_NARROW_EFFORT, _ROUGH_EFFORT = 0.12, 0.2  # of one sum
+_MOST_KEPT = 4_000_000  # numbers in rows of δ: 32 megabytes
 
 
 def drawn_variances(law: NormalOnGrid) -> tuple[Floats, Floats]:
@@ -148,9 +151,11 @@ class LatticeLaplaceProfile:
         ends = math.log(1e-3 / (1 + top)), math.log(40 / spacing)
         tilt = math.exp(minimize_scalar(excess, bounds=ends, method="bounded", options={"xatol": 1e-3}).x)
         moment = log_moment(tilt)
-        length = next_fast_len(n * (len(one) - 1) + 1, real=True)
-        transformed = np.fft.rfft(one * np.exp(-tilt * spacing * place - moment), length)
         last = math.floor((n * top - epsilon) / spacing * (1 + _HAIR)) + 1
+        # Losses far below ε wrap around and count as large ones: tilted, they are too rare to matter (Hoeffding 1963).
+        enough = last + 1 + math.ceil(4.5 * math.sqrt(n) * len(one))
+        length = next_fast_len(min(n * (len(one) - 1) + 1, max(enough, len(one))), real=True)
+        transformed = np.fft.rfft(one * np.exp(-tilt * spacing * place - moment), length)
         summed = np.fft.irfft(power(transformed, n), length)[: min(last, n * (len(one) - 1)) + 1]
         # A transform of length N is right to a few log2(N) roundings, of its norm (Higham 2002, theorem 24.2), which a
         # power of n multiplies by n. The norm is at most 1.
@@ -174,15 +179,43 @@ class LatticeGaussianProfile:
 
     def delta(self, epsilon: float) -> float:
         epsilon = min(epsilon, _MOST_EPSILON)  # a smaller ε has a larger δ
-        shift, parts = float(self.steps * self.readings), self._parts
-        total = parts.hopeless
-        if len(parts.wide[0]):
-            variances, chances = parts.wide
-            total += float((chances * np.minimum(smooth_delta(epsilon, shift, variances), 1.0)).sum())
+        total = self._parts.hopeless + self._wide_delta(epsilon)
         total += self._narrow_delta(epsilon, total)
         total *= self._not_quite_normal
         total += self._rough_delta(epsilon, total)
         return total * (1 + 1e-10) + LEAST
+
+    def effort(self, epsilon: float) -> float:
+        """About how long a δ takes near this ε, in looks at a few thousand numbers: longest by sums over steps."""
+        (narrow, *_), (rough, *_) = self._parts.narrow, self._parts.rough
+        kinds = (narrow / self.readings, _NARROW_EFFORT), (rough, _ROUGH_EFFORT * (1 + math.sqrt(self.readings) / 5))
+        total = 1.0
+        for variances, each in kinds:
+            losses = self.readings * self.steps**2 / (2 * variances)
+            summed = np.count_nonzero(np.abs(epsilon - losses) < 2 * _CERTAIN * np.sqrt(losses))
+            total += each * (summed + 50 * bool(summed))  # calls take their time, too
+        return total
+
+    def _wide_delta(self, epsilon: float) -> float:
+        """The part of the wide variances.
+
+        With R = s²/V, how much is revealed, the integral is the same for all numbers of readings, and the error is
+        larger for fewer of them with less noise. So one row of δ serves all numbers up to √2 times the smallest.
+
+        The integral is Φ(a) - e^ε Φ(a - √R), with a = √R/2 - ε/√R. Its slope in ln R is √R φ(a)/2, which rises as long
+        as R²/4 ≤ R + ε²: up to there, it is at most the mean of those of the levels on either side.
+        """
+        lowest, raised, divided = self._parts.wide
+        if not self.law.quantum:
+            variances = drawn_variances(self.law)[0][: len(raised)] * self.readings
+            return float(raised @ sum(smooth_delta(epsilon, float(self.steps * self.readings), variances)))
+        first, deltas, errors = _rows.at(epsilon, float(self.steps * _fewer(self.readings)), lowest)
+        convex = math.floor(math.log(2 * (1 + math.sqrt(1 + epsilon**2))) / _LEVEL) - 1  # the last such level
+        chances = np.where(np.arange(lowest, lowest + len(raised)) <= convex, divided, raised)[first - lowest :]
+        uncertain, certain = np.split(chances, [len(deltas)])
+        total = float(uncertain @ deltas[: len(uncertain)]) + float(certain.sum())
+        uncertain = raised[first - lowest :][: len(errors)]
+        return total + float(uncertain @ errors[: len(uncertain)]) + LEAST
 
     def _narrow_delta(self, epsilon: float, others: float) -> float:
         """The part of the narrow variances; ``others`` is that of the wide ones."""
@@ -217,6 +250,8 @@ class LatticeGaussianProfile:
 
         It is not where δ is almost 1, or negligible beside the ``others``.
         """
+        if not len(chances):
+            return 0.0
         shift = float(self.steps * self.readings)
         most = np.minimum(concentrated_delta(epsilon, shift, smallest), 1.0)
         left = shift / 2 - epsilon * smallest / shift < _CERTAIN * np.sqrt(largest)
@@ -256,13 +291,35 @@ class LatticeGaussianProfile:
         return _Parts(
             hopeless=float(chances[hopeless].sum() + far_chances[far_hopeless].sum()),
             narrow=grouped(together, narrow, _GROUP),
-            wide=_joined(grouped(together, wide, _GROUP)[::2], (far_together[far_wide], far_chances[far_wide])),
+            wide=self._revealed(
+                np.append(single[wide], far[far_wide]), np.append(chances[wide], far_chances[far_wide])
+            ),
             rough=_joined(
                 grouped(single, rough, _GROUP_OF_SUMS), (far[far_rough], farthest[far_rough], far_chances[far_rough])
             ),
         )
 
-    @property
+    def _revealed(self, variances: Floats, chances: Floats) -> tuple[int, Floats, Floats]:
+        """The lowest level of R that this law can have, and the chances of all from there on.
+
+        First with R rounded up, then divided between the levels above and below, by the distance from either.
+        """
+        if not len(variances) or not self.law.quantum:
+            return 0, chances, chances
+        largest = self.law.floor + _LAST * VARIANCE_STEPS * self.law.quantum
+
+        def level(readings: float, variance: Floats | float) -> Floats:
+            return np.asarray((2 * math.log(self.steps) + np.log(readings / variance)) / _LEVEL)
+
+        lowest = math.ceil(level(_fewer(self.readings), largest)) - 1
+        levels = level(self.readings, variances) - lowest
+        above = np.ceil(levels).astype(np.int64)
+        raised = np.bincount(above, chances)
+        below = (above - levels) * chances
+        divided = raised - np.bincount(above, below) + np.bincount(above - 1, below, len(raised))
+        return lowest, np.asarray(raised, np.float64), np.maximum(divided, 0.0)
+
+    @cached_property
     def _not_quite_normal(self) -> float:
         """Largest ratio of the probabilities of a sum of discrete normals to those of a discrete normal.
 
@@ -279,8 +336,48 @@ class _Parts:
     hopeless: float  # their probability
     # Groups of variances, from the smallest to the largest, and their probabilities: of all readings together,
     narrow: tuple[Floats, ...]
-    wide: tuple[Floats, ...]  # without the largest
+    wide: tuple[int, Floats, Floats]  # the lowest level of R, and the chances of all, in two ways
     rough: tuple[Floats, ...]  # of one reading
+
+
+def _fewer(readings: int) -> int:
+    """The largest power of √2, rounded down, that is at most this many."""
+    power = math.floor(2 * math.log2(readings) + 1e-9)
+    return math.isqrt(2**power)
+
+
+class _Rows:
+    """Rows of δ, which numbers of readings that are close together share. From time to time all are forgotten."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[float, float, int], tuple[int, Floats, Floats]] = {}
+        self._numbers = 0
+
+    def at(self, epsilon: float, shift: float, lowest: int) -> tuple[int, Floats, Floats]:
+        """The first level of R whose δ is not negligible, and the δ of all up to where it is 1, with their errors."""
+        row = self._kept.get((epsilon, shift, lowest))
+        if row is None:
+            if self._numbers > _MOST_KEPT:
+                self._kept, self._numbers = {}, 0
+            row = self._kept[epsilon, shift, lowest] = _row(epsilon, shift, lowest)
+            self._numbers += 2 * len(row[1]) + 100
+        return row
+
+
+_rows = _Rows()
+
+
+def _row(epsilon: float, shift: float, lowest: int) -> tuple[int, Floats, Floats]:
+    # Between a = -40 and where δ is 1 up to a billionth, with a = √R/2 - ε/√R
+    least = 2 * epsilon / (40 + math.sqrt(1600 + 2 * epsilon))
+    most = _CERTAIN + math.sqrt(_CERTAIN**2 + 2 * epsilon)
+    first = max(lowest, math.floor(2 * math.log(max(least, 1e-300)) / _LEVEL))
+    sure = max(first, math.ceil(2 * math.log(most) / _LEVEL))
+    levels = np.arange(first, sure, dtype=np.float64)[::-1]  # variances rise
+    with np.errstate(over="ignore"):
+        variances = np.square(shift * np.exp(-levels * (_LEVEL / 2) - _HAIR * (1 + abs(levels))))
+    deltas, errors = smooth_delta(epsilon, shift, variances)
+    return first, np.minimum(deltas, 1.0)[::-1], np.minimum(errors, 1.0)[::-1]
 
 
 def _joined(*parts: tuple[Floats, ...]) -> tuple[Floats, ...]:

@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.guarantee import Guarantee, quiet_guarantee
 from sottovoce.privacy.laws import NoiseLaw, Unit, noise_laws
+from sottovoce.privacy.parameters import check_delta
 from sottovoce.privacy.sampler import exact_number
 
 # Parameters end on the safe side of the root, so that the promise holds despite rounding.
@@ -69,16 +70,15 @@ def check_asked(epsilon: float, delta: float) -> None:
     if not (_SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON):
         raise BadParameter(
             f"epsilon {epsilon!r}: it must be a positive number, from {_SMALLEST_EPSILON:g} to {_LARGEST_EPSILON:g}; "
-            "1 is usual"
+            "1 is typical"
         )
-    if not 0 <= delta < 1:
-        raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
+    check_delta(delta)
 
 
 def with_margin(
     law: NoiseLaw, keeps: Callable[[NoiseLaw], bool], epsilon: float, delta: float, margin: float = _SMALLEST_MARGIN
 ) -> NoiseLaw:
-    """The law itself if it keeps the promise, else with as little more noise as needed; refused if none is enough."""
+    """The law itself if it keeps the promise, else with as little extra noise as needed; refused if none is enough."""
     tried = law
     while not keeps(tried):
         if margin > _LARGEST_MARGIN:

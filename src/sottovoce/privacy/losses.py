@@ -10,7 +10,7 @@ convolution; all its terms are positive, and the rarest keep their digits.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 
 _LEVELS = 2048  # of a sum of losses; more are halved
 _FINE_LEVELS = 256  # of the positive losses of one reading of several kinds
+MOST_DOTS = 250  # values of δ, where losses are in the hundreds: they are in effect rounded up to the next
 LARGEST_LOSS = 1e7  # more promises nothing
 _SMALLEST_LOSS = 1e-100  # less leaves nothing to divide
 _HAIR = 1e-12  # more than the rounding errors of any one loss
@@ -77,6 +78,12 @@ class Losses:
         logs = np.log(np.maximum(moments, _LEAST)) + orders[:, 0] * self.top
         return float(np.min((times * logs - math.log(delta)) / orders[:, 0]))
 
+    def _exceeds(self, other: "Losses") -> bool:
+        """Whether δ is nowhere below that of the other. Both are lines in e^ε between the losses."""
+        corners = np.concatenate([[0.0], self.values, other.values])
+        corners = corners[corners >= 0]
+        return bool((self.deltas(corners) >= other.deltas(corners)).all())
+
     def times(self, count: int, negligible: float) -> "Losses":
         """Of this many readings with these losses; rare sums with at most this chance together may be lost."""
         total, one = self, self
@@ -90,9 +97,26 @@ class Losses:
                 total, one = total._halved(), one._halved()
         return total
 
-    def in_steps(self, spacing: float) -> "Losses":
-        """The same with another spacing."""
-        return _in_steps(self.values, self.chances, self.lost, spacing)
+    def within(self, low: float, high: float) -> "Losses":
+        """The same where larger losses count as infinite, and smaller ones as the smallest of these."""
+        first = math.floor(max(0.0, (self.top - high) / self.spacing))
+        after = math.ceil((self.top - low) / self.spacing) + 1
+        chances = self.chances[first:after].copy()
+        if not len(chances):
+            return self
+        chances[-1] += self.chances[after:].sum()
+        lost = self.lost + float(self.chances[:first].sum())
+        return Losses(self.top - first * self.spacing, self.spacing, chances * _SLACK, lost * _SLACK)
+
+    def plus(self, other: "Losses", negligible: float) -> "Losses":
+        """Of both together, which are independent; rare sums with at most this chance may be lost."""
+        spacing = math.hypot(self._width, other._width) / _LEVELS * 1.5 or 1.0  # less than this many levels in all
+        one, two = (_in_steps(law.values, law.chances, law.lost, spacing) for law in (self, other))
+        return one._plus(two)._trimmed(negligible)
+
+    @property
+    def _width(self) -> float:
+        return self.spacing * (len(self.chances) - 1)
 
     def _plus(self, other: "Losses") -> "Losses":
         """The sum of both, which have the same spacing."""
@@ -121,16 +145,21 @@ class Losses:
         return Losses(self.top, 2 * self.spacing, halved * _SLACK, self.lost)
 
 
-def losses_of(profile: Profile, dots: int, negligible: float, most: float = LARGEST_LOSS) -> Losses:
-    """Losses that reveal no less than a mechanism with this profile; rare ones with this chance may be lost.
-
-    Where δ matters up to an ε of ``most`` only, larger losses count as infinite, or as this one.
-    """
-    top = _largest_loss(profile, negligible, most)
+def losses_of(profile: Profile, dots: int, negligible: float) -> Losses:
+    """Losses that reveal no less than a mechanism with this profile; rare ones with this chance may be lost."""
+    top = _largest_loss(profile, negligible)
     if not top:
         return Losses(0.0, 1.0, np.array([_SLACK]), profile.delta(0.0) * _SLACK)
-    ends = top * (np.arange(dots + 1.0) / dots)  # the last is the top itself
-    return _connected(ends, np.array([profile.delta(float(end)) for end in ends]), top / dots)
+    dots = max(dots, math.ceil(min(top, MOST_DOTS)))
+    return connected(profile, [top * (place / dots) for place in range(dots + 1)])  # the last is the top itself
+
+
+def connected(profile: Profile, ends: Sequence[float]) -> Losses:
+    """Losses that reveal no less than a mechanism with this profile, by its δ at these ε, of which the first is 0."""
+    pure = math.inf if profile.pure_epsilon is None else profile.pure_epsilon
+    if pure < ends[-1]:
+        ends = [*(end for end in ends if end < pure), pure]
+    return _connected(np.array(ends), np.array([profile.delta(end) for end in ends]), ends[1])
 
 
 def worst_of(one: Losses, other: Losses) -> Losses:
@@ -139,36 +168,18 @@ def worst_of(one: Losses, other: Losses) -> Losses:
     if not top:
         return one if one.lost >= other.lost else other
     ends = top * (np.arange(_FINE_LEVELS + 1.0) / _FINE_LEVELS)
-    return _connected(ends, np.maximum(one.deltas(ends), other.deltas(ends)), top / _FINE_LEVELS)
+    deltas = one.deltas(ends), other.deltas(ends)
+    for law, less, is_larger in ((one, other, deltas[0] >= deltas[1]), (other, one, deltas[1] >= deltas[0])):
+        if is_larger.all() and law._exceeds(less):
+            return law
+    return _connected(ends, np.maximum(*deltas), top / _FINE_LEVELS)
 
 
-def sum_of(parts: Sequence[Losses], negligible: float) -> Losses:
-    """The losses of independent mechanisms together; rare sums with this chance may be lost."""
-    spacing = math.hypot(*(_width(part) for part in parts)) / _LEVELS * 2
-    if not spacing:
-        return _added(parts, negligible)
-    return _added((part.in_steps(spacing) for part in parts), negligible / len(parts))
-
-
-def _width(losses: Losses) -> float:
-    return losses.spacing * (len(losses.chances) - 1)
-
-
-def _added(parts: Iterable[Losses], negligible: float) -> Losses:
-    """The sum of parts with the same spacing."""
-    total, *others = parts
-    while others:
-        total = total._plus(others.pop(0))._trimmed(negligible)
-        while len(total.chances) > _LEVELS:
-            total, others = total._halved(), [other._halved() for other in others]
-    return total
-
-
-def _largest_loss(profile: Profile, negligible: float, most: float) -> float:
-    """About where δ is negligible, or the largest that matters; 0 where δ is negligible everywhere."""
+def _largest_loss(profile: Profile, negligible: float) -> float:
+    """About where δ is negligible; 0 where it is negligible everywhere."""
     if profile.delta(0.0) <= negligible:
         return 0.0
-    most = min(most, math.inf if profile.pure_epsilon is None else profile.pure_epsilon)
+    most = LARGEST_LOSS if profile.pure_epsilon is None else min(LARGEST_LOSS, profile.pure_epsilon)
     top = min(most, 1.0)
     while top < most and profile.delta(top) > negligible:
         top = min(2 * top, most)

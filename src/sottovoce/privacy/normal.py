@@ -27,6 +27,7 @@ _ROOT_2, _ROOT_2_PI = math.sqrt(2), math.sqrt(2 * math.pi)
 _TELLING = 1e6  # deviations, beyond which δ counts as 1; also the root of an ε beyond any promise
 _WINDOW = 45.0  # terms are summed down to e^-45 of the largest; the rest is bounded and added
 _CLOSE_ENOUGH = 1e-5  # share of δ by which a bound may be too large
+_FEW, _NEAR = 16, 5.0  # variances with one bound on the error; up to this many deviations
 _AT_ONCE = 1 << 16  # terms: half a megabyte
 
 
@@ -68,8 +69,12 @@ def _density(x: Floats) -> Floats:
     return np.asarray(np.exp(-np.square(x) / 2) / _ROOT_2_PI)
 
 
-def smooth_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
-    """δ in whole steps by the integral of F; falls with the variance, so the smallest of several may represent all.
+def smooth_delta(epsilon: float, shift: float, variance: Floats) -> tuple[Floats, Floats]:
+    """δ in whole steps by the integral of F, and what its error may add, for variances in rising order.
+
+    Both fall with the variance, so the smallest of several may represent all. If the shift grows in proportion to the
+    deviation, the integral stays as it is and the error falls, so fewer readings with less noise may represent more of
+    them with more.
 
     P(K = k) is at most the normal density φ(k), since densities at all steps add up to 1 or more. By Euler and
     Maclaurin's midpoint rule, Σ_{k ≤ κ} F(k) ≤ ∫ F - F′(κ + ½)/24 + ∫ |F⁗|/384 up to κ + ½, and ∫ F up to there is at
@@ -81,8 +86,19 @@ def smooth_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
     Where e^γ is large, the last term is bounded by itself, at most φ·min(1, γ), and the rule of second order,
     Σ F(k) ≤ ∫ F + ∫ |F″|/8, is used for the others, where e^{-γu} ≤ e^{-γ/2}.
     """
+    a, c = _arguments(epsilon, shift, np.sqrt(variance))
+    delta = _advantage(a, c)
+    # The error is small, and falls with the variance: the first of a few stands for all of them, except far out, where
+    # it changes too much from one to the next.
+    near = int(np.count_nonzero(a > -_NEAR))
+    first = np.concatenate([np.arange(0, near, _FEW), np.arange(near, len(a))])
+    error = np.repeat(_error(a[first], c[first], variance[first], delta[first]), np.diff(first, append=len(a)))
+    return np.asarray(delta * _SLACK), np.asarray(error * _SLACK + LEAST)
+
+
+def _error(a: Floats, c: Floats, variance: Floats, delta: Floats) -> Floats:
+    """The largest error of the rule of fourth order, or of second order where that is smaller."""
     deviation = np.sqrt(variance)
-    a, c = _arguments(epsilon, shift, deviation)
     gamma = c / deviation
     z = np.maximum(a + 1 / deviation, -40.0)  # in standard deviations, like everything below
     chance, density, peak = _around(z)
@@ -91,10 +107,9 @@ def smooth_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
     bends = np.minimum(12 * chance - (z**3 + 9 * z) * density, c * (12 * z * chance + (z**2 + 23) * density))
     bends += c * (4 * (near**2 + 5) * peak + c * (6 * (2 * chance - z * density) + c * (4 * peak + c * chance)))
     fourth = (slope + bends / (384 * variance)) / variance * np.exp(np.minimum(gamma, 600.0))
-    delta = _advantage(a, c)
     if (loose := fourth > _CLOSE_ENOUGH * delta).any():
         fourth[loose] = np.minimum(fourth[loose], _second_order(a[loose], c[loose], variance[loose]))
-    return np.asarray((delta + fourth) * _SLACK + LEAST)
+    return np.asarray(fourth)
 
 
 def _second_order(a: Floats, c: Floats, variance: Floats) -> Floats:
@@ -104,7 +119,7 @@ def _second_order(a: Floats, c: Floats, variance: Floats) -> Floats:
     z = np.maximum(a, -40.0)
     chance, density, peak = _around(z)
     bends = np.minimum(2 * chance - z * density, c * (2 * z * chance + 3 * density))
-    bends += c * (2 * peak + np.minimum(c * chance, peak)) * np.exp(-gamma / 2)
+    bends += c * (2 * peak + np.minimum(c * chance, peak)) * np.exp(-np.minimum(gamma / 2, 2.0))
     return np.asarray(bends / (8 * variance) + peak / deviation * np.minimum(1.0, gamma))
 
 
@@ -155,14 +170,7 @@ def _tail(first: Floats, variance: Floats) -> Floats:
 
 
 def concentrated_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
-    """δ in whole steps from the Rényi divergences, αs²/2V of order α; falls with the variance.
-
-    δ ≤ e^{(α-1)(αρ - ε)} (1 - 1/α)^α / (α - 1) for every α > 1 (Canonne, Kamath and Steinke 2020).
-    """
+    """δ in whole steps, at most e^{-(ε - ρ)²/4ρ} with ρ = s²/2V (Canonne, Kamath and Steinke 2020)."""
     rho = np.square(shift / np.sqrt(variance)) / 2 * (1 + _HAIR)
-    x = np.maximum((epsilon - rho) / (2 * rho), 1.0)  # α - 1
-    for _ in range(6):  # towards the best α; any will do
-        x = np.maximum((x + (epsilon - rho + np.log1p(1 / x)) / (2 * rho)) / 2, 1e-3)
-    log = x * ((1 + x) * rho - epsilon) + x * np.log(x) - (1 + x) * np.log1p(x)
-    log += _HAIR * (x * ((1 + x) * rho + epsilon) + (1 + x) * np.log1p(x) + 1)
-    return np.asarray(np.exp(np.minimum(log, 0.0)) * _SLACK + LEAST)
+    excess = np.maximum(epsilon * (1 - _HAIR) - rho, 0.0)
+    return np.asarray(np.exp(-np.square(excess) / (4 * rho) * (1 - 2 * _HAIR)) * _SLACK + LEAST)

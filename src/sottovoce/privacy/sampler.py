@@ -16,6 +16,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from sottovoce.errors import BadParameter
+from sottovoce.privacy.parameters import check_grid, check_range
 
 if TYPE_CHECKING:  # laws draw with what is here
     from sottovoce.privacy.laws import AnswerLaw, NoiseLaw
@@ -161,12 +162,9 @@ class Sampler:
     high: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if self.grid <= 0:
-            raise BadParameter(f"grid {self.grid}: a step must be a positive number; a tenth of the distance is usual")
-        if self.low is not None and self.high is not None and self.low >= self.high:
-            raise BadParameter(
-                f"range {float(self.low):g}:{float(self.high):g}: the low end must be below the high end; swap them"
-            )
+        check_grid(self.grid)
+        if self.low is not None and self.high is not None:
+            check_range(self.low, self.high)
 
     def steps(self, reading: Reading) -> int:
         """The reading, clipped and rounded, in grid steps: ⌊x/g + ½⌋."""

@@ -85,7 +85,7 @@ def guessed(epsilon: float, delta: float, language: str = "en") -> str:
     takes to be wrong in one of them.
 
     >>> guessed(1.0, 0.0), guessed(8.0, 0.0)
-    ('74 times out of 100', '9,997 times out of 10,000')
+    ('at most 74 times out of 100', 'at most 9,997 times out of 10,000')
     """
     texts = texts_in(language)
     wrong = (1 - delta) / (1 + math.exp(min(epsilon, 700.0)))

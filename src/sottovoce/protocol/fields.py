@@ -123,7 +123,7 @@ def in_language(text: Text, language: str, default: str) -> str:
 
 
 def spoken(entry: Any, language: str) -> Any:
-    """A field with its texts in one language, in which they all are."""
+    """A field with its texts in this language; all of them must be available in it."""
     if isinstance(entry, dict):
         return entry[language]
     return [spoken(part, language) for part in entry] if isinstance(entry, list | tuple) else entry

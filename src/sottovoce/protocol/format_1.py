@@ -42,7 +42,7 @@ class FirstManifest(Manifest):
         if not parse_noise_law(self.noise).takes_grids(self.unit, len(self.parts)):
             raise ValueError(
                 f"tasks must have one grid, not {len(self.parts)}: under {self.noise} at the level of a {self.unit}, "
-                "readings are noised or judged together"
+                "readings are perturbed or accounted for together"
             )
         return self
 

@@ -218,13 +218,13 @@ class SecondManifest(Manifest):
             self._check_grids()
 
     def _check_grids(self) -> None:
-        """Numbers that are noised or judged together need one grid and one distance; a pure ε is simply added up."""
+        """Numbers perturbed or accounted for together need one grid and one distance; a pure ε is simply added up."""
         law = parse_noise_law(str(self.laws["number"]))
         parts = {self.part_of(task) for task in self.tasks if task.kind == "number"}
         if not law.takes_grids("reading" if law.is_pure else self.unit, len(parts)):
             raise ValueError(
                 f"tasks must have one grid and one distance, not {len(parts)} different pairs: under {law} at the "
-                f"level of a {self.unit}, readings are noised or judged together"
+                f"level of a {self.unit}, readings are perturbed or accounted for together"
             )
 
     @property

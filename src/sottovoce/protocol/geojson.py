@@ -111,7 +111,7 @@ class PlacesFile:
         edges = frame or self.bounds
         if edges is None:
             raise UnreadableFile(
-                f"{self.name}: where the picture's edges lie in its coordinates is unknown; add "
+                f"{self.name}: the coordinates of the picture's edges are not given; add "
                 '"bbox": [left, bottom, right, top] to the file, or give the frame LEFT:BOTTOM:RIGHT:TOP'
             )
         return {shape.task: self._place(shape, edges) for shape in self.shapes if shape.task is not None}

@@ -48,7 +48,7 @@ class RetryPolicy:
         return self.clock() + self.seconds
 
     def run(self, attempt: Callable[[], T], deadline: float) -> T:
-        """Try until it succeeds, is refused permanently, or the time is over."""
+        """Try until it succeeds, is refused permanently, or time runs out."""
         pause = self.first
         while True:
             try:

@@ -1,7 +1,7 @@
 """The instruments of the participant's page that a task can name.
 
 What measures is a module of the page, ``instrument-NAME.js``, listed in its ``known-instruments.js``; what a server
-needs to know about it stands here.
+needs to know about it is here.
 """
 
 import re

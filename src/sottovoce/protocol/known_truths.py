@@ -70,7 +70,7 @@ def read_truths(name: str, text: str, titles: Mapping[str, str] | None = None) -
 def write_truths(truths: Mapping[str, str], titles: Mapping[str, str]) -> str:
     """A table for `read_truths` with a line for each task that ``titles`` names, by id; unknown truths are empty.
 
-    Semicolons divide it, so that people can write decimal commas.
+    It is separated by semicolons, so that people can write decimal commas.
 
     >>> write_truths({"bird": "robin; red"}, {"bird": "Bird", "path": "Path"})
     'task;truth\\nBird;"robin; red"\\nPath;\\n'

@@ -71,7 +71,7 @@ class NumberTask(Task):
         if low >= high:
             raise field_error(
                 "high",
-                f"range {self.low} to {self.high} of task {self.id!r} must have its low end below its high",
+                f"range {self.low} to {self.high} of task {self.id!r} must have its low end below its high end",
                 f"it must be above the lowest value, {self.low}",
             )
         if grid > high - low:
@@ -202,7 +202,7 @@ class Manifest(Document):
 
     @property
     def contact_words(self) -> Text:
-        """Whom participants can ask; empty where nothing is said about it."""
+        """Where participants can ask questions; empty where nothing is said about it."""
         return ""
 
     def check_tasks(self) -> None:

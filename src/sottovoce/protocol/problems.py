@@ -59,7 +59,7 @@ CATALOGUE = _catalogue(
     Kind("campaign_not_open", 409, "The campaign is not open",
          "its operator can open a draft; a closed campaign stays closed"),
     Kind("deadline_passed", 409, "The deadline of the campaign has passed", "nothing more can be sent to it"),
-    Kind("quota_reached", 409, "The task has as many readings as it needs", "leave this task out"),
+    Kind("quota_reached", 409, "The task has enough readings", "leave this task out"),
     Kind("frozen", 409, "An open campaign cannot be changed", "make a new version"),
     Kind("wrong_state", 409, "The campaign's state does not allow this",
          "a campaign is first a draft, then open, then closed"),
@@ -73,7 +73,7 @@ CATALOGUE = _catalogue(
     Kind("invitation_spent", 409, "The invitation has been used", "ask for a new one; each serves one participant"),
     Kind("invitation_revoked", 410, "The invitation has been revoked", "ask for a new one"),
     Kind("invitation_expired", 410, "The invitation has expired", "ask for a new one"),
-    Kind("invitation_full", 409, "As many people have joined as the link admits", "ask for another invitation"),
+    Kind("invitation_full", 409, "The link has admitted as many people as it can", "ask for another invitation"),
     Kind("code_unknown", 404, "There is no such code", "check the letters and digits, or ask for a new code"),
     Kind("enrolment_conflict", 409, "This enrolment key was used for something else", "generate a new enrolment key"),
     # where and how
@@ -87,7 +87,7 @@ CATALOGUE = _catalogue(
     Kind("storage_full", 507, "The server has no space to store this", "send the same request again later"),
     # the device's own refusals
     Kind("bad_link", None, "This is not an invitation link", "use the whole link, as you received it"),
-    Kind("link_without_hash", None, "The link does not say what it invites to",
+    Kind("link_without_hash", None, "The link does not fix the campaign's terms",
          "ask for the whole link, with #sha256=…; or accept whatever the server offers with --trust-server"),
     Kind("insecure_address", None, "The address is not encrypted", "use https, or take the risk with --insecure-http"),
     Kind("manifest_mismatch", None, "The server offers something other than the link promises",
@@ -101,12 +101,12 @@ CATALOGUE = _catalogue(
     Kind("budget_spent", None, "Your limit over all campaigns would be exceeded",
          "do not take part, or change your own limits with sottovoce limits"),
     Kind("no_consent", None, "You did not consent", "join again and agree, if you want to take part"),
-    Kind("not_joined", None, "You have not joined this campaign", "join it by its invitation link first"),
+    Kind("not_joined", None, "You have not joined this campaign", "join it with its invitation link first"),
     Kind("no_cuts", None, "There is nothing yet to compare readings with",
          "connect to the network and try again; the published cuts stay valid until the campaign closes"),
     Kind("bad_reading", None, "A reading cannot be used", "correct it, or leave the task out if there is none"),
-    Kind("already_released", None, "This task has been released before",
-         "leave it out; a second noisy copy would give the reading away"),
+    Kind("already_released", None, "A reading for this task has been released before",
+         "leave it out; a second noisy copy would reveal the reading"),
     Kind("one_release_only", None, "This campaign takes all your readings at once",
          "nothing can be added: the noise of one release is shared by all its readings"),
     Kind("unreachable", None, "The server cannot be reached", "try again later; nothing is lost"),
@@ -117,7 +117,8 @@ CATALOGUE = _catalogue(
     Kind("damaged_file", None, "The participant's file is damaged",
          "restore a copy of it; without one, move it away and start again, knowing that what was released before is no "
          "longer counted"),
-    Kind("unknown_file", None, "This is not a participant's file", "choose another file, or a newer program"),
+    Kind("unknown_file", None, "This is not a participant's file",
+         "choose another file, or use a newer version of the program"),
 )  # fmt: skip
 
 

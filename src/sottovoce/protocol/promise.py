@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.exact import rounded_up
+from sottovoce.privacy.parameters import check_delta
 from sottovoce.privacy.sentence import guessed, privacy_sentence
 from sottovoce.protocol.manifest import MOST_GRIDS, Manifest, NumberTask, Task
 from sottovoce.protocol.parts import Part
@@ -37,8 +38,7 @@ def promise_of(manifest: Manifest, delta: float = 1e-5, enough: float = math.inf
 
     A pure ε of at most ``enough`` is taken as it is, without asking whether δ would make it smaller.
     """
-    if not 0 <= delta < 1:
-        raise BadParameter(f"delta {delta!r}: it must be at least 0 and below 1; 1e-5 is usual")
+    check_delta(delta)
     pure = pure_epsilon(manifest)
     if pure is not None and (pure <= enough or delta == 0):
         return Promise(pure, 0.0)

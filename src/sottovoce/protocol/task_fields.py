@@ -69,7 +69,7 @@ class TaskField:
 
     @cached_property
     def own_type(self) -> Any:
-        """Its type with its rules, where it is there."""
+        """Its type with its rules, without the None that makes it optional."""
         present = _present(self.info.annotation)
         return Annotated[present, *self.info.metadata] if self.info.metadata else present
 

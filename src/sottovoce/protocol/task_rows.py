@@ -205,7 +205,10 @@ class _RowReader:
             shown = "" if column == "choices" else f"{_shown(self.cells.get(column, ''))}: "
             return column, f"{shown}{context['rule']}; correct it"
         if column == "choices" and error["loc"] == ("choices",):
-            return column, f"{_shown(self.cells[column])}: a question has 2 to {MOST_CHOICES} choices; divide them by |"
+            return (
+                column,
+                f"{_shown(self.cells[column])}: a question has 2 to {MOST_CHOICES} choices; separate them with |",
+            )
         cause = context.get("error")
         if isinstance(cause, Problem):
             return column, f"{_shown(self.cells.get(column, ''))}: {cause.detail.partition(': ')[2]}; correct it"
@@ -229,7 +232,7 @@ class _RowReader:
 
 
 def read_choices(text: str) -> list[str]:
-    """Choices from one cell: divided by |, by semicolons or by lines.
+    """Choices from one cell: separated by |, by semicolons or by lines.
 
     >>> read_choices("yes | no"), read_choices("finch; robin; wren;")
     (['yes', 'no'], ['finch', 'robin', 'wren'])

@@ -8,21 +8,26 @@ divided, those with the largest bound first, until the largest ε is known well 
 
 import heapq
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from sottovoce.privacy.losses import LARGEST_LOSS, Losses, losses_of, sum_of, worst_of
+from sottovoce.errors import BadParameter
+from sottovoce.privacy.losses import LARGEST_LOSS, MOST_DOTS, Losses, connected, losses_of, worst_of
 from sottovoce.protocol.parts import Part
 
-_CLOSE = 3e-3  # share of ε that is not worth another sum
-_MOST_SUMS, _MOST_PARTS = 40, 240  # sums of losses, and parts of all of them together
-_BEYOND = 3.0  # times an ε that holds: further out, the δ of one part hardly matters for that of all
+_ROUGHLY, _CLOSE = 0.1, 2e-3  # shares of ε that are not worth another sum: at first, and in the end
 _NEGLIGIBLE = 1e-4  # share of δ for the losses that are too large to be counted
-# Values of δ that are connected: of one part, the second times √ln(1/δ), which costs about 1/2000 of its ε, but not
-# fewer than the first; of all parts; of each of very many; and the share of the first of these for a shared draw, which
-# takes long, but of which a campaign has two at most.
-_USUAL_DOTS, _DOTS, _ALL_DOTS, _FEWEST_DOTS, _SHARE = 96, 18, 2400, 24, 2 / 3
+# Values of δ that are connected: of one part, the second times √ln(1/δ), but not fewer than the first; of all parts; of
+# each of very many. That costs about 1/2000 of its ε.
+_USUAL_DOTS, _DOTS, _ALL_DOTS, _FEWEST_DOTS = 96, 18, 2400, 24
+_FEW_DOTS = 48  # of a shared draw whose δ take long
+_ROUGH_STEP, _STEP = 1.15, 1.1  # from one of these values to the next: at first, and beyond an ε that holds
+_BEYOND, _FAR = 6.0, 80.0  # times such an ε, or above it: larger losses count as infinite
+# The work of a search, in looks at a few thousand numbers: of one sum of losses, and at most of all of them.
+_SUM, _MOST_WORK = 100, 90_000
+_FEWEST_DRAWN = 12  # numbers of readings under a shared draw for which there is time, however long each of them takes
 
 _Counts = tuple[int, ...]  # of tasks, of each part
+_Layer = tuple[_Counts, int]  # places of parts, of which this many readings may be of any
 
 
 class Ways:
@@ -31,9 +36,8 @@ class Ways:
     def __init__(self, parts: Mapping[Part, int], most: int, delta: float) -> None:
         self._total, self._delta = min(most, sum(parts.values())), delta
         self._negligible = _NEGLIGIBLE * delta / self._total
-        dots = max(_USUAL_DOTS, math.ceil(_DOTS * math.sqrt(-math.log(delta))))
-        self._shared_dots = int(dots * _SHARE)
-        dots = max(_FEWEST_DOTS, min(dots, _ALL_DOTS // len(parts)))
+        self._dots = max(_USUAL_DOTS, math.ceil(_DOTS * math.sqrt(-math.log(delta))))
+        dots = max(_FEWEST_DOTS, min(self._dots, _ALL_DOTS // len(parts)))
         self._shared = [part for part in parts if part.noised_together]
         ones = {
             part: losses_of(part.guarantee(1, "participant"), dots, self._negligible)
@@ -44,68 +48,112 @@ class Ways:
         self._ones = [ones[part] for part in separate]
         self._tasks = tuple(parts[part] for part in (*self._shared, *separate))
         self._all = self._narrowed((0,) * len(self._tasks), self._tasks)
-        self._kept: dict[tuple[int, int], Losses] = {}
-        self._most_loss = min(_BEYOND * self._sum_of_each(), LARGEST_LOSS) if self._shared else LARGEST_LOSS
+        self._worst: dict[_Counts, Losses] = {}
+        self._sums: dict[tuple[_Layer, ...], Losses] = {}
+        self._drawn: dict[tuple[int, int], Losses] = {}
+        self._ends: Sequence[float] = ()  # where the δ of shared draws are connected
+        self._work = 0
 
     def largest_epsilon(self) -> float:
         """An upper bound, close to the largest ε."""
-        if not self._most_loss:
+        if not self._shared:
+            return self._searched(math.inf, _CLOSE)
+        bound = self._sum_of_each()
+        if not bound:
             return 0.0
+        # Roughly first: then it is known where values of δ are worth their time.
+        top = min(2 * bound, LARGEST_LOSS)
+        bound = self._searched(bound, _ROUGHLY, _spread(top / 64, top / 64, top, _ROUGH_STEP))
+        if not 0 < bound < math.inf:
+            return bound
+        counted = zip(self._shared, self._all[1], strict=False)
+        effort = sum(part.guarantee(count, "participant").effort(bound / 2) for part, count in counted)
+        dots = max(self._dots * 2 // 3, min(3 * bound, MOST_DOTS))
+        dots = max(_FEW_DOTS, min(dots, _MOST_WORK / (_FEWEST_DRAWN * effort)))
+        return self._searched(
+            bound, _CLOSE, _spread(bound / dots, bound, min(_BEYOND * bound, bound + _FAR, LARGEST_LOSS), _STEP)
+        )
+
+    def _searched(self, most: float, close: float, ends: Sequence[float] = ()) -> float:
+        """The largest ε, at most ``most`` and at most this share of it too large, if there is enough time."""
+        self._ends, self._work = ends, _MOST_WORK if close == _CLOSE else _MOST_WORK // 3
+        self._drawn.clear()
         low, high = self._all
-        most = min(_MOST_SUMS, _MOST_PARTS // len(self._tasks))
-        boxes, largest, sums = [(-self._epsilon(low, high), low, high)], 0.0, 1
+        boxes, largest = [(-self._epsilon(low, high, most), low, high)], 0.0
         while True:
             bound, low, high = heapq.heappop(boxes)
-            if -bound > largest * (1 + _CLOSE) and low != high:
+            if -bound > largest * (1 + close) and low != high:
                 way = self._first_way(low, high)
-                largest = max(largest, self._epsilon(way, way))
-            if -bound <= largest * (1 + _CLOSE) or low == high or sums >= most:
+                largest = max(largest, self._epsilon(way, way, -bound))
+            if -bound <= largest * (1 + close) or low == high or self._work < 0:
                 return max(-bound, largest)
             for half in self._halves(low, high):
-                heapq.heappush(boxes, (max(bound, -self._epsilon(*half)), *half))
-            sums += 3
+                heapq.heappush(boxes, (-self._epsilon(*half, -bound), *half))
 
-    def _epsilon(self, low: _Counts, high: _Counts) -> float:
-        """An upper bound on the ε of all ways with numbers of tasks from ``low`` to ``high``."""
-        shared = [self._readings(place, high[place]) for place in range(len(self._shared)) if high[place]]
-        return sum_of([*shared, *self._separate(low, high)], self._negligible).epsilon(self._delta)
+    def _epsilon(self, low: _Counts, high: _Counts, most: float) -> float:
+        """An upper bound on the ε of all ways with numbers of tasks from ``low`` to ``high``, and at most ``most``."""
+        laws = [self._shared_losses(place, high[place]) for place in range(len(self._shared)) if high[place]]
+        layers = self._layers(low, high)
+        laws += [self._sum(layers)] if layers else []
+        total, *others = (law.within(-_FAR, most + _FAR) for law in laws)
+        for other in others:
+            self._work -= _SUM
+            total = total.plus(other, self._negligible)
+        return min(most, total.epsilon(self._delta))
 
-    def _separate(self, low: _Counts, high: _Counts) -> list[Losses]:
-        """The losses of all readings of separate parts.
+    def _layers(self, low: _Counts, high: _Counts) -> tuple[_Layer, ...]:
+        """The readings of separate parts.
 
         Of the readings that may be of any part, at most as many are of the first part as it has tasks; the others are
         of any part but this, and so on.
         """
-        first, left, worst = len(self._shared), self._total - sum(low), None
-        losses = [self._readings(place, low[place]) for place in range(first, len(low)) if low[place]]
-        for place in range(len(low) - 1, first - 1, -1):
-            if high[place] > low[place]:
-                one = self._ones[place - first]
-                worst = one if worst is None else worst_of(one, worst)
-                before = sum(high[first:place]) - sum(low[first:place])
-                if left > before:
-                    losses.append(worst.times(min(left - before, high[place] - low[place]), self._negligible))
-        return losses
+        first, left = len(self._shared), self._total - sum(low)
+        layers: list[_Layer] = [((place,), low[place]) for place in range(first, len(low)) if low[place]]
+        free = [place for place in range(first, len(low)) if high[place] > low[place]]
+        for index, place in enumerate(free):
+            count = min(left, high[place] - low[place])
+            if count:
+                layers.append((tuple(free[index:]), count))
+            left -= count
+        return tuple(layers)
 
-    def _readings(self, place: int, count: int) -> Losses:
-        """The losses of this many readings of one part."""
-        if (place, count) not in self._kept:
-            self._kept[place, count] = self._losses(place, count)
-        return self._kept[place, count]
+    def _sum(self, layers: tuple[_Layer, ...]) -> Losses:
+        """The losses of all these readings. Ways that have the first layers in common share their sum."""
+        if layers not in self._sums:
+            *before, (places, count) = layers
+            last = self._worst_of(places).times(count, self._negligible)
+            self._work -= _SUM * (1 + bool(before))
+            self._sums[layers] = self._sum(tuple(before)).plus(last, self._negligible) if before else last
+        return self._sums[layers]
 
-    def _losses(self, place: int, count: int) -> Losses:
-        if place >= len(self._shared):
-            return self._ones[place - len(self._shared)].times(count, self._negligible)
-        guarantee = self._shared[place].guarantee(count, "participant")
-        return losses_of(guarantee, self._shared_dots, self._negligible, self._most_loss)
+    def _worst_of(self, places: _Counts) -> Losses:
+        """The losses of a reading of any of these parts."""
+        if places not in self._worst:
+            one, *others = places
+            law = self._ones[one - len(self._shared)]
+            self._work -= _SUM * bool(others)
+            self._worst[places] = worst_of(law, self._worst_of(tuple(others))) if others else law
+        return self._worst[places]
+
+    def _shared_losses(self, place: int, count: int) -> Losses:
+        """The losses of this many readings that share a draw."""
+        if (place, count) not in self._drawn:
+            guarantee = self._shared[place].guarantee(count, "participant")
+            self._drawn[place, count] = connected(guarantee, self._ends)
+            self._work -= _SUM + int(len(self._ends) * guarantee.effort(self._ends[len(self._ends) // 2]))
+        return self._drawn[place, count]
 
     def _sum_of_each(self) -> float:
         """A looser bound on the ε of all ways: the sum of what each shared draw and all other readings promise."""
         share, (low, high) = self._delta / (len(self._shared) + 1), self._all
-        shared = (part.guarantee(count, "participant") for part, count in zip(self._shared, high, strict=False))
-        separate = self._separate(low, high)
-        others = sum_of(separate, self._negligible).epsilon(share) if separate else 0.0
-        return sum(guarantee.epsilon(share) for guarantee in shared) + others
+        layers = self._layers((*low[: len(self._shared)], *(0,) * len(self._ones)), high)
+        try:
+            return sum(
+                part.guarantee(count, "participant").epsilon(share)
+                for part, count in zip(self._shared, high, strict=False)
+            ) + (self._sum(layers).epsilon(share) if layers else 0.0)
+        except BadParameter:  # none that large; but there may be one at all of δ
+            return math.inf
 
     def _narrowed(self, low: _Counts, high: _Counts) -> tuple[_Counts, _Counts]:
         """The numbers that ways between these can have."""
@@ -129,3 +177,12 @@ class Ways:
         middle = (low[place] + high[place]) // 2
         below, above = (*high[:place], middle, *high[place + 1 :]), (*low[:place], middle + 1, *low[place + 1 :])
         return [self._narrowed(low, below), self._narrowed(above, high)]
+
+
+def _spread(first: float, dense: float, top: float, step: float) -> list[float]:
+    """From 0 to the top: evenly up to ``dense``, then each a little more than the last."""
+    even = math.ceil(min(dense, top) / first)
+    ends = [first * place for place in range(even + 1)]
+    while ends[-1] * step < top:
+        ends.append(ends[-1] * step)
+    return [*(end for end in ends if end < top), top]

@@ -237,7 +237,7 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",
-            f"tasks on {len(manifest.parts):,} different grids: at most {MOST_GRIDS} are judged one by one; "
+            f"tasks on {len(manifest.parts):,} different grids: devices check at most {MOST_GRIDS}; "
             "give similar tasks the same grid",
         )
     return manifest

@@ -25,7 +25,7 @@ _TASKS_KEPT = 20_000  # whose windows stay in memory, 20 kB each
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedFigures:
     """What a step publishes about compared tasks, by place."""
 
     figures: dict[int, dict[str, Any]]
@@ -47,13 +47,15 @@ def first_offers(manifest: Manifest) -> dict[int, list[Cuts]]:
     return {place: _offers(board, manifest, place) for place in compared_tasks(manifest)}
 
 
-class Boards:
+class BoardCache:
     """The boards of campaigns that were last evaluated."""
 
     def __init__(self) -> None:
         self._boards: OrderedDict[int, Board] = OrderedDict()
 
-    def evaluate(self, campaign_key: int, computation: Computation, answers: Iterable[CountedAnswers]) -> Compared:
+    def evaluate(
+        self, campaign_key: int, computation: Computation, answers: Iterable[CountedAnswers]
+    ) -> ComparedFigures:
         """Figures and new cuts of the tasks that take a step."""
         manifest, step = computation.manifest, computation.step
         last: dict[int, int] = {}  # cohort that is part of a task's figures
@@ -70,7 +72,7 @@ class Boards:
         for place in tasks:
             board.replace(str(place), counts.get(place, {}))
         stepping = [place for place in tasks if step.changed[place]]
-        compared = Compared(
+        compared = ComparedFigures(
             {place: _figures(board, place) for place in stepping if counts.get(place)},
             {place: _offers(board, manifest, place) for place in stepping},
         )
@@ -82,7 +84,7 @@ class Boards:
         return compared
 
 
-def with_figures(content: dict[str, Any], compared: Compared, manifest: Manifest) -> dict[str, Any]:
+def with_figures(content: dict[str, Any], compared: ComparedFigures, manifest: Manifest) -> dict[str, Any]:
     """Results in which compared tasks have their figures. Those that take no step keep what they had."""
     rows = list(content["results"])
     for place, figures in compared.figures.items():

@@ -64,7 +64,7 @@ def state_of(invitation: InvitationRow, now: int) -> InvitationState:
 
 
 def refuse_unusable(invitation: InvitationRow, now: int) -> None:
-    """Refuse an invitation that admits nobody, as far as its operator may know."""
+    """Refuse an invitation that admits nobody, according to the state that its operator sees."""
     state = state_of(invitation, now)
     if state == "spent" and invitation.kind == "open":
         raise Problem("invitation_full", f"invitation {invitation.key}: it admits {invitation.most} people")

@@ -16,13 +16,13 @@ from sqlalchemy import Connection, Engine, select
 
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.server.clock import Clock, moment
-from sottovoce.server.compared import Boards, compared_tasks, with_figures
+from sottovoce.server.compared import BoardCache, compared_tasks, with_figures
 from sottovoce.server.gold import from_stored
 from sottovoce.server.metrics import Metrics
 from sottovoce.server.results import Computation, encode, warm_up
 from sottovoce.server.same_findings import same_findings
 from sottovoce.server.settings import Settings
-from sottovoce.server.steps import Included, next_step
+from sottovoce.server.steps import IncludedClaims, next_step
 from sottovoce.server.storage.campaigns import close_overdue
 from sottovoce.server.storage.claims import load_readings, load_sets
 from sottovoce.server.storage.engine import CHORES_LOCK, RESULTS_LOCK
@@ -78,7 +78,7 @@ class Jobs:
             Thread(target=self._make_results, name="results", daemon=True),
         )
         self._not_before = 0.0
-        self._boards = Boards()
+        self._boards = BoardCache()
         self._failed: dict[int, int] = {}  # campaigns whose results could not be computed, and at which step
         self._awaited: dict[int, float] = {}  # campaigns to be erased whose results are awaited, and since when
 
@@ -266,7 +266,7 @@ class _Due:
 
     key: int
     step: int
-    included: Included  # what the last publication is based on
+    included: IncludedClaims  # what the last publication is based on
     computation: Computation
     answers: list[CountedAnswers]  # to comparisons
 

@@ -14,7 +14,7 @@ class Metrics:
             "sottovoce_requests", "HTTP requests", ["route", "method", "status"], registry=self.registry
         )
         self.request_seconds = Histogram(
-            "sottovoce_request_seconds", "Time to answer", ["route"], buckets=_SECONDS, registry=self.registry
+            "sottovoce_request_seconds", "Time to respond", ["route"], buckets=_SECONDS, registry=self.registry
         )
         self.batch_reports = Histogram(
             "sottovoce_batch_reports", "Reports stored by one commit", registry=self.registry,

@@ -9,6 +9,7 @@ from contextlib import suppress
 import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
+from sottovoce.claims.table_file import check_exists
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.server.app import create_app
 from sottovoce.server.connections import LimitedSocket, most_connections, watched
@@ -29,10 +30,10 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish current requests, store waiting reports, and return."""
     if (settings.tls_cert is None) != (settings.tls_key is None):
-        raise BadParameter("one of --tls-cert and --tls-key: https needs both; give the other one too")
+        raise BadParameter("only one of --tls-cert and --tls-key: https needs both; give the other one too")
     for path in (settings.tls_cert, settings.tls_key):
-        if path is not None and not path.is_file():
-            raise UnreadableFile(f"{path}: there is no such file; check the name and the folder")
+        if path is not None:
+            check_exists(path)
     set_up_logs(settings.log_level)
     interpreter.switch_often()
     _return_large_arrays()

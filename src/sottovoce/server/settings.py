@@ -26,8 +26,8 @@ class Settings(BaseSettings):
         SecretStr | None,
         Field(
             description="Token of an administrator, at least 16 characters, added at the start if it is new; one that "
-            "was replaced or revoked stays invalid. Without it, the first start on an empty database generates one and "
-            "prints it once."
+            "was replaced or revoked stays invalid. Without it, the server generates one when it first starts on an "
+            "empty database, and prints it once."
         ),
     ] = None
     public_url: Annotated[
@@ -80,11 +80,11 @@ class Settings(BaseSettings):
             "no other limit. Those of `trusted_proxies` are not counted.",
         ),
     ] = 1_000
-    body_limit: Annotated[int, Field(ge=1_000, description="Largest body of a participant's request, in bytes.")] = (
-        256 << 10
-    )
+    body_limit: Annotated[
+        int, Field(ge=1_000, description="Maximum body size of a participant's request, in bytes.")
+    ] = 256 << 10
     operator_body_limit: Annotated[
-        int, Field(ge=1_000, description="Largest body of an operator's request, in bytes.")
+        int, Field(ge=1_000, description="Maximum body size of an operator's request, in bytes.")
     ] = 8 << 20
     body_seconds: Annotated[float, Field(gt=0, description="A request must arrive completely within this time.")] = 20.0
     idle_seconds: Annotated[
@@ -118,11 +118,12 @@ class Settings(BaseSettings):
         bool,
         Field(
             description="Send webhooks to private addresses and unencrypted ones too. By default only `https` "
-            "addresses on the public internet get any, so that no operator can reach the server's own network by them."
+            "addresses on the public internet receive webhooks, so that no operator can use one to reach the server's "
+            "own network."
         ),
     ] = False
 
-    tls_cert: Annotated[Path | None, Field(description="Certificate (PEM, with its chain) to serve https.")] = None
+    tls_cert: Annotated[Path | None, Field(description="TLS certificate (PEM, with its chain), to serve HTTPS.")] = None
     tls_key: Annotated[Path | None, Field(description="Private key of the certificate (PEM).")] = None
     behind_proxy: Annotated[
         bool, Field(description="Trust the X-Forwarded headers of the proxies named in `trusted_proxies`.")

@@ -34,7 +34,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Included:
+class IncludedClaims:
     """How many claims entered the results of a task with which cohort, in the order of places and cohorts."""
 
     places: Ints
@@ -46,7 +46,7 @@ class Included:
         return np.bincount(self.places, self.claims, minlength=tasks).astype(np.int64)
 
     def entered(self, readings: Readings) -> Ints:
-        """For each reading the row with which it entered; -1 if it waits for a later step of its task."""
+        """For each reading, the row with which it entered the results; -1 if it waits for a later step of its task."""
         most = max(self.cohorts.max(initial=0), readings.cohorts.max(initial=0)) + 1
         rows = np.searchsorted(self.places * most + self.cohorts, readings.places * most + readings.cohorts)
         known = rows < len(self.places)
@@ -55,21 +55,21 @@ class Included:
 
 
 _NONE = np.empty(0, np.int64)
-NOTHING_INCLUDED = Included(_NONE, _NONE, _NONE)
+NOTHING_INCLUDED = IncludedClaims(_NONE, _NONE, _NONE)
 
 
 @dataclass(frozen=True)
 class ResultStep:
     """What the next results are based on."""
 
-    included: Included
+    included: IncludedClaims
     readings: Readings  # those that the figures are based on
     changed: Flags  # by the place of the task: whether it takes a step
     whole: Flags  # whether nobody in its figures has withdrawn since
     retracted: Flags  # whether its figures go, since k were withdrawn and too few are left
 
 
-def next_step(included: Included, readings: Readings, cohort: int, least: int, tasks: int) -> ResultStep:
+def next_step(included: IncludedClaims, readings: Readings, cohort: int, least: int, tasks: int) -> ResultStep:
     """Let every task with enough new claims take a step. ``readings`` are those of complete cohorts.
 
     ``cohort`` is the last complete one, ``least`` is k.
@@ -90,5 +90,5 @@ def next_step(included: Included, readings: Readings, cohort: int, least: int, t
     claims = np.concatenate([np.where(changed[included.places], remaining, included.claims), fresh[grown]])
     order = np.lexsort((cohorts, places))
     kept = (rows >= 0) | changed[readings.places]
-    after = Included(places[order], cohorts[order], claims[order])
+    after = IncludedClaims(places[order], cohorts[order], claims[order])
     return ResultStep(after, readings.where(kept), changed, by_task(withdrawn) == 0, retracted)

@@ -86,7 +86,7 @@ class Unreachable(Exception):
     """Why an event could not be delivered."""
 
 
-class Gone(Unreachable):
+class ReceiverGone(Unreachable):
     """The receiver wants no more events."""
 
 
@@ -145,7 +145,7 @@ class Webhooks:
             self._send(event)
         except Unreachable as problem:
             now, failure = self._clock(), str(problem)
-            is_over = now - (event.failing_since or now) >= _GIVES_UP or isinstance(problem, Gone)
+            is_over = now - (event.failing_since or now) >= _GIVES_UP or isinstance(problem, ReceiverGone)
             pause = min(_FIRST_PAUSE * 2 ** min(event.attempts, 20), _LONGEST_PAUSE)
             next_at = None if is_over else now + round(pause * random.uniform(0.8, 1.2))
             log.warning("webhook failed", extra={"campaign": event.id, "why": failure, "stopped": is_over})
@@ -179,7 +179,7 @@ class Webhooks:
         }
         status = self._post(event.url, body, headers)
         if status == _GONE:
-            raise Gone(f"the receiver responded with status {_GONE}: it wants no more events")
+            raise ReceiverGone(f"the receiver responded with status {_GONE}: it wants no more events")
         if not 200 <= status < 300:
             raise Unreachable(f"the receiver responded with status {status}")
 

@@ -35,7 +35,9 @@ def with_colluders(
     if not 0 <= fraction <= 1:
         raise BadParameter(f"fraction={fraction}: a fraction of the users must lie between 0 and 1; 0.2 is a fifth")
     if not np.isfinite(offset):
-        raise BadParameter(f"offset={offset}: a lie must be a finite number of noise deviations; 2 is usual")
+        raise BadParameter(
+            f"offset={offset}: a lie must be a finite number of standard deviations of the noise; 2 is typical"
+        )
     claims = world.claims
     if claims.noise:
         raise BadParameter(

@@ -14,7 +14,7 @@ from typing import Any
 
 from sottovoce.claims.writing import whole_file
 
-Line = tuple[float, float, float, float]  # from x, y to x, y in metres; y grows upwards
+Segment = tuple[float, float, float, float]  # from x, y to x, y in metres; y grows upwards
 
 _HALL = 2.4  # metres: how wide hallways are
 _EDGE = 4.0  # metres between the outer wall and the nearest hallway
@@ -26,7 +26,7 @@ _SIDE = 3  # every third hallway is a side hall
 class Building:
     """Hallways by name, and the size of the building in metres."""
 
-    halls: dict[str, Line]
+    halls: dict[str, Segment]
     width: float
     height: float
 
@@ -42,7 +42,7 @@ class Building:
         storey = deepest + 1.5 * _HALL
         rows = max(1, round(sum(along) / math.sqrt(1.2 * sum(along) * storey)))
         wide = max(sum(along) / rows + max(along) / 2, max(along))  # so that no row is nearly empty
-        halls: list[Line] = []
+        halls: list[Segment] = []
         x = y = widest = 0.0
         for place, length in enumerate(lengths):
             if place % _SIDE == _SIDE - 1:

@@ -125,7 +125,7 @@ def dots(rng: np.random.Generator) -> World:
 
 
 def hallways(rng: np.random.Generator) -> World:
-    """Hallways measured in steps of a length that people only believe to know."""
+    """Hallways measured in steps whose length people only believe they know."""
     objects, users = 129, 247
     truths: Floats = rng.integers(4, 13, objects).astype(np.float64) * 0.9
     who, what = _sparse(users, rng.integers(4, 11, objects), rng)

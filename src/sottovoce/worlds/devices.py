@@ -31,8 +31,8 @@ def perturb(claims: Claims, sampler: Sampler, progress: Callable[[int, int], Non
     furthest = max(abs(sampler.steps(float(end))) for end in (claims.values.min(), claims.values.max()))
     if widest > _WIDEST_NOISE or furthest > _MOST_STEPS:
         raise BadParameter(
-            f"grid {float(sampler.grid):g} with noise {sampler.law}: noise must have at most 2^50 steps of the grid, "
-            "and readings 2^53; choose a coarser grid, or leave it out"
+            f"grid {float(sampler.grid):g} with noise {sampler.law}: noise must be at most 2^50 grid steps wide, "
+            "and readings at most 2^53 grid steps from 0; choose a coarser grid, or leave it out"
         )
     noisy = np.empty(len(claims))
     for places in _by_user(claims, progress):

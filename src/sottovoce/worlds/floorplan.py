@@ -107,7 +107,7 @@ def floorplan(seed: int | np.random.Generator = 0) -> World:
     """129 hallway segments of 3.6 to 10.8 m measured by 247 walkers, who err as those of the published set do.
 
     740 readings: 183 walkers walk exactly one segment, the busiest more than a hundred, and each segment has 4 to 10
-    readings. Whole walkers misjudge their stride, more often as too long; steps are missed or counted twice; a few
+    readings. A walker misjudges every stride alike, more often as too long; steps are missed or counted twice; a few
     report two or three times the length. A walker's error variance is the mean square of their readings' errors.
 
     >>> floorplan(seed=1).claims
@@ -121,7 +121,7 @@ def floorplan(seed: int | np.random.Generator = 0) -> World:
 
 
 def careful_floorplan(seed: int | np.random.Generator = 0) -> World:
-    """The same building use with hallways of 2.5 to 40 m and walkers who know their stride and do not lose count.
+    """A crowd like that of `floorplan`, but with hallways of 2.5 to 40 m and walkers who do not misjudge or miscount.
 
     Far kinder than the published measurements: errors of 0.5 m where those have 4 m, and no bias that all share.
     """

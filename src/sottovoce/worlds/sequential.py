@@ -18,6 +18,7 @@ from sottovoce.comparisons.posterior import Scale
 from sottovoce.comparisons.table import CUTS_COLUMN, LEVEL_COLUMN, Comparisons, cuts_text
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import AnswerLaw
+from sottovoce.privacy.parameters import check_range
 
 Floats = NDArray[np.float64]
 _MOST_ANSWERS = 10**7
@@ -53,8 +54,7 @@ class SequentialCrowd:
 
     def __post_init__(self) -> None:
         check_levels(self.levels)
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise BadParameter(f"range {self.low:g}:{self.high:g}: the low end must be below the high end; swap them")
+        check_range(self.low, self.high)
         for name in ("participants", "objects", "batch"):
             if getattr(self, name) < 1:
                 raise BadParameter(f"{name} {getattr(self, name)}: at least one is needed; give a positive number")
@@ -69,7 +69,7 @@ class SequentialCrowd:
         for name in ("spread", "grid", "spread_guess", "error_rate"):
             size = getattr(self, name)
             if size is not None and not 0 < size < math.inf:
-                raise BadParameter(f"{name} {float(size):g}: it must be a positive number; 1 is usual")
+                raise BadParameter(f"{name} {float(size):g}: it must be a positive number; 1 is typical")
 
     def play(self, progress: Callable[[int, int], None] | None = None) -> "SequentialOutcome":
         """Everybody answers; then the truths are estimated."""
@@ -174,7 +174,7 @@ class SequentialOutcome:
 
     @property
     def coverage(self) -> float:
-        """Share of the 95 % intervals that hold the truth."""
+        """Share of the 95 % intervals that contain the truth."""
         return float(((self.low <= self.truths) & (self.truths <= self.high)).mean())
 
     def comparisons(self) -> Comparisons:

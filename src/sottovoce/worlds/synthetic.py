@@ -41,14 +41,14 @@ def synthetic(
     if not (1 / _FURTHEST <= error_rate <= _FURTHEST):
         raise BadParameter(
             f"error_rate={error_rate}: a rate (λ1) must be a positive number, from {1 / _FURTHEST:g} to "
-            f"{_FURTHEST:g}; 1 is usual"
+            f"{_FURTHEST:g}; 1 is typical"
         )
     if not 0 < fill <= 1:
         raise BadParameter(
             f"fill={fill}: a fill rate must be above 0 and at most 1; 1 means that everybody claims everything"
         )
     if isinstance(seed, int) and seed < 0:
-        raise BadParameter(f"seed={seed}: a seed is 0 or a positive whole number; 0 is usual")
+        raise BadParameter(f"seed={seed}: a seed is 0 or a positive whole number; 0 is typical")
     if not low <= high:
         raise BadParameter(f"truth_range={low}:{high}: the low end comes first; swap them")
     if max(-low, high) > _FURTHEST:

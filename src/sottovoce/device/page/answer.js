@@ -8,8 +8,8 @@ import { noiseOf } from "./manifest.js";
 const [FEWEST_CASES, MOST_CASES, LITTLE, MUCH] = [10, 1e6, 25, 1e6];
 const [ROWS, COLUMNS, STEP] = [5, 20, 16];
 
-/** A question as a group of choices. The browser's own radio buttons bring keyboard and screen reader with them. */
-export function choiceField(task, id, drafts) {
+/** A question as a group of choices, below its `help`. The browser's own radio buttons bring keyboard and screen reader with them. */
+export function choiceField(task, id, help, drafts) {
   const error = h("p.error", { id: `${id}-error` });
   const chosen = () => task.choices.map((_, place) => place).find((place) => place === drafts.get(task.id)); // what is kept may be no choice
   const inputs = task.choices.map((_, place) =>
@@ -30,8 +30,8 @@ export function choiceField(task, id, drafts) {
     },
   }, say("form.clear"));
   const options = inputs.map((input, place) => h("label.choice", input, h("span", task.choices[place])));
-  const element = h("fieldset.field", { "aria-describedby": `${id}-hint ${id}-error` }, h("legend", task.title || task.id),
-    h("p.quiet.help", { id: `${id}-hint` }, task.help), h("div.choices", options), clear, error);
+  const element = h("fieldset.field", { "aria-describedby": `${help ? help.id : ""} ${id}-error` }, h("legend", task.title || task.id),
+    help, h("div.choices", options), clear, error);
   return { task, input: inputs[0], error, element, read: () => ({ reading: chosen() }) };
 }
 

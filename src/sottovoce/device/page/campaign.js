@@ -116,7 +116,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
   async function draw() {
     const record = await read();
     joined = record.memberships[campaign];
-    const { manifest, manifest_sha256: hash, participant_token: token, withdrawn_at: withdrawn, withdrawal_told: told } = joined;
+    const { manifest, manifest_sha256: hash, participant_token: token, withdrawn_at: withdrawn, withdrawal_told: isConfirmed } = joined;
     const released = record.releases.filter((one) => one.campaign === campaign);
     const answered = answeredIn(record, campaign);
     const left = readingsComeAtOnce(manifest) && answered.length ? 0 : mostReadings(manifest) - answered.length;
@@ -133,7 +133,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     const sent = pairs && released.find(({ readings }) => readings.some(({ task }) => task === pairs[0].task)).state;
     const focused = document.activeElement.id;
     show(open.title, isKiosk && kioskBanner(), end && h("p.banner", { role: "alert" }, problemText(end)),
-      withdrawn && h("p.banner", told ? say("withdraw.confirmed") : say("withdraw.unconfirmed")),
+      withdrawn && h("p.banner", isConfirmed ? say("withdraw.confirmed") : say("withdraw.unconfirmed")),
       heading(say("campaign"), manifest),
       !withdrawn && (token ? isNew && h("p.banner", say("joined")) : h("p.banner", say("notConfirmed"))),
       hindrance && h("p.banner", problemText(hindrance)), !isOver && full > 0 && h("p.quiet", say("form.full", { count: full })),

@@ -258,8 +258,8 @@ export async function withdraw(campaign) {
   await flush();
 }
 
-async function reportWithdrawal({ campaign, participant_token: token, withdrawal_told: told }, who) {
-  if (told) return;
+async function reportWithdrawal({ campaign, participant_token: token, withdrawal_told: isConfirmed }, who) {
+  if (isConfirmed) return;
   if (token) await client.withdraw(campaign, token);
   await change(({ memberships }) => (memberships[campaign].withdrawal_told = true), who);
   changed();

@@ -2,26 +2,31 @@
 // between a few of its values, or of the largest of several δ, are the δ of such a law. docs/reference/page-promises.md
 // explains why every step errs upwards; the installed client does the same.
 
-import { deltaOf, inSteps, largestOf } from "./losses.js";
+import { deltaOf, inSteps, largestOf, valuesOf } from "./losses.js";
 
 export const LARGEST = 1e7; // a larger loss promises nothing
 export const SMALLEST = 1e-100; // a smaller one leaves nothing to divide
-const FINE_LEVELS = 192; // of the positive losses of one reading of several kinds
+export const MOST_DOTS = 250; // values of δ, where losses are in the hundreds: they are in effect rounded up to the next
+const FINE_LEVELS = 256; // of the positive losses of one reading of several kinds
 const TINY = 1e-300;
 const SLACK = 1 + 1e-9; // more than the rounding errors of products and sums of positive terms
 
-/**
- * The law of a part {pure, bound}, of its pure ε and δ as a function of ε; null if its losses cannot be counted. Where δ
- * matters up to an ε of `most` only, larger losses count as infinite, or as this one.
- */
-export function lossesOf({ pure, bound }, dots, negligible, most = LARGEST) {
+/** The law of a part {pure, bound}, of its pure ε and δ as a function of ε; null if its losses cannot be counted. */
+export function lossesOf({ pure, bound }, usual, negligible) {
   if (!bound) return null;
   const delta = (epsilon) => (epsilon < pure ? Math.min(1, bound(epsilon)) : 0);
-  const top = largestLoss(delta, Math.min(pure, most), negligible);
+  const top = largestLoss(delta, Math.min(pure, LARGEST), negligible);
   if (top === 0) return withoutLosses(delta(0));
   if (!(top > SMALLEST && top < LARGEST)) return null;
-  const ends = Array.from({ length: dots + 1 }, (_, place) => top * (place / dots)); // the last is the top itself
-  return connected(ends, ends.map(delta), top / dots);
+  const dots = Math.max(usual, Math.ceil(Math.min(top, MOST_DOTS)));
+  return lossesAt({ pure, bound }, Array.from({ length: dots + 1 }, (_, place) => top * (place / dots))); // the last is the top itself
+}
+
+/** The law of a part by its δ at these ε, of which the first is 0; null if its losses cannot be counted. */
+export function lossesAt({ pure, bound }, all) {
+  if (!bound) return null;
+  const ends = pure < all.at(-1) ? [...all.filter((end) => end < pure), pure] : all;
+  return connected(ends, ends.map((end) => (end < pure ? Math.min(1, bound(end)) : 0)), all[1]);
 }
 
 /** A law in place of one whose δ(0) is negligible: it reveals everything as rarely as that, and otherwise nothing. */
@@ -33,7 +38,17 @@ export function worstOf(one, other, work) {
   if (top === 0) return one.lost > other.lost ? one : other;
   work.products -= 8 * FINE_LEVELS * (one.chances.length + other.chances.length + FINE_LEVELS);
   const ends = Array.from({ length: FINE_LEVELS + 1 }, (_, place) => top * (place / FINE_LEVELS));
-  return connected(ends, ends.map((end) => Math.max(deltaOf(one, end), deltaOf(other, end))), top / FINE_LEVELS);
+  const [ofOne, ofOther] = [one, other].map((law) => ends.map((end) => deltaOf(law, end)));
+  if (ofOne.every((delta, place) => delta >= ofOther[place]) && exceeds(one, other, work)) return one;
+  if (ofOther.every((delta, place) => delta >= ofOne[place]) && exceeds(other, one, work)) return other;
+  return connected(ends, ofOne.map((delta, place) => Math.max(delta, ofOther[place])), top / FINE_LEVELS);
+}
+
+/** Whether the δ of a law is nowhere below that of another. Both are lines in e^ε between the losses. */
+function exceeds(one, other, work) {
+  const corners = [0, ...valuesOf(one), ...valuesOf(other)].filter((value) => value >= 0);
+  work.products -= 8 * corners.length * (one.chances.length + other.chances.length);
+  return corners.every((corner) => deltaOf(one, corner) >= deltaOf(other, corner));
 }
 
 /** About where δ is negligible, at most `most`; 0 where it is negligible everywhere. */

@@ -24,7 +24,11 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
   const sender = button(sendWords, submit);
   sender.id = "send";
   const sending = h("span.sending", sender, h("span.quiet", say("form.final")));
-  const fields = tasks.map((task, place) => (task.kind === "choice" ? choiceField(task, `reading-${place}`, drafts) : numberField(task, place)));
+  const fields = tasks.map((task, place) => {
+    const id = `reading-${place}`;
+    const help = task.help && h("p.quiet.help", { id: `${id}-help` }, task.help);
+    return task.kind === "choice" ? choiceField(task, id, help, drafts) : numberField(task, id, help, place);
+  });
   const steps = fields.length > MOST_AT_ONCE && tasks.some(({ kind }) => kind === "choice") ? stepper(fields, sending, drafts) : null;
 
   const plan = planBeside(manifest, tasks, goToTask, ({ id }) => drafts.has(id));
@@ -42,16 +46,15 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
     if (field) plan.mark(field.task);
   }
 
-  function numberField(task, place) {
-    const id = `reading-${place}`;
+  function numberField(task, id, help, place) {
     const input = h("input", {
-      id, maxlength: 40, autocomplete: "off", enterkeyhint: "next", "aria-describedby": `${task.help ? `${id}-help ` : ""}${id}-hint ${id}-error`, value: drafts.get(task.id) ?? "",
+      id, maxlength: 40, autocomplete: "off", enterkeyhint: "next", "aria-describedby": `${help ? help.id : ""} ${id}-hint ${id}-error`, value: drafts.get(task.id) ?? "",
       inputmode: task.low.startsWith("-") ? "text" : "decimal", // the decimal keypad has no minus key
       oninput: () => (input.value ? drafts.set(task.id, input.value) : drafts.delete(task.id)),
       onkeydown: (event) => event.key === "Enter" && !event.isComposing && goOn(event, place),
     });
     const error = h("p.error", { id: `${id}-error` });
-    const element = h("div.field", h("label", { for: id }, nameOf(task)), task.help && h("p.quiet.help", { id: `${id}-help` }, task.help), h("div.reading", input, h("span", task.unit)),
+    const element = h("div.field", h("label", { for: id }, nameOf(task)), help, h("div.reading", input, h("span", task.unit)),
       h("p.quiet", { id: `${id}-hint` }, say("form.hint", { ...rangeOf(task), grid: decimal(task.grid) })), error,
       opener(task, panels, (text) => {
         input.value = editable(text);

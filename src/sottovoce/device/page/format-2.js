@@ -45,7 +45,7 @@ function hasLaws({ tasks, noise, levels, unit }) {
   return !numbers.length || answers("number") || haveNoise(numbers, lawOf(laws.number), unit);
 }
 
-/** Numbers that are noised or judged together need one grid and one distance; a pure ε is simply added up. */
+/** Numbers perturbed or accounted for together need one grid and one distance; a pure ε is simply added up. */
 function haveNoise(numbers, law, unit) {
   const pairs = new Set(numbers.map(({ grid, distance }) => `${grid} ${distance}`));
   const areSeparate = !law.readingsComeAtOnce && (law.isPure || unit === "reading");

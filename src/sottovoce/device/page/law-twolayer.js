@@ -1,4 +1,4 @@
-// Two layers, for reproduction: everybody draws once how often they send the other of two answers.
+// Two layers, for reproduction: everybody draws once how often they send the other answer.
 
 import { exactNumber, isParameter, over, ratio } from "./exact.js";
 import { uniform, urn } from "./sampler.js";

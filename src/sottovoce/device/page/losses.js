@@ -3,7 +3,7 @@
 // A law of losses is {top, spacing, chances, lost}: a loss of top - i·spacing has the chance chances[i], an infinite one
 // the chance `lost`.
 
-const MOST_LEVELS = 1536; // of a sum: more are halved
+const MOST_LEVELS = 2048; // of a sum: more are halved
 const MOST_CELLS = 1024; // of one reading
 const HAIR = 1e-12; // more than the rounding errors of any one term
 const SLACK = 1 + 1e-7; // more than those of products and sums of positive terms
@@ -66,21 +66,26 @@ export function repeated(one, times, negligible, work) {
   return { ...sum, lost };
 }
 
-/** The law of the sum of independent losses; null if that takes too long. */
-export function sumOf(laws, negligible, work) {
-  const widths = laws.map(({ spacing, chances }) => spacing * (chances.length - 1));
-  const spacing = (Math.hypot(...widths) / MOST_LEVELS) * 2 || 1;
-  let [sum, ...others] = laws.map((law) => inSteps(valuesOf(law), law.chances, law.lost, spacing));
-  while (others.length) {
-    const [next, ...rest] = others;
-    const whole = convolved(sum, next);
-    if ((work.products -= whole.products) < 0) return null;
-    const { from, to, cut } = ends(whole.chances, negligible);
-    const lost = (sum.lost * (total(next.chances) + next.lost) + total(sum.chances) * next.lost + cut) * SLACK;
-    [sum, others] = [{ ...whole, top: whole.top - whole.spacing * from, chances: whole.chances.subarray(from, to), lost }, rest];
-    while (sum.chances.length > MOST_LEVELS) [sum, others] = [halved(sum), others.map(halved)];
-  }
-  return sum;
+/** The law of the sum of two independent losses; rare sums with at most this chance are lost. */
+export function plus(one, other, negligible, work) {
+  const widths = [one, other].map(({ spacing, chances }) => spacing * (chances.length - 1));
+  const spacing = (Math.hypot(...widths) / MOST_LEVELS) * 1.5 || 1; // less than this many levels in all
+  const [a, b] = [one, other].map((law) => inSteps(valuesOf(law), law.chances, law.lost, spacing));
+  const sum = convolved(a, b);
+  work.products -= sum.products;
+  const { from, to, cut } = ends(sum.chances, negligible);
+  const lost = (a.lost * (total(b.chances) + b.lost) + total(a.chances) * b.lost + cut) * SLACK;
+  return { ...sum, top: sum.top - sum.spacing * from, chances: sum.chances.subarray(from, to), lost };
+}
+
+/** The same law where larger losses count as infinite, and smaller ones as the smallest of these. */
+export function within({ top, spacing, chances, lost }, low, high) {
+  const first = Math.floor(Math.max(0, (top - high) / spacing));
+  const after = Math.min(Math.ceil((top - low) / spacing) + 1, chances.length);
+  if (first >= after) return { top, spacing, chances, lost };
+  const kept = chances.slice(first, after);
+  kept[kept.length - 1] += total(chances.subarray(after)) * SLACK;
+  return { top: top - first * spacing, spacing, chances: kept, lost: (lost + total(chances.subarray(0, first))) * SLACK };
 }
 
 const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);

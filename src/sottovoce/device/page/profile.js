@@ -11,14 +11,14 @@ const MOST_DRAWN = 1e6; // a larger draw has a chance below the smallest double
 const TINY = 1e-300; // added to every δ, for what is too small for a double
 const HAIR = 1e-12; // more than the rounding errors of any one term
 const LARGEST_SHIFT = 1e4; // of deviations: no useful ε covers a larger one
-const CERTAIN = 9; // deviations: what lies beyond has a chance below 1e-18
+const CERTAIN = 6; // deviations: what lies beyond has a chance of about 1e-9
 const NARROWEST = 4; // below this variance sums are short, and the bound for wide noise is loose
 const CLOSE = 1e-4; // of a δ: an error that does not matter
-const [GROUP, WIDER_GROUP] = [1e-3, 3e-3]; // variances this close together, relatively, are treated as the smallest of them
+const [GROUP, WIDER_GROUP] = [1e-3, 2e-3]; // variances this close together, relatively, are treated as the smallest of them
 const NEAR_NORMAL = 1e-3; // how far, in logarithms, a sum of discrete normals may be from a discrete normal
 
 /** The most work for one check, whatever a server asks: a second or two. */
-export const workload = () => ({ terms: 1e7, products: 2e8 });
+export const workload = () => ({ terms: 1e7, products: 1e9 });
 const [GROUP_PRODUCTS, TERM_PRODUCTS] = [100, 20]; // that take as long as a look at one group of variances, and at one term
 
 /**
@@ -30,13 +30,18 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
   const shift = steps * moved * (1 + HAIR);
   const negligible = 1e-7 * delta;
   const groups = [...groupsOf(fixed, quantum, moved, negligible, most > delta ? WIDER_GROUP : GROUP)];
+  groups.reduce((chance, group) => (group.upTo = chance + group.chance), 0);
+
+  const deviationsOf = (group) => (shift / Math.sqrt(group.variance * moved)) * (1 + HAIR);
+
+  /** Whether a group's δ is 1, or nearly: the noise is too little. */
+  const isCertain = (group, epsilon) => {
+    const deviations = deviationsOf(group);
+    return !(deviations < LARGEST_SHIFT && lowered(epsilon / deviations, deviations / 2) >= -CERTAIN);
+  };
 
   function one(group, epsilon, keep) {
-    const variance = group.variance * moved;
-    const deviations = (shift / Math.sqrt(variance)) * (1 + HAIR);
-    if (!(deviations < LARGEST_SHIFT)) return 1;
-    const place = lowered(epsilon / deviations, deviations / 2);
-    if (place < -CERTAIN) return 1;
+    const [variance, deviations] = [group.variance * moved, deviationsOf(group)];
     const concentrated = concentratedDelta(epsilon, deviations);
     if (concentrated * group.chance * groups.length <= negligible) return concentrated;
     if (group.distortion > NEAR_NORMAL) {
@@ -61,20 +66,29 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
 
   return (epsilon) => {
     const keep = work.terms * 0.95; // for later evaluations
-    work.products -= GROUP_PRODUCTS * groups.length;
-    let total = quantum ? negligible : 0;
-    for (const group of groups) {
-      total += group.chance * Math.min(1, one(group, epsilon, keep));
-      if (total > most) return 1;
+    // Variances rise: the first are certain, and the last add nothing.
+    let [first, after] = [0, groups.length];
+    while (first < after) {
+      const middle = (first + after) >> 1;
+      if (isCertain(groups[middle], epsilon)) first = middle + 1;
+      else after = middle;
     }
-    return total * (1 + 1e-9) + TINY;
+    let total = (quantum ? negligible : 0) + (groups[first - 1]?.upTo ?? 0);
+    for (let place = first; place < groups.length && total <= most; place += 1) {
+      const group = groups[place];
+      const rest = concentratedDelta(epsilon, deviationsOf(group)) * group.left;
+      work.products -= GROUP_PRODUCTS;
+      if (rest <= negligible) return (total + rest) * (1 + 1e-9) + TINY;
+      total += group.chance * Math.min(1, one(group, epsilon, keep));
+    }
+    return total > most ? 1 : total * (1 + 1e-9) + TINY;
   };
 }
 
-/** The variances of one reading that may be drawn, as a few groups of close ones: the smallest of each, its chance. */
+/** The variances of one reading that may be drawn, as a few groups of close ones: the smallest of each, its chance, and that of all from there on. */
 function* groupsOf(fixed, quantum, moved, negligible, close) {
-  const group = (variance, chance, width) => ({ variance, chance, width: width + HAIR, distortion: distortionOf(variance, moved) });
-  if (!quantum) return yield group(fixed, 1, 0);
+  const group = (variance, left, chance, width) => ({ variance, left, chance, width: width + HAIR, distortion: distortionOf(variance, moved) });
+  if (!quantum) return yield group(fixed, 1, 1, 0);
   for (let first = 0, left = 1; left > negligible; left = Math.exp(-first / VARIANCE_STEPS)) {
     const variance = fixed + (first + 1) * quantum;
     const isNormal = distortionOf(variance, moved) <= NEAR_NORMAL;
@@ -82,7 +96,7 @@ function* groupsOf(fixed, quantum, moved, negligible, close) {
     // Without an end, a floor far above the quantum would make this infinite, and the group as wide as all numbers.
     const next = Math.min(Math.max(first + 1, Math.floor((last - fixed) / quantum)), MOST_DRAWN);
     const chance = -left * Math.expm1((first - next) / VARIANCE_STEPS);
-    yield group(variance, chance, Math.max(0, 1 - variance / (fixed + next * quantum)));
+    yield group(variance, left, chance, Math.max(0, 1 - variance / (fixed + next * quantum)));
     first = next;
   }
 }

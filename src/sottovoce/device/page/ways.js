@@ -5,17 +5,18 @@
 // of these ways has it. Where a bound is too large, its ways are divided, those with the largest bound first, until the
 // largest ε is known well enough or the work of the check is done.
 
-import { LARGEST, lossesOf, SMALLEST, withoutLosses, worstOf } from "./dots.js";
-import { deltaOf, largestOf, repeated, sumOf, valuesOf } from "./losses.js";
+import { LARGEST, lossesAt, lossesOf, MOST_DOTS, SMALLEST, withoutLosses, worstOf } from "./dots.js";
+import { deltaOf, largestOf, plus, repeated, valuesOf, within } from "./losses.js";
 
-const CLOSE = 3e-3; // share of ε that is not worth another sum
-const [MOST_SUMS, MOST_PARTS] = [40, 240]; // sums of losses, and parts of all of them together
-const BEYOND = 3; // times an ε that holds: further out, the δ of one part hardly matters for that of all
+const [ROUGHLY, CLOSE] = [0.1, 2e-3]; // shares of ε that are not worth another sum: at first, and in the end
 const NEGLIGIBLE = 1e-4; // share of δ for the losses that are too large to be counted
-// Values of δ that are connected: of one part, the second times √ln(1/δ), which costs about 1/2000 of its ε, but not
-// fewer than the first; of all parts; of each of very many; and the share of the first of these for a shared draw, which
-// takes long, but of which a campaign has two at most.
-const [USUAL_DOTS, DOTS, ALL_DOTS, FEWEST_DOTS, SHARE] = [96, 18, 1440, 24, 2 / 3];
+// Values of δ that are connected: of one part, the second times √ln(1/δ), but not fewer than the first; of all parts; of
+// each of very many. That costs about 1/2000 of its ε.
+const [USUAL_DOTS, DOTS, ALL_DOTS, FEWEST_DOTS] = [96, 18, 2400, 24];
+const FEW_DOTS = 48; // of a shared draw whose δ take long
+const FEWEST_DRAWN = 12; // numbers of readings under a shared draw for which there is time, however long each of them takes
+const [ROUGH_STEP, STEP] = [1.15, 1.1]; // from one of these values to the next: at first, and beyond an ε that holds
+const [BEYOND, FAR] = [6, 80]; // times such an ε, or above it: larger losses count as infinite
 
 /**
  * An upper bound for parts {tasks, together, one, bound(count), epsilon(count, share)}: whether readings share a draw, the
@@ -25,7 +26,7 @@ const [USUAL_DOTS, DOTS, ALL_DOTS, FEWEST_DOTS, SHARE] = [96, 18, 1440, 24, 2 / 
 export function largestEpsilon(parts, most, delta, work) {
   const total = Math.min(most, sum(parts.map(({ tasks }) => tasks)));
   const negligible = (NEGLIGIBLE * delta) / total;
-  const wanted = Math.max(USUAL_DOTS, DOTS * Math.sqrt(-Math.log(delta)));
+  const wanted = Math.max(USUAL_DOTS, Math.ceil(DOTS * Math.sqrt(-Math.log(delta))));
   const dots = Math.floor(Math.max(FEWEST_DOTS, Math.min(wanted, ALL_DOTS / parts.length)));
   const [joint, separate] = [parts.filter(({ together }) => together), parts.filter(({ together }) => !together)];
   const counted = (law) => (deltaOf(law, 0) <= negligible ? withoutLosses(deltaOf(law, 0)) : law);
@@ -34,73 +35,118 @@ export function largestEpsilon(parts, most, delta, work) {
   for (const one of ones) one.strength = roughEpsilon(one.law, total, delta);
   ones.sort((one, other) => other.strength - one.strength);
   const tasks = [...joint, ...ones].map((part) => part.tasks);
-  const laws = new Map(); // of readings of one part, by place and count
+  const kept = new Map(); // laws of any of some parts, and of layers of readings
 
-  const lawOf = (place, count) => {
-    const key = `${place} ${count}`;
-    if (!laws.has(key)) {
-      laws.set(key, place < joint.length ? lossesOf(joint[place].bound(count), Math.floor(wanted * SHARE), negligible, mostLoss)
-        : repeated(ones[place - joint.length].law, count, negligible, work));
-    }
-    return laws.get(key);
+  const remembered = (key, make) => {
+    if (!kept.has(key)) kept.set(key, make());
+    return kept.get(key);
+  };
+
+  /** The law of a reading of any of these parts. */
+  const worstIn = ([first, ...others]) => {
+    const { law } = ones[first - joint.length];
+    return others.length ? remembered(`any ${[first, ...others]}`, () => worstOf(law, worstIn(others), work)) : law;
   };
 
   /**
-   * The losses of all readings of separate parts, in ways with numbers of tasks from `low` to `high`. Of the readings that
+   * The readings of separate parts, as places of parts and how many readings may be of any of them. Of the readings that
    * may be of any part, at most as many are of the first part as it has tasks; the others are of any part but this, and so
    * on.
    */
-  function separateLaws({ low, high }) {
-    const all = low.flatMap((count, place) => (count && place >= joint.length ? [lawOf(place, count)] : []));
-    const spare = high.map((count, place) => (place < joint.length ? 0 : count - low[place]));
-    const left = total - sum(low);
-    for (let [place, worst] = [tasks.length - 1, null]; place >= joint.length; place -= 1) {
-      const one = ones[place - joint.length].law;
-      if (spare[place]) worst = worst ? worstOf(one, worst, work) : one;
-      const free = Math.min(spare[place], Math.max(0, left - sum(spare.slice(0, place))));
-      if (free) all.push(repeated(worst, free, negligible, work));
-    }
-    return all;
+  function layersOf({ low, high }) {
+    const places = tasks.map((_, place) => place).slice(joint.length);
+    const layers = places.filter((place) => low[place]).map((place) => [[place], low[place]]);
+    const free = places.filter((place) => high[place] > low[place]);
+    let left = total - sum(low);
+    free.forEach((place, index) => {
+      const count = Math.min(left, high[place] - low[place]);
+      if (count) layers.push([free.slice(index), count]);
+      left -= count;
+    });
+    return layers;
   }
 
-  /** The smallest ε of these laws together; undefined if that takes too long. */
-  const epsilonOfSum = (all, share) => {
-    const whole = all.every(Boolean) && work.products > 0 ? sumOf(all, negligible, work) : null;
-    return whole ? smallestEpsilon(whole, share) : undefined;
-  };
-
-  /** An upper bound on the ε of all ways with numbers of tasks from `low` to `high`; undefined if it takes too long. */
-  const epsilonOf = (box) => epsilonOfSum([...joint.flatMap((_, place) => (box.high[place] ? [lawOf(place, box.high[place])] : [])), ...separateLaws(box)], delta);
+  /** The law of all these readings; ways that have the first layers in common share it. Null if it takes too long. */
+  const sumOfLayers = (layers) => remembered(`sum ${layers.join(";")}`, () => {
+    const [places, count] = layers.at(-1);
+    if (work.products < 0) return null;
+    const before = layers.length > 1 ? sumOfLayers(layers.slice(0, -1)) : undefined;
+    const last = before === null ? null : repeated(worstIn(places), count, negligible, work);
+    return last && before ? plus(before, last, negligible, work) : last;
+  });
 
   const narrowed = (low, high) => {
     const [missing, spare] = [total - sum(high), total - sum(low)];
     return { low: low.map((one, place) => Math.max(one, missing + high[place])), high: high.map((one, place) => Math.min(one, spare + low[place])) };
   };
   const root = narrowed(tasks.map(() => 0), tasks);
-  const share = delta / (joint.length + 1);
-  const separateRoot = joint.length ? separateLaws(root) : [];
-  const others = separateRoot.length ? epsilonOfSum(separateRoot, share) : 0;
-  const enough = sum(joint.map((part, place) => part.epsilon(root.high[place], share))) + (others ?? Infinity);
-  const mostLoss = joint.length ? Math.min(BEYOND * enough, LARGEST) : LARGEST;
-  if (!(enough >= 0)) return undefined;
-  if (joint.length && !enough) return 0;
-  const boxes = [{ ...root, bound: epsilonOf(root) }];
-  if (boxes[0].bound === undefined) return undefined;
-  const mostSums = Math.min(MOST_SUMS, MOST_PARTS / tasks.length);
-  for (let [largest, sums] = [0, 1]; ; sums += 3) {
-    boxes.sort((one, other) => one.bound - other.bound);
-    const { low, high, bound } = boxes.pop();
-    const isOne = low.every((count, place) => count === high[place]);
-    if (bound > largest * (1 + CLOSE) && !isOne) {
-      const way = firstWay(low, high, total);
-      largest = Math.max(largest, epsilonOf({ low: way, high: way }) ?? bound);
-    }
-    if (bound <= largest * (1 + CLOSE) || isOne || sums >= mostSums) return Math.max(bound, largest);
-    for (const half of halves(low, high, joint.length)) {
-      const box = narrowed(...half);
-      boxes.push({ ...box, bound: Math.min(bound, epsilonOf(box) ?? bound) });
+
+  /** The largest ε, at most `least` and at most this share of it too large, if there is enough work left. */
+  function searched(least, close, points, products) {
+    const [drawn, end] = [new Map(), work.products - products];
+    const drawnLaw = (place, count) => {
+      const key = `${place} ${count}`;
+      if (!drawn.has(key)) drawn.set(key, lossesAt(joint[place].bound(count), points));
+      return drawn.get(key);
+    };
+    /** An upper bound on the ε of all ways with numbers of tasks from `low` to `high`, which is at most `bound`. */
+    const epsilonOf = (box, bound) => {
+      const layers = layersOf(box);
+      const laws = joint.flatMap((_, place) => (box.high[place] ? [drawnLaw(place, box.high[place])] : []));
+      if (layers.length) laws.push(sumOfLayers(layers));
+      if (!laws.every(Boolean)) return undefined;
+      const whole = laws.map((law) => within(law, -FAR, bound + FAR)).reduce((one, other) => plus(one, other, negligible, work));
+      return Math.min(bound, smallestEpsilon(whole, delta));
+    };
+
+    const first = epsilonOf(root, least);
+    if (first === undefined) return least < Infinity ? least : undefined;
+    const boxes = [{ ...root, bound: first }];
+    for (let largest = 0; ; ) {
+      boxes.sort((one, other) => one.bound - other.bound);
+      const { low, high, bound } = boxes.pop();
+      const isOne = low.every((count, place) => count === high[place]);
+      if (bound > largest * (1 + close) && !isOne) {
+        const way = firstWay(low, high, total);
+        largest = Math.max(largest, epsilonOf({ low: way, high: way }, bound) ?? bound);
+      }
+      if (bound <= largest * (1 + close) || isOne || work.products < end) return Math.max(bound, largest);
+      for (const half of halves(low, high, joint.length)) {
+        const box = narrowed(...half);
+        boxes.push({ ...box, bound: epsilonOf(box, bound) ?? bound });
+      }
     }
   }
+
+  if (!joint.length) return searched(Infinity, CLOSE, [], work.products);
+  const share = delta / (joint.length + 1);
+  const layers = layersOf({ low: root.low.map((count, place) => (place < joint.length ? count : 0)), high: root.high });
+  const others = layers.length ? sumOfLayers(layers) : undefined;
+  if (others === null) return undefined;
+  const before = sum(joint.map((part, place) => part.epsilon(root.high[place], share))) + (others ? smallestEpsilon(others, share) : 0);
+  if (!before) return 0;
+  // Roughly first: then it is known where values of δ are worth their time.
+  const top = Math.min(2 * before, LARGEST);
+  const bound = searched(before, ROUGHLY, spread(top / 64, top / 64, top, ROUGH_STEP), work.products / 4);
+  if (!(bound > 0 && bound < Infinity)) return bound;
+  const count = Math.max((wanted * 2) / 3, Math.min(3 * bound, MOST_DOTS));
+  const effort = sum(joint.map((part, place) => effortOf(part.bound(root.high[place]), bound / 2, work)));
+  const fine = Math.max(FEW_DOTS, Math.min(count, work.products / (FEWEST_DRAWN * effort)));
+  return searched(bound, CLOSE, spread(bound / fine, bound, Math.min(BEYOND * bound, bound + FAR, LARGEST), STEP), work.products);
+}
+
+/** The products that a δ of a part near this ε takes. */
+function effortOf({ bound }, epsilon, work) {
+  const before = work.products;
+  bound?.(epsilon);
+  return before - work.products + 1;
+}
+
+/** From 0 to the top: evenly up to `dense`, then each a little more than the last. */
+function spread(first, dense, top, step) {
+  const points = Array.from({ length: Math.ceil(Math.min(dense, top) / first) + 1 }, (_, place) => first * place);
+  while (points.at(-1) * step < top) points.push(points.at(-1) * step);
+  return [...points.filter((point) => point < top), top];
 }
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
@@ -139,7 +185,7 @@ function smallestEpsilon(law, delta) {
   let [low, high] = [0, Math.max(0, largestOf(law))];
   if (deltaOf(law, low) <= delta) return low;
   if (!(deltaOf(law, high) <= delta)) return Infinity;
-  while (high - low > 1e-5 * high) {
+  while (high - low > 1e-6 * high) {
     const middle = (low + high) / 2;
     if (deltaOf(law, middle) <= delta) high = middle;
     else low = middle;

@@ -41,7 +41,7 @@ def read_answers(folder: str | Path) -> ChoiceWorld:
     # A truth that nobody chose is found by no method, and its question is left out.
     truths = np.array([place.get(str(known.get(str(label))), -1) for label in claims.object_labels.tolist()])
     if not (truths >= 0).any():
-        raise BadRow(f"{truth_path}: no question that was answered has a truth here; add them")
+        raise BadRow(f"{truth_path}: none of the answered questions has a truth in this file; add the truths")
     about = truths[claims.objects]
     hits = np.bincount(claims.users, (about >= 0) & (claims.values == about), claims.n_users)
     counts = np.bincount(claims.users, about >= 0, claims.n_users)

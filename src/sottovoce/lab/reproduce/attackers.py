@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of
-from sottovoce.lab.reproduce.style import label_of, legend_above, look_of, panel_title, plot_line
+from sottovoce.lab.reproduce.style import label_of, legend_above, panel_title, plot_line, style_of
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
 from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import synthetic, with_colluders
@@ -59,7 +59,7 @@ class Attackers(Experiment):
                     {**row, "percent": 100 * row["fraction"]}
                     for row in where(table, law=law, own_noise=own_noise, method=method)
                 ]
-                plot_line(axes, line, "percent", "error", look_of(method), label_of(method), 0.1)
+                plot_line(axes, line, "percent", "error", style_of(method), label_of(method), 0.1)
             lie = "the lie with noise on top" if own_noise else "the bare lie"
             panel_title(axes, number, f"{law.split(':')[0]} law, {lie}")
         panels[0][0].set_ylim(0, 1.15 * max(column(table, "error")))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of, floorplan_world
-from sottovoce.lab.reproduce.style import label_of, legend_above, look_of
+from sottovoce.lab.reproduce.style import label_of, legend_above, style_of
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
 from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import careful_floorplan, synthetic
@@ -60,7 +60,7 @@ class Baselines(Experiment):
             middle = column(points, "error")
             ends = (middle - column(points, "error_low"), column(points, "error_high") - middle)
             places = np.arange(len(situations)) + (number - 2) * 0.15
-            axes.errorbar(middle, places, xerr=ends, fmt=look_of(method).marker, color=look_of(method).colour, ms=4.5,
+            axes.errorbar(middle, places, xerr=ends, fmt=style_of(method).marker, color=style_of(method).colour, ms=4.5,
                           elinewidth=1, label=label_of(method))  # fmt: skip
         axes.set_yticks(range(len(situations)), situations)
         axes.invert_yaxis()
@@ -91,7 +91,7 @@ class Baselines(Experiment):
 EXPERIMENTS = (
     Baselines(
         "baselines",
-        "Weights beside mean and median",
+        "Weighted aggregates compared with mean and median",
         "Aggregates that weigh users by quality are better than the plain mean or median.",
     ),
 )

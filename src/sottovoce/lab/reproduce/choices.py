@@ -19,7 +19,7 @@ from sottovoce.worlds import ChoiceWorld, choice_crowd
 _USERS, _QUESTIONS = 40, 100
 _METHODS = ("majority", "dawid-skene", "noise-aware")
 _REAL = "real sets"
-_LOOKS = dict(zip(("noise-aware", "dawid-skene", "majority"), LINES, strict=False))
+_STYLES = dict(zip(("noise-aware", "dawid-skene", "majority"), LINES, strict=False))
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Choices(Experiment):
         for number, (axes, crowd) in enumerate(zip(panels, crowds, strict=True)):
             for method in _METHODS:
                 line = where(table, crowd=crowd, method=method)
-                plot_line(axes, line, "epsilon", "accuracy", _LOOKS[method], label_of(method), 0.1)
+                plot_line(axes, line, "epsilon", "accuracy", _STYLES[method], label_of(method), 0.1)
             plot_line(axes, where(table, crowd=crowd, method="oracle"), "epsilon", "accuracy", ORACLE, "oracle")
             axes.set(xscale="log", xlabel="ε")
             ticks(axes, distinct(table, "epsilon"))

@@ -24,7 +24,7 @@ from sottovoce.privacy.laws import FreshVariance
 from sottovoce.privacy.sampler import Sampler
 
 _REPORTED_BYTES = 8  # of a reading in grid steps
-_LOOKS = {
+_STYLES = {
     "perturbation": ("perturbation, exact sampler", BLUE, "o", "-"),
     "paillier": (f"Paillier, {KEY_BITS} bits", VERMILION, "s", (0, (5, 1.5))),
 }
@@ -75,7 +75,7 @@ class Cost(Experiment):
 
     def collect(self, rows: Table) -> Table:
         table = [{**rounded(row), "measured": True} for row in rows]
-        for way in _LOOKS:
+        for way in _STYLES:
             points = where(rows, way=way)
             shared = {"way": way, "gmp": points[0]["gmp"], "objects": points[0]["objects"]}
             readings = column(points, "readings")
@@ -91,7 +91,7 @@ class Cost(Experiment):
 
     def draw(self, figure: Any, table: Table) -> None:
         seconds, size = figure.subplots(1, 2)
-        for way, (label, colour, marker, dashes) in _LOOKS.items():
+        for way, (label, colour, marker, dashes) in _STYLES.items():
             points = sorted(where(table, way=way), key=lambda row: row["readings"])
             measured = [row for row in points if row["measured"]]
             scaled = [measured[-1], *(row for row in points if not row["measured"])]
@@ -124,14 +124,14 @@ class Cost(Experiment):
     def verdict(self, table: Table) -> Verdict:
         parts = []
         for wanted in _WANTED:
-            (ours,), (theirs,) = (where(table, way=way, readings=wanted) for way in _LOOKS)
+            (ours,), (theirs,) = (where(table, way=way, readings=wanted) for way in _STYLES)
             parts.append(
                 f"{wanted:,} readings: {_duration(_total_seconds(ours))} and {_size(ours['bytes'])} against "
                 f"{_duration(_total_seconds(theirs))} and {_size(theirs['bytes'])} "
                 f"({_total_seconds(theirs) / _total_seconds(ours):,.0f} times the time, "
                 f"{theirs['bytes'] / ours['bytes']:.0f} times the bytes)"
             )
-        (ours,), (theirs,) = (where(table, way=way, readings=_WANTED[0]) for way in _LOOKS)
+        (ours,), (theirs,) = (where(table, way=way, readings=_WANTED[0]) for way in _STYLES)
         noise, encryption = (row["seconds_users"] / _WANTED[0] * _READINGS_PER_DEVICE for row in (ours, theirs))
         return Verdict(
             None,
@@ -177,7 +177,7 @@ def _size(count: float) -> str:
 EXPERIMENTS = (
     Cost(
         "cost",
-        "Cost beside cryptography",
+        "Cost compared with cryptography",
         "What does truth discovery cost on perturbed and on encrypted readings?",
     ),
 )

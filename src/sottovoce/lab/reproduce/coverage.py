@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted, floorplan_world
-from sottovoce.lab.reproduce.style import BLACK, label_of, legend_above, look_of, ticks
+from sottovoce.lab.reproduce.style import BLACK, label_of, legend_above, style_of, ticks
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
 from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import careful_floorplan, synthetic
@@ -86,12 +86,12 @@ class Coverage(Experiment):
         coverage.axvline(_LEVEL, color=BLACK, lw=1, ls="--")
         for number, method in enumerate(_METHODS):
             points = where(table, method=method)
-            look = look_of(method)
+            style = style_of(method)
             places = np.arange(len(situations)) + (number - (len(_METHODS) - 1) / 2) * 0.15
             for axes, measure in ((coverage, "coverage"), (width, "width")):
                 middle = column(points, measure)
                 ends = (middle - column(points, f"{measure}_low"), column(points, f"{measure}_high") - middle)
-                axes.errorbar(middle, places, xerr=ends, fmt=look.marker, color=look.colour, ms=4, elinewidth=1,
+                axes.errorbar(middle, places, xerr=ends, fmt=style.marker, color=style.colour, ms=4, elinewidth=1,
                               label=label_of(method))  # fmt: skip
         coverage.set_yticks(range(len(situations)), situations)
         coverage.invert_yaxis()
@@ -128,4 +128,6 @@ class Coverage(Experiment):
         return Verdict(None, f"{'; '.join(parts)}. CRH’s are up to {most[0]:.2f} times as wide ({most[1]}).")
 
 
-EXPERIMENTS = (Coverage("coverage", "Coverage of intervals", "Do 95 % intervals hold the truth as often as they say?"),)
+EXPERIMENTS = (
+    Coverage("coverage", "Coverage of intervals", "Do 95 % intervals contain the truth as often as they should?"),
+)

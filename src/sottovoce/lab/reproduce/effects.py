@@ -9,23 +9,23 @@ import numpy as np
 from sottovoce.lab.reproduce.experiment import BASELINES, Experiment, Parameters, Setting, Verdict, moved_by_noise
 from sottovoce.lab.reproduce.style import (
     GREY,
-    Look,
+    LineStyle,
     label_of,
     legend_above,
-    look_of,
     panel_title,
     plot_line,
     spread_ticks,
+    style_of,
 )
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
-from sottovoce.lab.reproduce.trade_off import DELTAS, ERROR_RATE, ETA, MEASURES, OBJECTS, PARTICIPANTS, B, delta_looks
+from sottovoce.lab.reproduce.trade_off import DELTAS, ERROR_RATE, ETA, MEASURES, OBJECTS, PARTICIPANTS, B, delta_styles
 from sottovoce.planning.paper import corrected_distance, printed_distance, printed_rate
 from sottovoce.privacy.laws import SharedVariance
 from sottovoce.worlds import synthetic
 
 EPSILON = 1.0
 _GIVEN = ("distance", "delta", "error_rate", "participants", "objects", "method", "b", "eta")
-_CORRECTED = Look(GREY, "x", (0, (1, 1.5)))
+_CORRECTED = LineStyle(GREY, "x", (0, (1, 1.5)))
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ class Effect(Experiment):
     def draw(self, figure: Any, table: Table) -> None:
         panels = figure.subplots(1, 3)
         for axes, measure in zip(panels, ("moved", "noise", "error_after"), strict=True):
-            looks = delta_looks(distinct(table, "delta"))
-            for delta, look in looks.items():
+            styles = delta_styles(distinct(table, "delta"))
+            for delta, style in styles.items():
                 line = where(table, distance="printed", delta=delta)
-                plot_line(axes, line, self.of, measure, look, f"δ = {delta:g}")
-            least = next(iter(looks))
+                plot_line(axes, line, self.of, measure, style, f"δ = {delta:g}")
+            least = next(iter(styles))
             first = where(table, distance="printed", delta=least)
             for name in BASELINES if measure != "noise" else ():
-                axes.plot(column(first, self.of), column(first, f"{measure}_{name}"), color=look_of(name).colour, lw=1,
+                axes.plot(column(first, self.of), column(first, f"{measure}_{name}"), color=style_of(name).colour, lw=1,
                           ls="-.", label=f"{label_of(name)}, δ = {least:g}")  # fmt: skip
             corrected = where(table, distance="corrected")
             if corrected:

@@ -9,7 +9,7 @@ import numpy as np
 from sottovoce.claims import Claims
 from sottovoce.discovery import CRH
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict
-from sottovoce.lab.reproduce.style import BLUE, GREEN, LINES, VERMILION, Look, panel_title, ticks
+from sottovoce.lab.reproduce.style import BLUE, GREEN, LINES, VERMILION, LineStyle, panel_title, ticks
 from sottovoce.lab.reproduce.tables import Row, Table, column, plain, rounded, where
 from sottovoce.privacy.laws import SharedVariance
 
@@ -82,11 +82,11 @@ class Efficiency(Experiment):
         for axes in (by_noise, iterations):
             ticks(axes, (0.25, 0.5, 1, 2, 4, 8))
             axes.legend(loc="lower right")
-        for level, look, label in ((0.0, LINES[0], "original"), (1.0, LINES[1], "perturbed, c = 1")):
+        for level, style, label in ((0.0, LINES[0], "original"), (1.0, LINES[1], "perturbed, c = 1")):
             line = where(sizes, noise_level=level)
-            by_claims.plot(column(line, "claims"), column(line, "seconds"), label=label, **look.options)
+            by_claims.plot(column(line, "claims"), column(line, "seconds"), label=label, **style.options)
             nanoseconds = 1e9 * column(line, "seconds_per_iteration") / column(line, "claims")
-            per_iteration.plot(column(line, "claims"), nanoseconds, label=label, **look.options)
+            per_iteration.plot(column(line, "claims"), nanoseconds, label=label, **style.options)
         for row in where(sizes, noise_level=0.0):
             by_claims.annotate(
                 f"{row['iterations']} it.", (row["claims"], row["seconds"]), (5, -9), textcoords="offset points",
@@ -94,7 +94,7 @@ class Efficiency(Experiment):
             )  # fmt: skip
         claims = column(where(sizes, noise_level=0.0), "claims")
         per_claim = sizes[0]["seconds"] / sizes[0]["claims"]
-        by_claims.plot(claims, claims * per_claim, **Look(GREEN, "", ":").options, label="in proportion")
+        by_claims.plot(claims, claims * per_claim, **LineStyle(GREEN, "", ":").options, label="in proportion")
         by_claims.set(xscale="log", yscale="log", xlabel="claims", ylabel="time of a fit (s)")
         by_claims.set_ylim(sizes[0]["seconds"] / 5, sizes[-1]["seconds"] * 5)
         by_claims.set_xlim(right=5 * sizes[-1]["claims"])

@@ -40,7 +40,7 @@ class EncryptedTruthDiscovery:
         self._public, self._private = paillier.generate_paillier_keypair(n_length=KEY_BITS)
 
     def run(self, readings: Floats) -> tuple[Floats, RunCost]:
-        """Truths of a matrix of users × objects, and what they taken."""
+        """Truths of a matrix of users × objects, and what they cost."""
         taken = RunCost()
         weights, losses = np.ones(len(readings)), np.zeros(len(readings))
         truths, all_losses = np.zeros(readings.shape[1]), 0.0

@@ -63,7 +63,7 @@ class Setting:
                 object.__setattr__(self, name, tuple(sorted(set(asked))))
 
     def chosen(self, name: str, full: Any, quick: Any = None) -> Any:
-        """What was asked for, or else what the figure chooses; in one of two sizes where it gives both."""
+        """What was asked for, or else the figure's default: the full or the quick one if it has both."""
         asked = getattr(self, name)
         return asked if asked is not None else full if quick is None else self.sized(full, quick)
 
@@ -160,7 +160,7 @@ class Experiment(ABC):
 
 @dataclass(frozen=True)
 class ExperimentOutcome:
-    """One figure, made."""
+    """A finished figure: its numbers and its verdict."""
 
     experiment: Experiment
     table: Table

@@ -19,9 +19,9 @@ from sottovoce.lab.reproduce.experiment import (
     floorplan_world,
     moved_by_noise,
 )
-from sottovoce.lab.reproduce.style import GREY, Look, label_of, look_of, panel_title, plot_line, ticks
+from sottovoce.lab.reproduce.style import GREY, LineStyle, label_of, panel_title, plot_line, style_of, ticks
 from sottovoce.lab.reproduce.tables import Row, Table, column, repetitions, summarise
-from sottovoce.lab.reproduce.trade_off import DELTAS, MEASURES, SLACK, delta_looks, of_a_plain_mean
+from sottovoce.lab.reproduce.trade_off import DELTAS, MEASURES, SLACK, delta_styles, of_a_plain_mean
 from sottovoce.planning.paper import printed_distance
 from sottovoce.privacy.laws import SharedVariance
 
@@ -69,18 +69,18 @@ class Floorplan(Experiment):
         method = table[0]["method"]
         wanted = column(table, "wanted")
         for axes, measure in ((moved, "moved"), (error, "error_after")):
-            plot_line(axes, table, "wanted", measure, look_of(method), label_of(method))
+            plot_line(axes, table, "wanted", measure, style_of(method), label_of(method))
             for name in BASELINES:
-                plot_line(axes, table, "wanted", f"{measure}_{name}", look_of(name), label_of(name), 0.08)
+                plot_line(axes, table, "wanted", f"{measure}_{name}", style_of(name), label_of(name), 0.08)
         moved.plot(wanted, wanted, color=GREY, lw=1, ls=":", label="the noise itself")
-        error.axhline(table[0]["error_before"], color=look_of(method).colour, lw=0.9, ls="--",
+        error.axhline(table[0]["error_before"], color=style_of(method).colour, lw=0.9, ls="--",
                       label=f"{label_of(method)}, no noise")  # fmt: skip
         deltas = [float(name.removeprefix("printed_")) for name in table[0] if name.startswith("printed_")]
-        for delta, look in delta_looks(deltas).items():
-            promise.plot(wanted, column(table, f"printed_{delta:g}"), label=f"δ = {delta:g}", **look.options)
+        for delta, style in delta_styles(deltas).items():
+            promise.plot(wanted, column(table, f"printed_{delta:g}"), label=f"δ = {delta:g}", **style.options)
             exact = column(table, f"exact_{delta:g}")
             shown = exact > 0
-            promise.plot(wanted[shown], exact[shown], **Look(look.colour, "", ":").options)
+            promise.plot(wanted[shown], exact[shown], **LineStyle(style.colour, "", ":").options)
         promise.plot([], [], color=GREY, ls=":", label="exact, any n")
         for axes in (moved, promise, error):
             axes.set(xscale="log", xlabel="mean |noise| (m)")

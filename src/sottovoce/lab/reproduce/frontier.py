@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, moved_by_noise
-from sottovoce.lab.reproduce.style import BLACK, LINES, Look, legend_above, panel_title, spread_ticks, ticks
+from sottovoce.lab.reproduce.style import BLACK, LINES, LineStyle, legend_above, panel_title, spread_ticks, ticks
 from sottovoce.lab.reproduce.tables import Table, column, rounded
 from sottovoce.planning.paper import TradeOffTheorem
 from sottovoce.privacy.laws import SharedVariance
@@ -50,12 +50,12 @@ class FrontierFigure(Experiment):
     def draw(self, figure: Any, table: Table) -> None:
         levels, errors = figure.subplots(1, 2)
         epsilons = column(table, "epsilon")
-        for look, way in ((LINES[1], "printed"), (LINES[0], "corrected")):
-            levels.plot(epsilons, column(table, f"{way}_level"), label=f"as {way}", **look.options)
-            errors.plot(epsilons, column(table, f"{way}_alpha"), **look.options)
-        look = Look(BLACK, "x", ":")
-        errors.plot(epsilons, column(table, "seen"), **look.options)
-        levels.plot([], [], label="CRH, seen at the corrected level", **look.options)
+        for style, way in ((LINES[1], "printed"), (LINES[0], "corrected")):
+            levels.plot(epsilons, column(table, f"{way}_level"), label=f"as {way}", **style.options)
+            errors.plot(epsilons, column(table, f"{way}_alpha"), **style.options)
+        style = LineStyle(BLACK, "x", ":")
+        errors.plot(epsilons, column(table, "seen"), **style.options)
+        levels.plot([], [], label="CRH, seen at the corrected level", **style.options)
         for axes in (levels, errors):
             axes.set(xscale="log", yscale="log", xlabel="ε")
             spread_ticks(axes, (0.25, 0.5, 1, 2, 4, 8), epsilons.tolist())
@@ -89,6 +89,6 @@ EXPERIMENTS = (
     FrontierFigure(
         "frontier",
         "Where privacy meets utility (Theorem 4.9)",
-        "How small an error can be promised together with a given privacy?",
+        "How small an error can be promised for a given level of privacy?",
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of, mean_error
 from sottovoce.lab.reproduce.oracle import noisy_and_oracle
-from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, look_of, plot_line, spread_ticks
+from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, plot_line, spread_ticks, style_of
 from sottovoce.lab.reproduce.tables import Table, distinct, plain, repetitions, summarise, where
 from sottovoce.privacy.laws import noise_laws
 from sottovoce.privacy.least_noise import law_for
@@ -20,7 +20,7 @@ _METHODS = ("noise-aware", "crh", "gtm", "catd", "mean", "median")
 
 @dataclass(frozen=True)
 class Guarantees(Experiment):
-    """Error against the truth of each law × method at the same (ε, δ) for a reading, and the oracle's."""
+    """Error of each law × method against the truth, at the same (ε, δ) for a reading, and the oracle's."""
 
     of_the_paper: ClassVar[bool] = False
     size: ClassVar[tuple[float, float]] = (7.2, 4.9)
@@ -62,7 +62,7 @@ class Guarantees(Experiment):
             for axes, law in zip(row, noise_laws(), strict=True):
                 for method in _METHODS:
                     line = where(table, delta=delta, law=law, method=method)
-                    plot_line(axes, line, "epsilon", "error", look_of(method), label_of(method), 0.08)
+                    plot_line(axes, line, "epsilon", "error", style_of(method), label_of(method), 0.08)
                 oracle = where(table, delta=delta, law=law, method="oracle")
                 plot_line(axes, oracle, "epsilon", "error", ORACLE, "oracle")
                 axes.set(xscale="log", yscale="log")

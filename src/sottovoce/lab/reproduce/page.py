@@ -1,4 +1,4 @@
-"""One page that shows every figure with what the paper claims and what the numbers say; it stands alone."""
+"""One page that shows every figure with what the paper claims and what the numbers say; it is self-contained."""
 
 import base64
 from html import escape

@@ -12,7 +12,7 @@ from sottovoce.claims import Claims
 from sottovoce.comparisons.information import expected_deviation, usual_information
 from sottovoce.comparisons.policy import usual_levels
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted
-from sottovoce.lab.reproduce.style import GREY, LINES, Look, legend_above, panel_title, spread_ticks, ticks
+from sottovoce.lab.reproduce.style import GREY, LINES, LineStyle, legend_above, panel_title, spread_ticks, ticks
 from sottovoce.lab.reproduce.tables import Row, Table, column, distinct, plain, rounded, summarise, where
 from sottovoce.lab.reproduce.whole_range import rooted
 from sottovoce.planning.answering import best_answering
@@ -24,7 +24,7 @@ _TASKS, _RANGE, _EPSILON, _DELTA = 30, 100.0, 1.0, 1e-5
 _COMPARISONS, _OVER_RANGE, _OVER_SPREAD, _GAUSSIAN = (
     "comparisons", "Laplace over the range", "Laplace over σ only", "Gaussian over σ only",
 )  # fmt: skip
-_LOOKS: dict[str, Look] = dict(zip((_COMPARISONS, _GAUSSIAN, _OVER_RANGE, _OVER_SPREAD), LINES, strict=False))
+_STYLES: dict[str, LineStyle] = dict(zip((_COMPARISONS, _GAUSSIAN, _OVER_RANGE, _OVER_SPREAD), LINES, strict=False))
 _SIMULATED = (_COMPARISONS, _OVER_SPREAD)
 
 
@@ -45,8 +45,8 @@ class ParticipantLevelFigure(Experiment):
         tried = setting.sized((1, 2, 5, 12, _TASKS), (1, _TASKS))
         return [
             *({**common, "part": "seen", "way": way, "answer": count} for way in _SIMULATED for count in tried),
-            *({**common, "part": "expected", "way": way, "answer": count} for way in _LOOKS for count in counts),
-            *({"part": "gain", "way": way, "epsilon": epsilon} for way in _LOOKS for epsilon in epsilons),
+            *({**common, "part": "expected", "way": way, "answer": count} for way in _STYLES for count in counts),
+            *({"part": "gain", "way": way, "epsilon": epsilon} for way in _STYLES for epsilon in epsilons),
         ]
 
     def run(self, task: Parameters) -> Table:
@@ -71,21 +71,21 @@ class ParticipantLevelFigure(Experiment):
 
     def draw(self, figure: Any, table: Table) -> None:
         errors, gains = figure.subplots(1, 2)
-        for way, look in _LOOKS.items():
+        for way, style in _STYLES.items():
             line = where(table, part="expected", way=way)
-            errors.plot(column(line, "answer"), column(line, "error"), color=look.colour, ls=look.dashes, lw=1.3,
+            errors.plot(column(line, "answer"), column(line, "error"), color=style.colour, ls=style.dashes, lw=1.3,
                         label=way)  # fmt: skip
             seen = where(table, part="seen", way=way)
             if seen:
                 middle = column(seen, "error")
                 ends = (middle - column(seen, "error_low"), column(seen, "error_high") - middle)
-                errors.errorbar(column(seen, "answer"), middle, yerr=ends, fmt=look.marker, color=look.colour, ms=4,
+                errors.errorbar(column(seen, "answer"), middle, yerr=ends, fmt=style.marker, color=style.colour, ms=4,
                                 elinewidth=1)  # fmt: skip
             line = where(table, part="gain", way=way)
-            gains.plot(column(line, "epsilon"), column(line, "gain"), **look.options)
+            gains.plot(column(line, "epsilon"), column(line, "gain"), **style.options)
             for row in line:
                 gains.annotate(str(row["answer"]), (row["epsilon"], row["gain"]), (0, 4), textcoords="offset points",
-                               ha="center", fontsize=7, color=look.colour)  # fmt: skip
+                               ha="center", fontsize=7, color=style.colour)  # fmt: skip
         errors.axhline(_RANGE / math.sqrt(12), color=GREY, lw=0.9, ls=":", label="a guess, nobody asked")
         errors.set(xscale="log", yscale="log", xlabel=f"tasks m that a device answers, of {_TASKS}",
                    ylabel="root mean squared error / σ")  # fmt: skip

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict
-from sottovoce.lab.reproduce.style import GREY, LINES, law_looks, panel_title, ticks
+from sottovoce.lab.reproduce.style import GREY, LINES, law_styles, panel_title, ticks
 from sottovoce.lab.reproduce.tables import Table, column, distinct, plain, rounded, where
 from sottovoce.privacy.laws import SharedVariance, noise_laws
 from sottovoce.privacy.least_noise import law_for
@@ -51,14 +51,14 @@ class ReadingsExperiment(Experiment):
 
     def draw(self, figure: Any, table: Table) -> None:
         chances, variances = figure.subplots(1, 2)
-        for look, line in zip(LINES, distinct(where(table, quantity="delta"), "line"), strict=False):
+        for style, line in zip(LINES, distinct(where(table, quantity="delta"), "line"), strict=False):
             points = where(table, quantity="delta", line=line)
             shown = [row for row in points if row["readings"] < _MANY and row["exact"] > 0]
-            chances.plot(column(shown, "readings"), column(shown, "exact"), label=f"ε = {line}", **look.options)
-            chances.axhline(points[-1]["exact"], color=look.colour, lw=0.8, ls=":")
-        for line, look in law_looks().items():
+            chances.plot(column(shown, "readings"), column(shown, "exact"), label=f"ε = {line}", **style.options)
+            chances.axhline(points[-1]["exact"], color=style.colour, lw=0.8, ls=":")
+        for line, style in law_styles().items():
             points = [row for row in where(table, quantity="mean_variance", line=line) if row["readings"] < _MANY]
-            variances.plot(column(points, "readings"), column(points, "exact"), label=line, **look.options)
+            variances.plot(column(points, "readings"), column(points, "exact"), label=line, **style.options)
         chances.plot([], [], color=GREY, lw=0.8, ls=":", label="limit, any n")
         for axes in (chances, variances):
             axes.set(xscale="log", yscale="log", xlabel="readings n under one variance")

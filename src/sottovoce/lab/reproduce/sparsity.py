@@ -8,7 +8,7 @@ import numpy as np
 from sottovoce.claims import Claims
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of, mean_error
 from sottovoce.lab.reproduce.oracle import noisy_and_oracle
-from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, look_of, panel_title, plot_line, ticks
+from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, panel_title, plot_line, style_of, ticks
 from sottovoce.lab.reproduce.tables import Table, distinct, repetitions, summarise, where
 from sottovoce.privacy.laws import parse_noise_law
 from sottovoce.worlds import World
@@ -53,10 +53,10 @@ class Sparsity(Experiment):
         for number, (axes, law) in enumerate(zip(panels, _LAWS, strict=True)):
             for method in _METHODS:
                 line = where(table, law=law, method=method)
-                plot_line(axes, line, "readings", "of_the_mean", look_of(method), label_of(method), 0.1)
+                plot_line(axes, line, "readings", "of_the_mean", style_of(method), label_of(method), 0.1)
             oracle = where(table, law=law, method="oracle")
             plot_line(axes, oracle, "readings", "of_the_mean", ORACLE, "oracle")
-            axes.axhline(1, color=look_of("mean").colour, lw=1.3, label="mean")
+            axes.axhline(1, color=style_of("mean").colour, lw=1.3, label="mean")
             axes.set(xscale="log", xlabel="readings per user")
             ticks(axes, (1, 3, 10, 30))
             panel_title(axes, number, f"{law.split(':')[0]} variance")

@@ -28,7 +28,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, GREY = (
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """How one line looks."""
 
     colour: str
@@ -40,35 +40,37 @@ class Look:
         return {"color": self.colour, "marker": self.marker, "ls": self.dashes, "ms": 4, "lw": 1.3}
 
 
-_LOOKS = (
-    Look(BLUE, "o"),
-    Look(VERMILION, "s", (0, (5, 1.5))),
-    Look(GREEN, "^", (0, (3, 1, 1, 1))),
-    Look(PURPLE, "D", (0, (1, 1))),
-    Look(YELLOW, "P", (0, (2, 2))),
-    Look(ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
-    Look(SKY, "X", (0, (4, 2))),
+_STYLES = (
+    LineStyle(BLUE, "o"),
+    LineStyle(VERMILION, "s", (0, (5, 1.5))),
+    LineStyle(GREEN, "^", (0, (3, 1, 1, 1))),
+    LineStyle(PURPLE, "D", (0, (1, 1))),
+    LineStyle(YELLOW, "P", (0, (2, 2))),
+    LineStyle(ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
+    LineStyle(SKY, "X", (0, (4, 2))),
 )
-LINES = (*_LOOKS[:4], _LOOKS[5])  # where a figure is not about methods
+LINES = (*_STYLES[:4], _STYLES[5])  # where a figure is not about methods
 
 
-def law_looks() -> dict[str, Look]:
+def law_styles() -> dict[str, LineStyle]:
     """How the lines of noise laws look, in the order of their registry."""
     return dict(zip(noise_laws(), cycle((LINES[1], LINES[0], *LINES[2:])), strict=False))
 
 
-ORACLE = Look(BLACK, "", (0, (1, 1.2)))
+ORACLE = LineStyle(BLACK, "", (0, (1, 1.2)))
 _MORE_COLOURS = (GREY, BLACK)
 _MORE_MARKERS = ("h", "<", ">", "p", "*")
 
 
-def look_of(method: str) -> Look:
+def style_of(method: str) -> LineStyle:
     """How a method is drawn, by its place among those that are registered."""
     place = [*METHODS].index(method)
-    if place < len(_LOOKS):
-        return _LOOKS[place]
-    more = place - len(_LOOKS)
-    return Look(_MORE_COLOURS[more % len(_MORE_COLOURS)], _MORE_MARKERS[more % len(_MORE_MARKERS)], (0, (3 + more, 1)))
+    if place < len(_STYLES):
+        return _STYLES[place]
+    more = place - len(_STYLES)
+    return LineStyle(
+        _MORE_COLOURS[more % len(_MORE_COLOURS)], _MORE_MARKERS[more % len(_MORE_MARKERS)], (0, (3 + more, 1))
+    )
 
 
 def label_of(method: str) -> str:
@@ -128,13 +130,13 @@ def _balanced(note: str) -> str:
 
 
 def plot_line(
-    axes: Any, table: Table, x: str, y: str, look: Look, label: str | None = None, shade: float = 0.18
+    axes: Any, table: Table, x: str, y: str, style: LineStyle, label: str | None = None, shade: float = 0.18
 ) -> None:
     """A line with the band of its 95 % intervals."""
     places = column(table, x)
-    axes.plot(places, column(table, y), label=label, **look.options)
+    axes.plot(places, column(table, y), label=label, **style.options)
     axes.fill_between(
-        places, column(table, f"{y}_low"), column(table, f"{y}_high"), color=look.colour, alpha=shade, lw=0
+        places, column(table, f"{y}_low"), column(table, f"{y}_high"), color=style.colour, alpha=shade, lw=0
     )
 
 

@@ -1,4 +1,4 @@
-"""Theorem 4.3 beside what is seen: the chance that aggregates move by α or more."""
+"""Theorem 4.3 compared with simulations: the chance that aggregates move by α or more."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, moved_by_noise
-from sottovoce.lab.reproduce.style import BLACK, LINES, Look, legend_above, panel_title
+from sottovoce.lab.reproduce.style import BLACK, LINES, LineStyle, legend_above, panel_title
 from sottovoce.lab.reproduce.tables import Table, column, distinct, rounded, where
 from sottovoce.planning.paper import corrected_beta, printed_beta
 from sottovoce.privacy.laws import SharedVariance
@@ -77,7 +77,7 @@ class Theorem(Experiment):
             axes.plot(column(printed, "alpha"), column(printed, "printed"), label="β as printed",
                       markevery=4, **LINES[1].options)  # fmt: skip
             axes.plot(alphas, column(points, "corrected"), label="β as corrected",
-                      **Look(BLACK, "", (0, (3, 1, 1, 1))).options)  # fmt: skip
+                      **LineStyle(BLACK, "", (0, (3, 1, 1, 1))).options)  # fmt: skip
             axes.set(xscale="log", xlabel="α")
             axes.set_xticks([0.03, 0.1, 0.3, 1, 3, 10], ["0.03", "0.1", "0.3", "1", "3", "10"])
             axes.minorticks_off()
@@ -132,7 +132,7 @@ def _proportion_interval(seen: int, runs: int) -> tuple[float, float]:
 EXPERIMENTS = (
     Theorem(
         "theorem",
-        "Theorem 4.3 beside what is seen",
+        "Theorem 4.3 compared with simulations",
         "The chance that noise moves the aggregates by α or more is at most β (Theorem 4.3).",
     ),
 )

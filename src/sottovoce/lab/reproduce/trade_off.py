@@ -21,12 +21,12 @@ from sottovoce.lab.reproduce.style import (
     GREY,
     LINES,
     SKY,
-    Look,
+    LineStyle,
     label_of,
-    look_of,
     panel_title,
     plot_line,
     spread_ticks,
+    style_of,
 )
 from sottovoce.lab.reproduce.tables import Table, column, distinct, repetitions, summarise, where
 from sottovoce.planning.paper import printed_distance, printed_rate
@@ -49,9 +49,9 @@ _NEAR_ONE = 1.5  # a mean |noise| between 1/1.5 and 1.5 is near 1
 _GIVEN = ("delta", "epsilon", "noise_rate", "distance", "error_rate", "readings", "participants", "method", "b", "eta")
 
 
-def delta_looks(deltas: Sequence[float]) -> dict[float, Look]:
+def delta_styles(deltas: Sequence[float]) -> dict[float, LineStyle]:
     """How the line of each δ looks: the usual ones always the same, whatever others are drawn."""
-    others = cycle((*LINES[len(DELTAS) :], Look(SKY, "X", (0, (4, 2))), Look(BLACK, "h", (0, (2, 1)))))
+    others = cycle((*LINES[len(DELTAS) :], LineStyle(SKY, "X", (0, (4, 2))), LineStyle(BLACK, "h", (0, (2, 1)))))
     return {delta: LINES[DELTAS.index(delta)] if delta in DELTAS else next(others) for delta in deltas}
 
 
@@ -110,16 +110,16 @@ class TradeOff(Experiment):
     def draw(self, figure: Any, table: Table) -> None:
         moved, noise, error = figure.subplots(1, 3)
         inset = moved.inset_axes((0.34, 0.36, 0.62, 0.58))  # on the scale of the noise the lines lie at the bottom
-        for delta, look in delta_looks(distinct(table, "delta")).items():
+        for delta, style in delta_styles(distinct(table, "delta")).items():
             line = where(table, delta=delta)
-            plot_line(moved, line, "epsilon", "moved", look, f"δ = {delta:g}")
-            plot_line(inset, line, "epsilon", "moved", look)
-            plot_line(noise, line, "epsilon", "noise", look)
-            plot_line(error, line, "epsilon", "error_after", look)
+            plot_line(moved, line, "epsilon", "moved", style, f"δ = {delta:g}")
+            plot_line(inset, line, "epsilon", "moved", style)
+            plot_line(noise, line, "epsilon", "noise", style)
+            plot_line(error, line, "epsilon", "error_after", style)
         line = where(table, delta=table[0]["delta"])
-        plot_line(error, line, "epsilon", "error_before", Look(GREY, "", "--"), "no noise")
+        plot_line(error, line, "epsilon", "error_before", LineStyle(GREY, "", "--"), "no noise")
         for name in BASELINES:  # for the first δ
-            colour = look_of(name).colour
+            colour = style_of(name).colour
             for axes, measure in ((inset, f"moved_{name}"), (error, f"error_after_{name}")):
                 axes.plot(column(line, "epsilon"), column(line, measure), color=colour, lw=1, ls="-.",
                           label=f"{label_of(name)}, δ = {line[0]['delta']:g}")  # fmt: skip

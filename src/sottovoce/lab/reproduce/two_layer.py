@@ -49,10 +49,10 @@ class TwoLayers(Experiment):
 
     def draw(self, figure: Any, table: Table) -> None:
         losses, chances = figure.subplots(1, 2)
-        for look, (line, *_) in zip(LINES, _LINES, strict=False):
+        for style, (line, *_) in zip(LINES, _LINES, strict=False):
             points = where(table, line=line)
-            losses.plot(column(points, "answers"), column(points, "epsilon"), label=line, **look.options)
-            chances.plot(column(points, "answers"), column(points, "delta"), **look.options)
+            losses.plot(column(points, "answers"), column(points, "epsilon"), label=line, **style.options)
+            chances.plot(column(points, "answers"), column(points, "delta"), **style.options)
         losses.axhline(_CLAIMED, color=BLACK, lw=1, ls=":", label="claimed, any number")
         chances.axhline(_claimed_delta(), color=BLACK, lw=1, ls=":")
         chances.axhline(1 / (1 + math.exp(_EPSILON)), color=GREY, lw=0.8, ls="--")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sottovoce.claims import Claims
 from sottovoce.comparisons.policy import usual_levels
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, fitted
-from sottovoce.lab.reproduce.style import GREY, LINES, Look, legend_above, panel_title, plot_line, spread_ticks
+from sottovoce.lab.reproduce.style import GREY, LINES, LineStyle, legend_above, panel_title, plot_line, spread_ticks
 from sottovoce.lab.reproduce.tables import Row, Table, distinct, plain, rounded, summarise, where
 from sottovoce.planning.noise import noise_for
 from sottovoce.privacy.laws import FreshVariance, Response, SharedVariance
@@ -24,7 +24,7 @@ _GUESS = RANGE / math.sqrt(12)  # the error of the middle of the range, if nobod
 COMPARISONS, OVER_RANGE, OVER_SPREAD, PAPER = (
     "comparisons", "Laplace over the range", "Laplace over σ only", "the paper’s law, variances known",
 )  # fmt: skip
-LOOKS: dict[str, Look] = dict(zip((COMPARISONS, PAPER, OVER_RANGE, OVER_SPREAD), LINES, strict=False))
+STYLES: dict[str, LineStyle] = dict(zip((COMPARISONS, PAPER, OVER_RANGE, OVER_SPREAD), LINES, strict=False))
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class WholeRangeFigure(Experiment):
                 "against": against, "epsilon": epsilon, "participants": participants, "way": way,
             }
             for against, epsilon, participants in points
-            for way in LOOKS
+            for way in STYLES
         ]  # fmt: skip
 
     def run(self, task: Parameters) -> Table:
@@ -68,8 +68,8 @@ class WholeRangeFigure(Experiment):
             panels, ("epsilon", "participants"), ((0.5, 1, 2, 4), (50, 150, 500, 2000)), strict=True
         ):
             part = where(table, against=against)
-            for way, look in LOOKS.items():
-                plot_line(axes, where(part, way=way), against, "error", look, way)
+            for way, style in STYLES.items():
+                plot_line(axes, where(part, way=way), against, "error", style, way)
             axes.axhline(_GUESS, color=GREY, lw=0.9, ls=":", label="a guess, nobody asked")
             axes.set(xscale="log", yscale="log")
             spread_ticks(axes, usual, distinct(part, against))

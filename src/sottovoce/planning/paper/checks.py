@@ -6,19 +6,19 @@ _FURTHEST = 1e30  # beyond that the theorems' powers of it are no numbers, and n
 _MOST_PARTICIPANTS = 10**12
 _SMALLEST_CHANCE = 1e-300
 _POSITIVE = {
-    "error_rate": ("a rate (λ1) must be a positive number", "1 is usual"),
-    "noise_rate": ("a rate (λ2) must be a positive number", "0.5 is usual"),
-    "rate": ("a rate (λ2) must be a positive number", "0.5 is usual"),
+    "error_rate": ("a rate (λ1) must be a positive number", "1 is typical"),
+    "noise_rate": ("a rate (λ2) must be a positive number", "0.5 is typical"),
+    "rate": ("a rate (λ2) must be a positive number", "0.5 is typical"),
     "level": ("a noise level (c = λ1/λ2) must be a positive number", "1 adds as much noise as there is error"),
     "alpha": ("an error (α) must be a positive number", "give it in the unit of the readings"),
-    "epsilon": ("ε must be a positive number", "1 is usual"),
+    "epsilon": ("ε must be a positive number", "1 is typical"),
     "distance": ("a distance (Δ) must be a positive number", "give the width of the range of a reading"),
-    "b": ("b counts standard deviations and must be a positive number", "3 is usual"),
+    "b": ("b counts standard deviations and must be a positive number", "3 is typical"),
 }
 _FRACTIONS = {
-    "beta": ("a chance (β) lies between 0 and 1", "0.05 is usual"),
-    "delta": ("δ lies between 0 and 1", "1e-5 is usual"),
-    "eta": ("a share of the users (η) lies between 0 and 1", "0.95 is usual"),
+    "beta": ("a chance (β) lies between 0 and 1", "0.05 is typical"),
+    "delta": ("δ lies between 0 and 1", "1e-5 is typical"),
+    "eta": ("a share of the users (η) lies between 0 and 1", "0.95 is typical"),
 }
 
 
@@ -27,7 +27,7 @@ def check(**parameters: float) -> None:
     for name, number in parameters.items():
         if name == "participants":
             legal = 2 <= number <= _MOST_PARTICIPANTS and number == int(number)
-            rule = "pairs of users (S) need at least two of them"
+            rule = "at least two users (S) are needed to form pairs"
             fix = f"give a whole number from 2 to {_MOST_PARTICIPANTS:,}"
         elif name in _FRACTIONS:
             legal = _SMALLEST_CHANCE <= number < 1

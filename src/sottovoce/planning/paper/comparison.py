@@ -37,7 +37,7 @@ from sottovoce.planning.paper.utility import (
 
 ASSUMED = (
     "The distance Δ_s (Definitions 4.5 and 4.6, Lemma 4.7) is an assumption about the data, not a bound: normal errors "
-    "have no largest one. Where devices clip to a public range, its width needs no assumption.",
+    "are unbounded. Where devices clip to a public range, its width needs no assumption.",
     "N → ∞: the mean of |x_n^s − x̂_n^s'| over the objects n is replaced by its limit √(2/π)·Y, and every user reads "
     "every object.",
     "Lemma 4.4 is about one index, not about pairs weighted w_s·ŵ_s', and the sum in its proof (Appendix B) ends at "

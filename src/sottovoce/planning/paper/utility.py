@@ -33,7 +33,7 @@ def weigh_values(values: ArrayLike, weights: ArrayLike) -> WeightedMean:
 
     It does not cover the paper's use of it, on pairs weighted w_s·ŵ_s', since those weights need not decrease in
     Y_{s,s'}. It can be applied to s and then to s', if w_s falls as σ_s² rises, ŵ_s' falls as σ_s'² + δ_s'² rises, and
-    a user's distance δ_s to himself is replaced by the larger √(2σ_s² + δ_s²).
+    a user's distance δ_s to themselves is replaced by the larger √(2σ_s² + δ_s²).
 
     >>> weigh_values([1, 2, 6], weights=[3, 2, 1])
     WeightedMean(weighted=2.1666666666666665, plain=3.0, decreasing=True)

@@ -7,6 +7,7 @@ from sottovoce.privacy.audit.inputs import FEWEST_DRAWS, Neighbours, SampledOutp
 from sottovoce.privacy.audit.numbers import NumberSetting
 from sottovoce.privacy.audit.result import Audit
 from sottovoce.privacy.laws import Law
+from sottovoce.privacy.parameters import check_one_of
 from sottovoce.progress import Progress
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def _promise(
     guarantee: "Guarantee | AnswerGuarantee", epsilon: float | None, delta: float | None
 ) -> tuple[float, float]:
     """ε and δ that are promised together, where an audit compares; given by one of them, or by neither."""
-    if epsilon is not None and delta is not None:
-        raise BadParameter(f"epsilon {epsilon!r} and delta {delta!r}: one follows from the other; give one of them")
+    check_one_of(epsilon, delta)
     if epsilon is not None:
         return epsilon, guarantee.delta(epsilon)
     if delta is None:

@@ -46,7 +46,7 @@ LAWS: dict[str, type[Law]] = {
 def register(law: type[Law]) -> None:
     """Add a law of your own, for this process: it can then be used by its name, like the others."""
     if LAWS.setdefault(law.name, law) is not law:
-        raise BadParameter(f"noise law {law.name!r}: there is already one of this name; choose another name")
+        raise BadParameter(f"noise law {law.name!r}: there is already one with this name; choose another name")
 
 
 def noise_laws() -> dict[str, type[NoiseLaw]]:

@@ -68,8 +68,8 @@ class NoiseLaw(Law):
             parameters = [math.inf]
         if not all(0 < parameter < math.inf for parameter in parameters):
             raise BadParameter(
-                f"distance or grid {length:g}: the noise {self.name!r} for it would have a parameter beyond the range "
-                "of numbers; choose a unit in which readings are neither huge nor tiny"
+                f"distance or grid {length:g}: the noise {self.name!r} for it would have a parameter too large or too "
+                "small to compute with; choose a unit in which readings are neither huge nor tiny"
             )
         return type(self)(*parameters)
 
@@ -155,7 +155,7 @@ class NoiseLaw(Law):
 
     @classmethod
     def least_inverse(cls, search: "Search") -> float:
-        """1 divided by the length that scales the law with all parameters 1 to the least noise."""
+        """1 divided by the length by which the law with all parameters 1 must be scaled for the least noise."""
         return search.largest(lambda inverse: cls.one().scaled(1 / inverse), min(search.epsilon, 1.0) / search.length)
 
     # What it needs of a manifest

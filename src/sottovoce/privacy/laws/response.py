@@ -37,7 +37,7 @@ class Response(AnswerLaw):
     size: int = 1
     name: ClassVar[str] = "response"
     title: ClassVar[str] = "Random answers"
-    words: ClassVar[str] = "now and then another answer is sent, drawn at random; its promise holds for any two answers"
+    words: ClassVar[str] = "now and then another answer is sent, drawn at random; the promise holds for any two answers"
     label: ClassVar[str] = "randomised response"
     example: ClassVar[str] = "response:1.0"
     kinds: ClassVar[tuple[Kind, ...]] = ("number", "choice")
@@ -61,7 +61,7 @@ class Response(AnswerLaw):
         super().check_cells(cells)
         if self.size >= cells:
             raise BadParameter(
-                f"noise law {self} with {cells} choices: a reported set must be smaller than that of all choices, "
+                f"noise law {self} with {cells} choices: a reported set must be smaller than the set of all choices, "
                 "or it says nothing; choose a smaller SIZE"
             )
 

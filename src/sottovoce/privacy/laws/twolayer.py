@@ -37,7 +37,7 @@ class TwoLayer(AnswerLaw):
     b: float | None = None
     name: ClassVar[str] = "twolayer"
     title: ClassVar[str] = "Two layers"
-    words: ClassVar[str] = "everybody draws once how often they send the other of two answers"
+    words: ClassVar[str] = "everybody draws once how often they send the other answer"
     label: ClassVar[str] = "two layers"
     example: ClassVar[str] = "twolayer:uniform"
     noised_together: ClassVar[bool] = True

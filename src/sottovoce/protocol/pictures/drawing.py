@@ -83,7 +83,7 @@ class _Reader:
         return self._root
 
     def _entity(self, name: str, *_: object) -> None:
-        raise refused(f"an SVG that declares the entity {name[:40]!r}: it must spell everything out")
+        raise refused(f"an SVG that declares the entity {name[:40]!r}: entities are not allowed")
 
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
         self._count += 1
@@ -91,7 +91,7 @@ class _Reader:
             raise refused(f"an SVG with more than {_MOST_ELEMENTS:,} elements, or nested deeper than {_DEEPEST}")
         space, _, name = qualified.rpartition(" ")
         if name in _ACTIVE:
-            raise refused(f"an SVG with the element {name!r}: a picture must have nothing in it that runs")
+            raise refused(f"an SVG with the element {name!r}: a picture must not contain anything that runs")
         if self._root is None and (space, name) != (_SVG, "svg"):
             raise refused(f"an XML file that begins with {name[:40]!r}: it must be PNG, JPEG or SVG")
         kept = self._attributes(name, attributes)  # also where it is left out, so that handlers are found
@@ -122,7 +122,7 @@ class _Reader:
         for qualified, entry in attributes.items():
             space, _, name = qualified.rpartition(" ")
             if name.lower().startswith("on"):
-                raise refused(f"an SVG with the handler {name[:40]!r}: a picture must have nothing in it that runs")
+                raise refused(f"an SVG with the handler {name[:40]!r}: a picture must not contain anything that runs")
             if name == "href" and space in ("", _XLINK):
                 if element != "a":
                     kept["href"] = _checked_link(element, entry)
@@ -213,7 +213,7 @@ def _check_expansion(root: _Element) -> None:
             for name in _check_references(text):
                 # What a style refers to is drawn for any number of elements.
                 if name in named and named[name].name not in _TINTS:
-                    raise refused(f"an SVG whose style refers to {name[:40]!r}: in a style, that must be a gradient")
+                    raise refused(f"an SVG whose style refers to {name[:40]!r}: a style may refer only to a gradient")
 
 
 def _referred(one: _Element) -> Iterator[str]:

@@ -42,7 +42,7 @@ def _cleaned_png(content: bytes) -> Picture:
             header = struct.unpack(">IIBBBBB", body)
             check_size(header[0], header[1])
         elif kind[:1].isupper() and kind not in _KEPT_CHUNKS:
-            raise refused(f"a PNG with the unknown part {kind!r}: it must be a plain one")
+            raise refused(f"a PNG with the unknown chunk {kind!r}: it must be a plain one")
         if kind in _KEPT_CHUNKS:
             parts.append(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)))
         if kind == b"IDAT":
@@ -128,7 +128,7 @@ def _segments(content: bytes) -> Iterator[tuple[int, bytes, bytes]]:
     place = 2
     while place < MOST_BYTES:
         if content[place] != 0xFF:
-            raise refused("a damaged JPEG: its parts must follow each other")
+            raise refused("a damaged JPEG: its segments must follow each other")
         while content[place] == 0xFF:  # any number of them may stand before a marker
             place += 1
         marker = content[place]

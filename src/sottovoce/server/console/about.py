@@ -44,7 +44,7 @@ def about_of(manifest: Mapping[str, Any], target: str | None) -> dict[str, str]:
 
 
 def typed_about(form: Mapping[str, str], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What was typed. In a draft from before, what was made empty is removed."""
+    """What was typed. In an existing draft, fields that were emptied are removed."""
     fields: dict[str, Any] = {name: form[name] for name in ABOUT if form.get(name)}
     if "deadline" in fields:
         fields["deadline"] = in_utc(fields["deadline"], form.get("zone", ""))
@@ -107,6 +107,6 @@ def _moment(local: datetime, zone: tzinfo, name: str) -> datetime:
         )
     raise Problem(
         "bad_request",
-        f"{words}: this time comes twice, because clocks are put back that night; choose an hour earlier or later, or "
+        f"{words}: this time occurs twice, because clocks are put back that night; choose an hour earlier or later, or "
         f"write {first:%Y-%m-%d %H:%M} or {second:%Y-%m-%d %H:%M} in UTC",
     )

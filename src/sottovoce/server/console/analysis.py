@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sottovoce.claims import Claims
 from sottovoce.claims.budget import Budget, FileTooLarge
-from sottovoce.claims.kinds import Kind
+from sottovoce.claims.kinds import Kind, check_duplicates
 from sottovoce.claims.labels import label_column
 from sottovoce.discovery import METHODS, ChoiceResult, Result, TruthDiscovery, make_method, takes
 from sottovoce.discovery.explanation import Explanation, explain
@@ -63,8 +63,7 @@ class Question:
         unknown = [name for name in self.methods if name not in known]
         if unknown:
             raise BadParameter(f"method {unknown[0][:60]!r}: it must be one of {', '.join(known)}; tick one of them")
-        if self.duplicates not in get_args(Duplicates):
-            raise BadParameter(f"duplicates={self.duplicates[:60]!r}: it must be 'error', 'mean' or 'last'; choose one")
+        check_duplicates(self.duplicates[:60])
         if self.kind not in ("", *get_args(Kind)):
             raise BadParameter(f"kind={self.kind[:60]!r}: it must be 'number' or 'choice'; choose one, or none")
 
@@ -121,7 +120,7 @@ class Question:
             if spent > MOST_SECONDS:
                 raise FileTooLarge(
                     f"{self.claims}: the computation took more than {MOST_SECONDS:g} s, the limit on the server; "
-                    "run the command instead, which has no time limit"
+                    "use the command line instead, which has no time limit"
                 )
 
         claims = self._read()
@@ -159,7 +158,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Line:
+class MethodLine:
     """A method in the table of methods, compared with the first."""
 
     name: str
@@ -184,7 +183,7 @@ class Answer:
     skipped: int
     noise: str | None
     reason: str | None
-    lines: list[Line]
+    lines: list[MethodLine]
     rows: list[dict[str, Any]]  # the first of them, as in the results of a campaign, and what `others` found
     weights: dict[str, list[Any]]
     warnings: list[dict[str, str]]
@@ -244,10 +243,10 @@ def _line(
     first: Result | ChoiceResult,
     scores: Any,
     effective_users: float | None,
-) -> Line:
+) -> MethodLine:
     apart = first.apart(truths)
     furthest = int(apart.argmax())
-    return Line(
+    return MethodLine(
         name, fit.n_iter_ if fit else None, fit.converged_ if fit else True, effective_users,
         float(apart.mean()), float(apart[furthest]), str(first.fit.objects_[furthest]), scores,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The guides, which the server carries, so that help needs no network: Markdown, rendered when it is first read.
+"""The guides, which come with the server, so that help needs no network: Markdown, rendered when it is first read.
 
 Pictures are left out: whoever reads this has the console in front of them. So are pages with formulas, which need the
 tools of the site.
@@ -42,7 +42,7 @@ async def first() -> Response:
 async def page(folder: str, name: str, request: Request) -> Response:
     path = f"{folder}/{name}"
     if path not in PAGES:
-        raise Problem("not_found", "the address: there is no such page of the guide")
+        raise Problem("not_found", "the address: there is no such page in the guide")
     return render(request, "docs.html", path=path, pages=PAGES, content=rendered(path))
 
 

@@ -33,7 +33,7 @@ def sensors_reachable(request: Request) -> bool:
 
 
 def sensor_warning(manifest: Mapping[str, Any], request: Request) -> str | None:
-    """What to tell an operator whose tasks need a sensor that no phone will offer."""
+    """The warning to an operator whose tasks need a sensor that no phone will offer."""
     named = [instrument_of(task.get("instrument")) for task in manifest["tasks"]]
     count = sum(bool(instrument and instrument.permissions) for instrument in named)
     if not count or sensors_reachable(request):

@@ -41,7 +41,7 @@ async def upload(campaign: CampaignId, request: Request, session: Session, form:
     try:
         file = form.files.get("logo")
         if file is None:
-            raise Problem("bad_request", "the form: it has no file; choose a picture")
+            raise Problem("bad_request", "the form: no file was chosen; choose a picture")
         new = await run_in_threadpool(cleaned_logo, file.getvalue())
         await server.write(lambda connection: actions.set_logo(connection, session.key, campaign, new))
     except SottovoceError as mistake:

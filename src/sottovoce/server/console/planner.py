@@ -72,7 +72,7 @@ class PlanRequest:
             raise Problem("bad_request", f"unit {unit[:20]!r}: a promise is for a reading or for a participant")
         delta = _number(query, "delta", _DELTA)
         if not delta < 0.1:
-            raise Problem("bad_request", f"probability of failure {delta:g}: it must be small; 0.00001 is usual")
+            raise Problem("bad_request", f"probability of failure {delta:g}: it must be small; 0.00001 is typical")
         grids = tuple(sorted({task["grid"] for task in manifest["tasks"]}))
         readings = typed_count(query, "readings", min(manifest["readings"], len(manifest["tasks"])), MOST_TASKS)
         now = _compared_epsilon_now(manifest) if compares else _epsilon_now(law, distance, unit, readings, grids)
@@ -93,7 +93,7 @@ class PlanRequest:
 
     @property
     def laws(self) -> list[str]:
-        """The laws to choose from. Where readings are noised or judged together, they must be on one grid."""
+        """The laws to choose from. Readings that are perturbed or accounted for together must be on one grid."""
         return [name for name, kind in noise_laws().items() if kind.takes_grids(self.unit, len(self.grids))]
 
     @staticmethod

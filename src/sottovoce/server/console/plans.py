@@ -97,7 +97,7 @@ def _uploaded(form: UploadForm, manifest: dict[str, Any]) -> tuple[Picture | Non
     """What was uploaded, checked. Places without any picture are drawn."""
     picture_file, places_file = form.files.get("picture"), form.files.get("places")
     if picture_file is None and places_file is None:
-        raise Problem("bad_request", "the form: it has no file; choose a picture, a GeoJSON file or both")
+        raise Problem("bad_request", "the form: no file was chosen; choose a picture, a GeoJSON file or both")
     new_picture = cleaned_picture(picture_file.getvalue()) if picture_file else None
     if places_file is None:
         return new_picture, {}
@@ -119,7 +119,9 @@ def _typed(text: str) -> dict[str, Place | None]:
     except (ValueError, RecursionError):
         places = None
     if not isinstance(places, dict) or not all(isinstance(place, list) for place in places.values()):
-        raise Problem("bad_request", "the places: they must be those of this page; reload it and try again")
+        raise Problem(
+            "bad_request", "the places: they must be in the format that this page sends; reload it and try again"
+        )
     return {task: place or None for task, place in places.items()}
 
 

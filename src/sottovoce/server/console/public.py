@@ -51,7 +51,7 @@ async def _page(id: str, version: int | None, request: Request, server: ServerSt
     def load(connection: Connection) -> tuple[CampaignRow, list[VersionRow], bytes, Steps]:
         campaign = published_campaign(connection, id)
         if not campaign.public_results:
-            raise Problem("not_found", "the results: they are for the operator of the campaign only")
+            raise Problem("not_found", "the results: only the operator of the campaign may see them")
         versions = list_versions(connection, campaign.key)
         shown = version or versions[0].version
         content = results_version(connection, campaign.key, shown).content

@@ -29,7 +29,7 @@ class Strengths:
 
     @property
     def listed(self) -> list[tuple[float, list[str]]]:
-        """Strengths around the present one, with the share of wrong questions for each number of choices."""
+        """Strengths around the present one, with the share of wrong results for each number of choices."""
         return [
             (epsilon, [percent(self._wrong(epsilon, count)) for count in self.counts])
             for epsilon in sorted({*_LISTED, self.epsilon})

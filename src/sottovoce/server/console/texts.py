@@ -77,7 +77,7 @@ async def upload(campaign: CampaignId, request: Request, session: Session, form:
     try:
         file = form.files.get("table")
         if file is None:
-            raise Problem("bad_request", "the form: it has no file; choose the table of texts")
+            raise Problem("bad_request", "the form: no file was chosen; choose the table of texts")
         new = _read(str(file), file.getvalue(), own_language(_content(row)))
         await server.write(lambda connection: actions.translate(connection, session.key, campaign, new))
     except SottovoceError as mistake:

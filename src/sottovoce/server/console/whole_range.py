@@ -24,7 +24,7 @@ class WholeRange:
     answer: int  # how many of its tasks a device answers
     tasks: int  # that it could answer
     error: float  # to expect, of a truth
-    to_find: int  # answers to a task that find its truth within a reading's error, in nine campaigns of ten
+    to_find: int  # answers to a task that find its truth within a reading's error, in nine out of ten campaigns
     enough: bool
     people: int  # who answer each task
     warning: str | None

@@ -73,7 +73,7 @@ class Counts(BaseModel):
 
 
 class Trouble(BaseModel):
-    """Why the newest results could not be published. Those from before stay; the next step tries again."""
+    """Why the newest results could not be published. Earlier results stay; the next step tries again."""
 
     reason: str
     since: str
@@ -96,7 +96,7 @@ class Campaign(CampaignEntry):
     plan: dict[str, str] | None = None
     logo: str | None = None
     method: StoredMethod | None
-    target: Annotated[Target | None, Field(description="what the truth of a number is; null: what the method takes")]
+    target: Annotated[Target | None, Field(description="what the truth of a number is; null: the method decides")]
     known: Annotated[dict[str, str], Field(description="truths that you know, by task; used from closing on")]
     previous: str | None
     manifest_sha256: str | None
@@ -237,7 +237,7 @@ async def new_version(operator: Operator, campaign: CampaignId, body: _Changes, 
     openapi_extra=described(CampaignChange, required=False),
 )
 async def duplicate(operator: Operator, campaign: CampaignId, body: _Changes, server: Server) -> Campaign:
-    """A new draft like any of your campaigns, with other people: no invitations and no readings are copied."""
+    """A new draft copied from one of your campaigns, for other people: no invitations and no readings are copied."""
     now = server.clock()
     return await server.write(
         lambda connection: whole_campaign(connection, actions.duplicate(connection, operator.key, campaign, body, now))
@@ -280,7 +280,7 @@ async def manifest(campaign: CampaignId, request: Request, server: Server) -> Re
 
 class CampaignState(BaseModel):
     state: PublicState
-    full: list[str] = Field(description="tasks that have as many readings as they need")
+    full: list[str] = Field(description="tasks that have enough readings")
 
 
 @router.get("/{campaign}/state", responses=problems("not_found", "bad_request"))

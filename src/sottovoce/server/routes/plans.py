@@ -53,7 +53,7 @@ class NewPlaces(RequestBody):
     def by_task(self) -> dict[str, Place | None]:
         twice = first_repeated(entry.task for entry in self.places)
         if twice is not None:
-            raise Problem("repeated_task", f"task {twice!r}: it has two places")
+            raise Problem("repeated_task", f"task {twice!r}: it has more than one place on the plan")
         return {entry.task: entry.place for entry in self.places}
 
 
@@ -75,8 +75,8 @@ async def shown_picture(
 async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:
     """Give a draft a picture of the place: PNG, JPEG or SVG, recognised by its content and written anew.
 
-    Metadata is left out, also the position at which a photograph was taken. Scripts and references to the outside are
-    refused.
+    Metadata is removed, including the position at which a photograph was taken. Scripts and references to the outside
+    are refused.
     """
     picture = await run_in_threadpool(cleaned_picture, await request.body())
     return await server.write(

@@ -15,6 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
+from sottovoce.claims.table_file import check_exists
 from sottovoce.claims.writing import whole_file
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.server.storage import migrations
@@ -36,7 +37,7 @@ class BackupContents:
 
 def back_up(database: str, out: Path) -> BackupContents:
     """Copy a database into a new file, even while the server runs; the file appears once it is checked."""
-    source = _file_of(database, "copy it with pg_dump --format=custom --file=FILE URL, also while the server runs")
+    source = _file_of(database, "make a copy with pg_dump --format=custom --file=FILE URL, also while the server runs")
     if out.exists():
         raise UnreadableFile(f"{out}: it exists already, and a backup is not overwritten; name another file")
     return _copy(source, out)
@@ -53,19 +54,18 @@ def restore(backup: Path, database: str, *, replace: bool = False) -> BackupCont
 
 
 def _file_of(database: str, for_postgresql: str) -> Path:
-    rule = "only SQLite is copied here, as sqlite:///FILE"
+    rule = "it must be a SQLite database, sqlite:///FILE"
     try:
         url = make_url(database)
     except ArgumentError:
         raise BadParameter(f"database {database!r}: {rule}; for example sqlite:///sottovoce.db") from None
     if url.get_backend_name() != "sqlite" or not url.database:
-        raise BadParameter(f"database {url.render_as_string()}: {rule}; of PostgreSQL, {for_postgresql}")
+        raise BadParameter(f"database {url.render_as_string()}: {rule}; for PostgreSQL, {for_postgresql}")
     return Path(url.database)
 
 
 def _copy(source: Path, target: Path, replacing: bool = False) -> BackupContents:
-    if not source.is_file():
-        raise UnreadableFile(f"{source}: there is no such file; check the name and the folder")
+    check_exists(source)
     with whole_file(target) as temporary:
         # Created here, so that nobody else can read it even for a moment.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -79,7 +79,7 @@ def quotas_of(connection: Connection, campaign_key: int) -> dict[str, int]:
 
 
 def full_tasks(connection: Connection, campaign_key: int) -> list[str]:
-    """The tasks that have as many readings as they need."""
+    """The tasks that have enough readings."""
     full = select(tasks.c.id).where(tasks.c.campaign_key == campaign_key, tasks.c.taken >= tasks.c.quota)
     return list(connection.scalars(full.order_by(tasks.c.place)))
 

@@ -107,7 +107,7 @@ def _one_kind(manifest: Manifest, campaign_id: str, kind: Kind | None) -> Kind:
     if kind is None and len(kinds) > 1:
         raise Problem(
             "bad_request",
-            f"campaign {campaign_id!r}: it has numbers and choices, and a pack holds claims of one kind; say which "
+            f"campaign {campaign_id!r}: it has numbers and choices, but a pack holds claims of one kind; say which "
             "with kind= (--kind number or --kind choice)",
         )
     wanted = kind or kinds[0]
@@ -119,8 +119,8 @@ def _one_kind(manifest: Manifest, campaign_id: str, kind: Kind | None) -> Kind:
     if wanted == "number" and any(map(manifest.is_compared, manifest.tasks)):
         raise Problem(
             "bad_request",
-            f"campaign {campaign_id!r}: its numbers are compared with cuts, and a pack holds values; export its "
-            "claims, and give that file to discover",
+            f"campaign {campaign_id!r}: its numbers are compared with cuts, but a pack holds values; export its "
+            "claims and run sottovoce discover on that file",
         )
     return wanted
 

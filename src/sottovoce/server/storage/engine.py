@@ -48,8 +48,8 @@ def refuse_foreign(path: Path) -> None:
         tables = _tables_of(path)
         if tables and "campaigns" not in tables:
             raise UnreadableFile(
-                f"{path}: its tables ({', '.join(tables[:3])}{', …' * (len(tables) > 3)}) are another program's, and "
-                "a server needs a file of its own; name a new file, or a server's database"
+                f"{path}: its tables ({', '.join(tables[:3])}{', …' * (len(tables) > 3)}) belong to another "
+                "program, but a server needs a file of its own; name a new file, or a server's database"
             )
 
 
@@ -168,7 +168,9 @@ def _checked(database: str) -> URL:
             raise UnreadableFile(f"{url.database}: there is no folder {Path(url.database).parent}; create it first")
         if Path(url.database).exists() and not Path(url.database).is_file():
             # Neither opened nor made private: others use a folder or a device as well.
-            raise UnreadableFile(f"{url.database}: it is a folder or a device, and the database is a file; name a file")
+            raise UnreadableFile(
+                f"{url.database}: it is a folder or a device; the database must be a file, so name one"
+            )
     return url
 
 

@@ -1,4 +1,4 @@
-"""The cuts that a campaign publishes: those of now, and all from before, which stay valid until it closes."""
+"""The cuts that a campaign publishes: the present ones, and all earlier ones, which stay valid until it closes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -31,7 +31,7 @@ def cuts_text(cuts: Sequence[int]) -> str:
 
 
 def publish_offers(connection: Connection, campaign_key: int, new: Offers, now: int) -> None:
-    """From now on devices compare with these. Offers of other tasks stay as they are."""
+    """From now on devices compare readings with these. Offers of other tasks stay as they are."""
     places = sorted(new)
     for first in range(0, len(places), _PLACES_AT_ONCE):
         some = places[first : first + _PLACES_AT_ONCE]

@@ -229,7 +229,7 @@ class _Batch:
             )
         full = self._full(campaign.key, terms, places)
         if len(full) == len(places):
-            raise Problem("quota_reached", f"task {report.tasks[0]!r}: it has as many readings as it needs")
+            raise Problem("quota_reached", f"task {report.tasks[0]!r}: it has enough readings")
 
         campaign_key, participant_key, cohort = campaign.key, participant.key, campaign.cohort + 1
         added = [

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, and_, case, func, or_, select, update
 
 from sottovoce.server.fast.bulk import insert_rows
-from sottovoce.server.steps import Included
+from sottovoce.server.steps import IncludedClaims
 from sottovoce.server.storage.rows import CampaignRow, one_row
 from sottovoce.server.storage.tables import campaigns, included, invitations, participants, reports
 
@@ -39,16 +39,16 @@ def advance(connection: Connection, campaign_key: int, least: int, now: int) -> 
     connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(changed))
 
 
-def load_included(connection: Connection, campaign_key: int) -> Included:
+def load_included(connection: Connection, campaign_key: int) -> IncludedClaims:
     rows = connection.execute(
         select(included.c.place, included.c.cohort, included.c.claims)
         .where(included.c.campaign_key == campaign_key)
         .order_by(included.c.place, included.c.cohort)
     ).all()
-    return Included(*np.array([tuple(row) for row in rows], np.int64).reshape(-1, 3).T)
+    return IncludedClaims(*np.array([tuple(row) for row in rows], np.int64).reshape(-1, 3).T)
 
 
-def keep_included(connection: Connection, campaign_key: int, before: Included, after: Included) -> None:
+def keep_included(connection: Connection, campaign_key: int, before: IncludedClaims, after: IncludedClaims) -> None:
     """Store the changes."""
     most = after.cohorts.max(initial=0) + 1
     new = np.isin(after.places * most + after.cohorts, before.places * most + before.cohorts, invert=True)
@@ -60,7 +60,7 @@ def keep_included(connection: Connection, campaign_key: int, before: Included, a
         connection.execute(update(included).where(*of_task).values(claims=claims))
 
 
-def _rows(some: Included, mask: NDArray[Any]) -> list[tuple[int, int, int]]:
+def _rows(some: IncludedClaims, mask: NDArray[Any]) -> list[tuple[int, int, int]]:
     columns = (some.places[mask], some.cohorts[mask], some.claims[mask])
     return list(zip(*(column.tolist() for column in columns), strict=True))
 

@@ -128,7 +128,7 @@ tasks = Table(
 
 
 def _pictures(name: str) -> Table:
-    """Pictures stand apart from their campaigns, of which nearly every request reads the row."""
+    """Pictures have tables of their own, because nearly every request reads the row of a campaign."""
     campaign = ForeignKey("campaigns.key", ondelete="CASCADE")
     return Table(
         name,
