@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.integrate import fixed_quad
 from scipy.optimize import minimize
-from scipy.special import log_expit
+from scipy.special import expit, log_expit
 from scipy.stats import chi2, gamma
 
 from sottovoce.discovery.quality import Quality
 from sottovoce.privacy.laws import Gaussian
 
 
-def cost(place, squares, counts, noise):
-    """Minus the log of the posterior: users' variances are gamma, their squares over these are chi-squared."""
+def chances(place, squares, counts, noise):
+    """Density of each user's sum of squares: variances are gamma, squares over these are chi-squared."""
     mean, shape = np.exp(place)
     quantiles = gamma(shape, scale=mean / shape).ppf
 
@@ -25,9 +25,25 @@ def cost(place, squares, counts, noise):
 
     # Integrated over the prior's probability, in pieces that are fine at its ends.
     edges = np.concatenate((np.logspace(-9, -1, 17), np.linspace(0.15, 0.85, 8), 1 - np.logspace(-1, -9, 17)))
-    pieces = (fixed_quad(lambda chance: density(chance).T, low, high, n=12)[0] for low, high in pairwise(edges))
-    likelihood = np.log(sum(pieces)).sum()
-    return place[1] ** 2 / 2 - likelihood - place[0] - 2 * log_expit(math.log1p(noise) - place[0])
+    return sum(fixed_quad(lambda chance: density(chance).T, low, high, n=12)[0] for low, high in pairwise(edges))
+
+
+def unlikely(place, noise):
+    """Minus the log density of a gamma distribution's numbers, before anything is seen."""
+    return place[1] ** 2 / 2 - place[0] - 2 * log_expit(math.log1p(noise) - place[0])
+
+
+def cost(place, squares, counts, noise):
+    """Minus the log of the posterior of one gamma distribution."""
+    return unlikely(place, noise) - np.log(chances(place, squares, counts, noise)).sum()
+
+
+def cost_of_two(place, squares, counts, noise):
+    """The same of two, the last number being the log odds of the first."""
+    first, other = place[:2], place[2:4]
+    both = expit(place[4]) * chances(first, squares, counts, noise)
+    both += expit(-place[4]) * chances(other, squares, counts, noise)
+    return unlikely(first, noise) + unlikely(other, noise) - np.log(both).sum()
 
 
 @pytest.mark.alike
@@ -43,3 +59,33 @@ def test_the_learnt_prior_is_the_most_likely_one(noise, users):
     found = minimize(cost, np.zeros(2), (squares, counts, noise), method="Nelder-Mead", options=options)
     assert np.allclose(quality.prior, found.x, atol=2e-3)
     assert not quality.learn(squares, counts)
+
+
+@pytest.mark.alike
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_users_of_two_kinds_have_two_distributions(noise):
+    """Both kinds are found, and no other two distributions near them are more likely."""
+    rng = np.random.default_rng(8)
+    counts = rng.integers(4, 30, 120).astype(float)
+    own = np.where(rng.random(120) < 0.4, 0.05, 4.0) * rng.gamma(6.0, 1 / 6, 120)
+    squares = (own + noise) * rng.chisquare(counts)
+    quality = Quality(Gaussian(math.sqrt(noise)) if noise else None, 1.0)
+    assert quality.learn(squares, counts)
+    assert np.exp(quality.prior[[0, 2]]) == pytest.approx([0.05, 4.0], rel=0.3, abs=noise / 4)  # which hides small ones
+    assert expit(quality.prior[4]) == pytest.approx(0.4, abs=0.15)  # three standard errors
+    least = cost_of_two(quality.prior, squares, counts, noise)
+    for place in range(5):
+        for step in (-0.1, 0.1):
+            assert cost_of_two(quality.prior + step * np.eye(5)[place], squares, counts, noise) > least
+    assert not quality.learn(squares, counts)
+
+
+@pytest.mark.parametrize("users", [20, 150])
+def test_users_of_one_kind_have_one(users):
+    """Gamma and log-normal variances, which two distributions also fit better than one, but not clearly."""
+    rng = np.random.default_rng(9)
+    counts = rng.integers(2, 30, users).astype(float)
+    for own in (rng.gamma(1.0, 1.0, users), rng.gamma(0.5, 2.0, users), rng.lognormal(0.0, 0.7, users)):
+        quality = Quality(None, 1.0)
+        quality.learn(own * rng.chisquare(counts), counts)
+        assert len(quality.prior) == 2

@@ -7,6 +7,7 @@ from scipy.special import ndtri
 import sottovoce as sv
 from sottovoce.discovery import noise_aware
 from sottovoce.discovery.scatter_check import Pulls
+from sottovoce.discovery.variance_prior import VariancePrior
 from sottovoce.engines import MemoryEngine
 from sottovoce.worlds import crowd
 
@@ -135,8 +136,9 @@ def test_where_tails_are_light_the_mean_is_taken(target):
 
 
 @pytest.mark.parametrize("target", ["value", "mean"])
-def test_users_of_two_kinds_have_wider_intervals_than_their_weights_say(monkeypatch, target):
-    """No gamma prior describes them, so the weights are too sure of themselves."""
+def test_a_prior_that_does_not_describe_users_makes_intervals_wider(monkeypatch, target):
+    """One distribution for users of two kinds: the weights are too sure of themselves."""
+    monkeypatch.setattr(VariancePrior, "learn", VariancePrior.search)
     claims = MemoryEngine(crowd(20, 100, "two kinds", seed=np.random.default_rng(5)).claims, threads=1)
     seen = sv.NoiseAware(target=target).fit(claims).intervals()
     monkeypatch.setattr(noise_aware.Pulls, "of", lambda *_: Pulls())

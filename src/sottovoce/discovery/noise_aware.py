@@ -182,7 +182,7 @@ class _AwareIteration(Iteration):
     def _begin_with(self, earlier: State) -> tuple[int, ...]:
         """Take over what an earlier fit of mostly the same crowd has learnt; when to learn again."""
         self._tail = earlier.learnt["tail"] if self._learn_tail else 0.0
-        self._quality.begin_with(*earlier.learnt["prior"])
+        self._quality.begin_with(np.array(earlier.learnt["prior"]))
         if self._objects:
             common = earlier.common_objects(self._engine.object_labels)
             self._objects.begin_with(earlier.by_object["log scale"], common)
@@ -204,7 +204,7 @@ class _AwareIteration(Iteration):
         if self._done in self._schedule or (resting and self._tol > 0):
             moved = self._learn(squares, counts) and self._lessons < _MOST_LESSONS
             if moved and resting:
-                self._quality.begin_with(*self._priors.ahead(np.array(self._quality.prior)))
+                self._quality.begin_with(self._priors.ahead(self._quality.prior))
             self._belief = self._quality.belief(squares, counts)
             self._acceleration = Acceleration()
             if resting:
@@ -240,7 +240,7 @@ class _AwareIteration(Iteration):
             least = claims * _COPIED if self._coincide else 1e-12
             return swept.losses + swept.doubts + least * self._quality.scale, claims
         counts = np.maximum(claims - self._belief.weight * swept.doubts, _LEAST_COUNT)
-        usual = min(self._quality.scale, math.exp(self._quality.prior[0]))  # units of objects leave the scale open
+        usual = min(self._quality.scale, self._quality.mean)  # units of objects leave the scale open
         # Who has no share in the truths of their objects agrees with others by accuracy, not by chance. Of opinions,
         # even many agree by chance.
         by_chance = _BY_CHANCE * (1 if self._opinions else 1 - counts / claims)
@@ -249,7 +249,8 @@ class _AwareIteration(Iteration):
     def _learn(self, squares: Floats, counts: Floats) -> bool:
         """Learn the crowd's prior, tails and units of objects; whether they still change."""
         self._lessons += 1
-        moved = self._quality.learn(squares, counts)
+        kinds = self._done <= self._last_lesson and not self._coincide  # copied figures are right, or grossly wrong
+        moved = self._quality.learn(squares, counts, kinds)
         if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
             objects, users, errors = _standard_errors(self._engine, self._truths, self._unit, self._belief.weight)
             sample = errors**2
@@ -278,7 +279,7 @@ class _AwareIteration(Iteration):
 
     def knowledge(self) -> Knowledge:
         scales = {"log scale": self._objects.logs} if self._objects else {}
-        learnt = {"law": self._kind, "tail": self._tail, "prior": self._quality.prior}
+        learnt = {"law": self._kind, "tail": self._tail, "prior": tuple(self._quality.prior)}
         return Knowledge({"truth": self._truths, **scales}, vars(self._belief), learnt)
 
     def estimate(self) -> Estimate:
@@ -422,11 +423,16 @@ class _AwareIteration(Iteration):
     def _freedom(self) -> Floats:
         """Degrees of freedom of the truths' variances: how well those are known who decide about an object."""
         belief, engine = self._belief, self._engine
-        # One with a single claim is believed to be like the others, and that is learnt from all of them.
-        most = np.where(engine.claims_per_user > 1, _MOST_DOUBT[1], _MOST_DOUBT[0])
-        spread = np.minimum(belief.spread, most * belief.weight**2)
-        doubt = engine.object_sums(spread) / engine.object_sums(belief.weight) ** 2
+        # One with a single claim is believed to be like the others, and that is learnt from all of them,
+        once = engine.claims_per_user == 1
+        spread = np.minimum(belief.spread, np.where(once, _MOST_DOUBT[0], _MOST_DOUBT[1]) * belief.weight**2)
+        total = engine.object_sums(belief.weight)
+        doubt = engine.object_sums(spread) / total**2
         doubt = doubt + self._objects.doubt if self._objects else doubt
+        # but not better than all claims together show how far they err. Opinions have no law that says more than these.
+        believed = 1.0 if self._opinions else engine.object_sums(np.where(once, belief.weight, 0.0)) / total
+        errors = max(engine.n_claims - engine.n_objects, 1) * self._worth
+        doubt = np.maximum(doubt, believed**2 * 2 / errors)
         return np.clip(2 / np.maximum(doubt, 1e-12), _LEAST_FREEDOM, 1e6)
 
 

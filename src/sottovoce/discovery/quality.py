@@ -1,8 +1,8 @@
 """What a user's residuals say about their quality, when the noise law is known.
 
-User s errs with a variance v_s of their own; v_s has a gamma prior whose mean and shape are learnt from the crowd
-(empirical Bayes). From d_s, the sum of their squared residuals with the truths' own uncertainty added back, and their
-number N_s follow the posterior of their total variance u = v + noise, hence their weight E[1/u].
+User s errs with a variance v_s of their own, whose prior is learnt from the crowd (empirical Bayes). From d_s, the sum
+of their squared residuals with the truths' own uncertainty added back, and their number N_s follow the posterior of
+their total variance u = v + noise, hence their weight E[1/u].
 """
 
 import math
@@ -10,21 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from sottovoce.discovery.newton import least
 from sottovoce.discovery.state import Common
+from sottovoce.discovery.variance_prior import VariancePrior
 from sottovoce.privacy.laws import NoiseLaw
 
 Floats = NDArray[np.float64]
 
 _NODES = 480  # of a user's variance, on a logarithmic scale: fine against the posterior of one with 1,000 claims
-_LEAST_LOG_CHANCE = -600.0  # no prior is so sure that a user could become impossible
-# Log of mean over scale, log of shape.
-_LEAST_PRIOR, _MOST_PRIOR = np.array([-11.0, -2.5]), np.array([9.0, 4.0])
 _NO_GAIN = 1e-6  # in the logarithm of the likelihood: learning again is of no use
-_SEARCHED = 1e-9  # until no more than this can be gained
-_SAMPLED_USERS = 2000  # enough to learn two numbers
+_SAMPLED_USERS = 2000  # enough to learn a few numbers
 _ROWS = 512  # users at once: bounds the memory of an evaluation
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
 _TABLE = (160, 24)  # mean squares × numbers of claims
@@ -56,46 +51,35 @@ class Quality:
         self._learnt = scale * np.exp(np.linspace(math.log(1e-5), math.log(1e4), _NODES))
         self._total = self._learnt + (law.constant_variance if law else 0.0)
         rate = law.drawn_rate if law else None
-        self._drawn = None if rate is None else _drawn_chances(self._learnt, rate)
+        drawn = None if rate is None else _drawn_chances(self._learnt, rate)
         self._reading_noise = law.reading_noise() if law else None
-        # Log of the largest plausible mean variance over the scale.
-        self._plausible = math.log1p(law.mean_variance / scale) if law else 0.0
+        plausible = math.log(scale) + (math.log1p(law.mean_variance / scale) if law else 0.0)
+        self._crowd = VariancePrior(self._learnt, scale, drawn, plausible)
         self._told = 0.5  # of a reading's square: its mean squared over its variance
         self._table: _Table | None = None
-        self._believe(np.zeros(2))
+        self._believe(np.array([math.log(scale), 0.0]))
 
     @property
-    def prior(self) -> tuple[float, float]:
-        """Log of the prior's mean, and of its shape."""
-        return float(self._prior[0]) + math.log(self.scale), float(self._prior[1])
+    def mean(self) -> float:
+        """Mean variance of users' own errors, as the prior has it."""
+        return self._crowd.mean(self.prior)
 
-    def begin_with(self, log_mean: float, log_shape: float) -> None:
+    def begin_with(self, prior: Floats) -> None:
         """Take this prior as the guess from which the next lesson begins."""
-        self._believe(np.clip([log_mean - math.log(self.scale), log_shape], _LEAST_PRIOR, _MOST_PRIOR))
+        self._believe(self._crowd.within_bounds(prior))
 
-    def learn(self, squares: Floats, counts: Floats) -> bool:
-        """Fit the prior to the crowd; whether that made it more likely than it was."""
+    def learn(self, squares: Floats, counts: Floats, kinds: bool = True) -> bool:
+        """Fit the prior to the crowd; whether that made it more likely than it was.
+
+        ``kinds`` says whether it may turn out that users are of one kind or of two; otherwise this stays as it is.
+        """
         self._table = None
         every = max(1, len(squares) // _SAMPLED_USERS)
         logs = self._log_likelihood(squares[::every], counts[::every])
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-
-        def misfit(prior: Floats) -> tuple[float, Floats, Floats]:
-            weights, slopes, curves = self._prior_weights(prior)
-            chances = likelihood @ weights
-            # Where data say little: the shape is pulled towards 1, the exponential law of the paper, and all mean
-            # variances are equally likely, so that nobody is thought free of error because noise hides it. But only up
-            # to what claims and noise show: two or three users cannot refute any larger one.
-            beyond = prior[0] - self._plausible
-            unlikely, far = 2 * np.logaddexp(0, beyond) - prior[0], expit(beyond)
-            value = float(-np.log(chances).sum() + prior[1] ** 2 / 2 + unlikely)
-            share = (1 / chances) @ likelihood
-            relative = np.stack([likelihood @ slope for slope in slopes]) / chances
-            pull, hold = np.array([2 * far - 1, prior[1]]), np.diag([2 * far * (1 - far), 1.0])
-            return value, pull - slopes @ share, hold + relative @ relative.T - curves @ share
-
-        found = least(misfit, self._prior, _LEAST_PRIOR, _MOST_PRIOR, _SEARCHED)
-        gained = misfit(self._prior)[0] - misfit(found)[0] > _NO_GAIN
+        found = (self._crowd.learn if kinds else self._crowd.search)(likelihood, self.prior)
+        gained = len(found) != len(self.prior)
+        gained = gained or self._crowd.gain(likelihood, self.prior, found) > _NO_GAIN
         if gained:
             self._believe(found)
         return gained
@@ -113,34 +97,11 @@ class Quality:
             return self.evaluate(squares, counts)
         return _Table.around(self, squares, counts).belief(squares, counts)
 
-    def _prior_weights(self, prior: Floats) -> tuple[Floats, Floats, Floats]:
-        """The prior's mass at the nodes, gamma for the user's own variance with the drawn noise's added.
-
-        Then its slopes (2 × nodes) and curvatures (2 × 2 × nodes) in the two numbers of the prior.
-        """
-        shape, ratio = math.exp(prior[1]), self._learnt / (self.scale * math.exp(prior[0]))
-        logs = shape * (np.log(ratio) - ratio)
-        slope = np.stack((shape * (ratio - 1), logs))
-        bend = np.stack((np.stack((-shape * ratio, slope[0])), slope))
-        mass = np.exp(np.maximum(logs - logs.max(), _LEAST_LOG_CHANCE))
-        slopes, curves = mass * slope, mass * (slope[:, None] * slope + bend)
-        if self._drawn is not None:
-            mass = self._drawn @ mass + mass.sum() * math.exp(_LEAST_LOG_CHANCE)
-            slopes, curves = slopes @ self._drawn.T, curves @ self._drawn.T
-        # Divided by their sum, of which the slope and the curvature are `first` and `second`.
-        total = mass.sum()
-        mass, slopes, curves = mass / total, slopes / total, curves / total
-        first, second = slopes.sum(axis=-1, keepdims=True), curves.sum(axis=-1, keepdims=True)
-        slopes = slopes - mass * first
-        crossed = slopes[:, None] * first
-        return mass, slopes, curves - crossed - crossed.transpose(1, 0, 2) - mass * second
-
     def _believe(self, prior: Floats) -> None:
-        """Take this prior: log of mean over scale, log of shape."""
-        self._prior = prior
-        self._log_weights = np.log(self._prior_weights(prior)[0])
+        self.prior = prior
+        self._log_weights = np.log(self._crowd.mass(prior))
         if self._reading_noise:
-            self._told = self._reading_noise.weight_of_squares(self.scale * math.exp(prior[0]))
+            self._told = self._reading_noise.weight_of_squares(self.mean)
 
     def _log_likelihood(self, squares: Floats, counts: Floats) -> Floats:
         """Log density of each user's residuals at the nodes, up to a constant per user."""

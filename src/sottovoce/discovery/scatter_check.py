@@ -2,8 +2,8 @@
 
 A truth is where the pulls ψ of its claims cancel out. Its variance is Σψ²/(Σψ')², whatever the law of errors, and
 1/Σψ' if the model is right (H. White, Econometrica 50 (1982), doi:10.2307/1912526). A few claims about one object do
-not show the difference, but all claims together do: where users are of two kinds, for example, no gamma prior describes
-them, and the weights that follow from it are less certain than they seem.
+not show the difference, but all claims together do: if users are of two kinds, for example, and the prior has one, the
+weights that follow from it are less certain than they seem.
 
 The pulls also show how a truth and other averages of the same claims vary together. Where errors have lighter tails
 than normal ones, or all users are equally accurate, weights only follow chance, and the plain mean varies less. Where
