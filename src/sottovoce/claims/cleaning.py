@@ -57,7 +57,7 @@ class Cleaning:
 
     def __post_init__(self) -> None:
         if self.decimal is not None and self.decimal not in THOUSANDS:
-            raise BadParameter(f"decimal={self.decimal!r}: the decimal sign is ',' or '.'; give one of them")
+            raise BadParameter(f"decimal={self.decimal!r}: the decimal sign must be ',' or '.'; give one of them")
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding).incrementaldecoder("strict")

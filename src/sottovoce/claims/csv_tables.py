@@ -125,7 +125,7 @@ def _read_csv_as_text(
 
 
 def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
-    """The columns of a CSV file: labels may be numbers, or carry the mark that keeps spreadsheets from running them."""
+    """The columns of a CSV file: labels may be numbers, or begin with the mark that stops spreadsheets running them."""
     columns = pick(table, labels, value, name)
     values = as_written_column(columns.values) if pa.types.is_dictionary(columns.values.type) else columns.values
     written = [as_written_column(column) for column in columns.labels]

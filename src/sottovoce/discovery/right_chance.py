@@ -104,7 +104,7 @@ class RightChance:
         self._changed[:] = True
 
     def _law(self, numbers: Floats) -> Floats:
-        """The crowd's law at the nodes, and its derivatives by its two numbers."""
+        """The crowd's distribution at the nodes, and its derivatives with respect to its two parameters."""
         rise, concentration = 1 / (1 + math.exp(-numbers[0])), math.exp(numbers[1])
         return np.asarray(crowd_law(rise, concentration, self._guess, _LOG_NODES, _LOG_OTHERS))
 

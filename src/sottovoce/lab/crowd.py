@@ -264,7 +264,7 @@ def awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
     while not (status := operator.campaign(campaign))["final"]:
         if time.monotonic() > end:
             raise SottovoceError(
-                f"campaign {campaign}: its last results were not computed within {_RESULTS_SECONDS:.0f} s; look into "
+                f"campaign {campaign}: its last results were not computed within {_RESULTS_SECONDS:.0f} s; see "
                 "the server's log"
             )
         time.sleep(_POLL_SECONDS)

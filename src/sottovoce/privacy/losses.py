@@ -109,7 +109,7 @@ class Losses:
         return Losses(self.top - first * self.spacing, self.spacing, chances * _SLACK, lost * _SLACK)
 
     def plus(self, other: "Losses", negligible: float) -> "Losses":
-        """Of both together, which are independent; rare sums with at most this chance may be lost."""
+        """The sum of two independent losses; sums with a probability of at most ``negligible`` in all may be lost."""
         spacing = math.hypot(self._width, other._width) / _LEVELS * 1.5 or 1.0  # less than this many levels in all
         one, two = (_in_steps(law.values, law.chances, law.lost, spacing) for law in (self, other))
         return one._plus(two)._trimmed(negligible)

@@ -235,9 +235,9 @@ class Manifest(Document):
 
     @classmethod
     def of(cls, content: Any) -> "Manifest":
-        """Make a manifest from loose parts, such as an operator's request; mistakes are problems.
+        """Make a manifest from loose parts, such as an operator's request; mistakes raise a `Problem`.
 
-        Without a format it is the first.
+        The default is the first format.
         """
         manifest = cls._checked(content)
         size = len(manifest.bytes())

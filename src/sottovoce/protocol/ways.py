@@ -162,7 +162,7 @@ class Ways:
         return tuple(max(one, missing + two) for one, two in pairs), tuple(min(two, spare + one) for one, two in pairs)
 
     def _first_way(self, low: _Counts, high: _Counts) -> _Counts:
-        """As many as possible of the first parts."""
+        """The way with as many tasks as possible in the first parts."""
         way, left = [], self._total - sum(low)
         for one, two in zip(low, high, strict=True):
             way.append(min(two, one + left))

@@ -117,7 +117,7 @@ class Computation:
     least_claims: int
     before: dict[str, Any] | None  # the results published last
     sets: Sets = field(default_factory=dict)  # of choices, where sets are reported
-    known: Known = field(default_factory=dict)  # truths, from closing on
+    known: Known = field(default_factory=dict)  # truths that count once the campaign is closed
 
     @classmethod
     def empty(

@@ -157,7 +157,7 @@ export function checkLimits(promise, limits) {
   }
 }
 
-/** Refuse what, added to all that was released before, would exceed the limit over all campaigns. */
+/** Refuse what, added to all that was released before, would exceed the limit across all campaigns. */
 export function checkTotal(before, promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [spent, found, most] = [before[limit], promise[limit], limits[`total_${limit}`]];

@@ -151,7 +151,7 @@ function spread(first, dense, top, step) {
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-/** As many as possible of the first parts. */
+/** The way with as many tasks as possible in the first parts. */
 function firstWay(low, high, total) {
   let left = total - sum(low);
   return low.map((count, place) => {
