@@ -212,8 +212,8 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
 def _unpacked(name: str, content: bytes) -> io.BytesIO:
     """The archive with its parts as they are, so that no header can be wrong about them any more.
 
-    Refused are archives that would grow too large, and XML with a document type, which may define entities, or with
-    more, or longer, elements than a table needs.
+    Archives that would grow too large are refused, and so is XML with a document type, which may define entities, or
+    with more, or longer, elements than a table needs.
     """
     unpacked, left, elements = io.BytesIO(), _MOST_UNPACKED, 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(unpacked, "w") as checked:

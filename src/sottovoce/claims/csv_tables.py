@@ -36,8 +36,8 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
             f"{source.name}: the first line is over {1 << 16:,} bytes: it must name the columns; "
             "check that the file is a table, or leave out columns that are not needed"
         )
-    # The sign that leads to the required columns; without any of them, the one that divides the header most often, so
-    # that the error names the columns that there are.
+    # The separator that gives the required columns; if none does, the one that splits the header most often, so that
+    # the error names the columns that there are.
     delimiter = max(
         ",;\t|",
         key=lambda mark: _found(_cells(header, mark), labels, value),

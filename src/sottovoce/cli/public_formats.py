@@ -131,7 +131,7 @@ def _files(
 
 
 def formats(json: JsonOption = False) -> None:
-    """List the formats of public collections that `convert` reads."""
+    """List the formats of public data sets that `convert` reads."""
     from sottovoce.claims.public_formats import FORMATS
 
     if json:

@@ -60,7 +60,7 @@ class Quality:
         self._reading_noise = law.reading_noise() if law else None
         # Log of the largest plausible mean variance over the scale.
         self._plausible = math.log1p(law.mean_variance / scale) if law else 0.0
-        self._told = 0.5  # of a reading's square: its mean squared over its variance
+        self._weight_of_squares = 0.5  # that of normal readings
         self._table: _Table | None = None
         self._believe(np.zeros(2))
 
@@ -140,12 +140,12 @@ class Quality:
         self._prior = prior
         self._log_weights = np.log(self._prior_weights(prior)[0])
         if self._reading_noise:
-            self._told = self._reading_noise.weight_of_squares(self.scale * math.exp(prior[0]))
+            self._weight_of_squares = self._reading_noise.weight_of_squares(self.scale * math.exp(prior[0]))
 
     def _log_likelihood(self, squares: Floats, counts: Floats) -> Floats:
         """Log density of each user's residuals at the nodes, up to a constant per user."""
         d, n = squares[:, None], counts[:, None]
-        return np.asarray(-self._told * (n * np.log(self._total) + d / self._total))
+        return np.asarray(-self._weight_of_squares * (n * np.log(self._total) + d / self._total))
 
     def evaluate(self, squares: Floats, counts: Floats) -> Belief:
         """Posterior of each user by itself, from the nodes."""

@@ -256,7 +256,7 @@ class Manifest(Document):
 
     @classmethod
     def trusted(cls, content: dict[str, Any]) -> "Manifest":
-        """Of content that was checked when it was stored: faster, where there are thousands of tasks."""
+        """A manifest from content that was checked when it was stored: faster if there are thousands of tasks."""
         model = _model(content)
         return model.model_construct(**content | {"tasks": [model.task_model(task) for task in content["tasks"]]})
 

@@ -77,7 +77,7 @@ def signing_key(secret: bytes) -> str:
 
 
 def signature(secret: bytes, event_id: str, timestamp: int, body: bytes) -> str:
-    """Of one attempt."""
+    """The signature of one attempt."""
     signed = hmac.digest(secret, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256)
     return f"v1,{b64encode(signed).decode()}"
 

@@ -55,7 +55,7 @@ def typed_about(form: Mapping[str, str], before: Mapping[str, Any] | None = None
 
 
 def contact_link(contact: str) -> Markup | str:
-    """Whom to ask, as a link where the whole text is an e-mail or web address, or a telephone number.
+    """The contact, as a link if the whole text is an e-mail or web address, or a telephone number.
 
     >>> str(contact_link("ask@example.org")), contact_link("Room 12, mornings")
     ('<a href="mailto:ask@example.org" rel="noreferrer">ask@example.org</a>', 'Room 12, mornings')
