@@ -289,7 +289,7 @@ def test_strict_and_loose_limits(participant, invited):
     phone.join(weak, again=True)
 
 
-def test_campaigns_add_up_to_the_limit_over_all(participant, invited):
+def test_campaigns_add_up_to_the_limit_across_all(participant, invited):
     phone = participant()
     for number in range(3):
         _, url = invited(halls=1, noise="fresh:4.5")  # ε = 3

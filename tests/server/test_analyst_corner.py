@@ -1,4 +1,4 @@
-"""The analyst's page: the same answer as the command's, for a file of which nothing stays behind."""
+"""The analyst's page: the same answer as the command's, and nothing of the file is kept."""
 
 import contextlib
 import csv
