@@ -90,7 +90,7 @@ def fetch(users: NDArray[np.int32], codes: NDArray[np.uint8], numbers: NDArray[n
 
 
 def bare_seconds(claims: Claims, numbers: int) -> float:
-    """Of a pass that only reads each claim and fetches this many numbers of its user."""
+    """Seconds of a pass that only reads each claim and fetches this many numbers of its user."""
     threads, table = MemoryEngine(claims).threads, np.ones((claims.n_users, numbers))
     edges = np.linspace(0, len(claims), 8 * threads + 1, dtype=np.int64).tolist()
     parts = [slice(first, last) for first, last in pairwise(edges)]
@@ -102,7 +102,7 @@ def bare_seconds(claims: Claims, numbers: int) -> float:
 
 
 def seconds_of_iterations(method: type[TruthDiscovery], claims: Claims) -> tuple[float, float]:
-    """Of the second iteration, the fastest of three fits; and of the fastest later one."""
+    """Seconds of the second iteration, the fastest of three fits; and of the fastest later one."""
     second, later = [], []
     for _ in range(3):
         ends: list[float] = []

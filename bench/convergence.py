@@ -29,7 +29,7 @@ def small(seed: int) -> tuple[Claims, str | None]:
 
 
 def iterations(claims: Claims, law: str | None = None) -> int | None:
-    """Of a fit; None if it does not settle."""
+    """The number of iterations of a fit; None if it does not converge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = NoiseAware(noise=law, max_iter=MOST).fit(MemoryEngine(claims, threads=1))

@@ -48,7 +48,7 @@ class CampaignServer:
 
     @property
     def port(self) -> int:
-        """Of the first process."""
+        """The port of the first process."""
         return self.ports[0]
 
     def reports(self, people: range) -> Iterator[bytes]:

@@ -66,7 +66,7 @@ def measure(fit: TruthDiscovery, truths: Truths) -> dict[str, Any]:
 
 
 def print_gold(console: Console, name: str, claims: Claims, truths: Truths, draws: int) -> None:
-    """The default method when a third of the truths, drawn anew each time, is known: figures over the others."""
+    """The default method when a third of the truths, a new draw each time, is known: figures over the others."""
     labels = [label for label in texts(claims.object_labels) if label in truths]
     known = len(labels) // 3
     if known < LEAST_KNOWN:

@@ -13,7 +13,7 @@ from sottovoce.cli import main, output
 
 
 def run(*arguments, input="", env=None, cwd=None):
-    """Run ``sottovoce …`` in this process: to import everything anew would take most of the time of most commands."""
+    """Run ``sottovoce …`` in this process: to import everything again would take most of the time of most commands."""
     typed, out, err = (io.TextIOWrapper(io.BytesIO(text), encoding="utf-8") for text in (input.encode(), b"", b""))
     arguments = [str(argument) for argument in arguments]
     with pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,7 @@ All blocks of a page run in order in one folder. In what is printed ``...`` stan
 line of its own, for any number of lines. ``<!-- not run: REASON -->`` above a block says why it is only to be read.
 
 Words and whole numbers must be those of the page. Figures, which have a decimal point or an exponent, may differ by a
-millionth: their last digits depend on the processor. Where noise is drawn anew in every run,
+millionth: their last digits depend on the processor. Where new noise is drawn in every run,
 ``<!-- figures vary by N -->`` above a block says by how much they may differ; blanks between columns may vary then too.
 
 Pages name ports 8470 and 8471; they run with free ones in their place.

@@ -192,7 +192,7 @@ MIXED = [
 ]
 
 
-# Kinds of readings of which now one and now another reveals more, or always the same one; and shared draws beside them.
+# Kinds of readings that reveal most at different ε, or one of which always does; and shared draws beside them.
 CHOSEN = [
     ChosenCase((("gaussian:5.0", "1", "0.5", 6), ("response:0.3", 3, 6)), 1e-5, 6),
     ChosenCase((("gaussian:2.5", "1", "1", 3), ("response:0.5:2", 4, 2), ("response:0.5:2", 6, 3)), 1e-3, 4),

@@ -2,7 +2,7 @@
 
 To import NumPy, Numba, Arrow and FastAPI takes a command one or two seconds of processor time, and hundreds of commands
 are run here. So one process imports them once, all but Sottovoce itself, and forks. What is forked has its own
-arguments, environment, folder, streams and number, imports Sottovoce anew, and ends as any process ends.
+arguments, environment, folder, streams and number, imports Sottovoce again, and ends as any process ends.
 
 What Python reads from its environment as it starts (``PYTHONHASHSEED``, ``PYTHONWARNINGS``) is that of the tests. Tests
 of a start itself, or with options of Python's own, use `subprocess`.
@@ -278,7 +278,7 @@ def _preload():
 
 
 def _compile_once(package):
-    """Keep the package's code in memory: what is forked runs it anew, but need not compile two hundred files again."""
+    """Keep the package's code in memory: what is forked runs it again, but need not compile two hundred files again."""
     sources = Path(find_spec(package).origin).parent.rglob("*.py")
     compiled = {str(path): compile(path.read_bytes(), path, "exec", dont_inherit=True) for path in sources}
     read = SourceFileLoader.get_code

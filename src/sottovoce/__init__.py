@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# What users reach by name, and the room that holds it. Rooms are entered on first use,
+# The public names, and the subpackage that holds each. Subpackages are imported on first use,
 # so that `import sottovoce` and `sottovoce --help` load neither NumPy nor a compiler.
-_ROOM_OF = {
+_PACKAGE_OF = {
     "Claims": "claims",
     "TruthDiscovery": "discovery",
     "CRH": "discovery",
@@ -114,10 +114,10 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ROOM_OF:
+    if name not in _PACKAGE_OF:
         raise AttributeError(f"module 'sottovoce' has no attribute {name!r}")
-    room = import_module(f"sottovoce.{_ROOM_OF[name]}")
-    found = room if _ROOM_OF[name] == name else getattr(room, name)
+    package = import_module(f"sottovoce.{_PACKAGE_OF[name]}")
+    found = package if _PACKAGE_OF[name] == name else getattr(package, name)
     globals()[name] = found
     return found
 

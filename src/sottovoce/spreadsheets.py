@@ -131,7 +131,7 @@ def _checked(
             raise UnreadableFile(f"{name}: it has more than {_MOST_ROWS:,} rows; divide the table")
         if any(cells[width:]):
             raise UnreadableFile(
-                f"{name}: {counted} {number} has more cells than columns; put quotes around text with separators"
+                f"{name}: {counted} {number} has more cells than columns; quote text that contains separators"
             )
         yield number, cells
 
@@ -161,9 +161,7 @@ def _rows_of_text(name: str, text: str, columns: Mapping[str, str]) -> Iterator[
     before = len(text) - len(text.lstrip("\r\n"))
     first = re.split(r"\r\n|\r|\n", text[before:], maxsplit=1)[0]
     if len(first) > _LONGEST_CELL * 4:
-        raise UnreadableFile(
-            f"{name}: field larger than {_LONGEST_CELL:,} characters; its first line must name columns"
-        )
+        raise UnreadableFile(f"{name}: its first line is too long; it must name the columns")
 
     def named(sign: str) -> tuple[int, int]:
         cells = next(csv.reader([first], delimiter=sign), [])
@@ -214,8 +212,8 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
 def _unpacked(name: str, content: bytes) -> io.BytesIO:
     """The archive with its parts as they are, so that no header can be wrong about them any more.
 
-    Refused are archives that would grow too large, and XML with a document type, which may define entities, or with
-    more, or longer, elements than a table needs.
+    Archives that would grow too large are refused, and so is XML with a document type, which may define entities, or
+    with more, or longer, elements than a table needs.
     """
     unpacked, left, elements = io.BytesIO(), _MOST_UNPACKED, 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(unpacked, "w") as checked:
@@ -279,7 +277,7 @@ def _text_of(name: str, row: int, cell: Any) -> str:
         case datetime() | date() | time():
             return cell.isoformat()
     if len(str(cell)) > _LONGEST_CELL:
-        raise UnreadableFile(f"{name}: row {row} has a cell with more than {_LONGEST_CELL:,} signs; shorten it")
+        raise UnreadableFile(f"{name}: row {row} has a cell with more than {_LONGEST_CELL:,} characters; shorten it")
     return as_written(unicodedata.normalize("NFC", str(cell)).strip())
 
 

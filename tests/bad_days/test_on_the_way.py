@@ -108,7 +108,7 @@ def test_answers_lost_after_the_commit_are_made_up_for(running_server, proxy, tm
 
 @pytest.mark.slow
 @whatever_the_database
-def test_who_is_offered_other_parameters_than_the_others_does_not_join(running_server, proxy, tmp_path):
+def test_a_participant_who_is_offered_different_parameters_does_not_join(running_server, proxy, tmp_path):
     """Less noise for every second participant, by a manifest that is valid except for its hash."""
     asked = []
 

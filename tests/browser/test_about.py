@@ -43,7 +43,7 @@ def test_a_deadline_is_typed_and_shown_in_the_zone_of_whoever_looks(desk, partic
     phone.open(server.invite(campaign)[0]["url"])
     expect(phone.page.get_by_text("12:00 PM EDT")).to_be_visible()
     with phone.page.expect_download() as saved:
-        phone.page.get_by_role("link", name="Reminder for the calendar").click()
+        phone.page.get_by_role("link", name="Add a reminder to your calendar").click()
     assert b"DTSTART:20350701T160000Z" in saved.value.path().read_bytes()
     public = phone.open(f"{server.url}/c/{campaign}")
     expect(public.locator("time[title$=UTC]").first).to_contain_text("EDT")

@@ -105,7 +105,7 @@ def test_a_spoilt_draft_is_no_draft(participant, invited, spoilt):
     phone = participant()
     page = phone.join(url)
     phone.fill("5")
-    # Before the page's own scripts run: a form that is drawn anew writes its draft again.
+    # Before the page's own scripts run: a form that is drawn again writes its draft again.
     key = page.evaluate("Object.keys(localStorage).find((key) => key.includes('draft'))")
     page.add_init_script(f"localStorage.setItem({json.dumps(key)}, {json.dumps(spoilt)})")
     page.reload()

@@ -471,7 +471,7 @@ def test_nothing_of_a_walk_but_the_noisy_length_leaves(participant, invited, ser
     page = phone.open(f"{server.url}/j/")
     page.evaluate("() => localStorage.setItem('sottovoce-stride', '0.7654321')")
     phone.join(url)
-    page.get_by_role("button", name="Measure by steps").click()
+    page.get_by_role("button", name="Measure by counting steps").click()
     moments = walk(random.Random(6), 60, **WALKS["usual"])
     page.get_by_role("button", name="Start", exact=True).wait_for()
     page.evaluate(WALK, moments)

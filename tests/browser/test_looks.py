@@ -70,8 +70,8 @@ def test_the_page_is_not_empty_before_its_scripts_arrive(participant, server):
         ("", None),
     ],
 )
-def test_files_are_compressed_for_whoever_takes_that(server, accepted, coding):
-    """Packed or not, the bytes are those that the service worker's hash is of, and each spelling has its own tag."""
+def test_files_are_compressed_for_clients_that_accept_it(server, accepted, coding):
+    """Compressed or not, the content has the service worker's hash, and each encoding has its own ETag."""
     for name in ("style.css", "instrument-step-counter.js"):
         answer = server.client.get(f"{server.url}/j/{name}", headers={"Accept-Encoding": accepted})
         assert answer.headers.get("content-encoding") == coding

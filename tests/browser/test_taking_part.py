@@ -289,7 +289,7 @@ def test_strict_and_loose_limits(participant, invited):
     phone.join(weak, again=True)
 
 
-def test_campaigns_add_up_to_the_limit_over_all(participant, invited):
+def test_campaigns_add_up_to_the_limit_across_all(participant, invited):
     phone = participant()
     for number in range(3):
         _, url = invited(halls=1, noise="fresh:4.5")  # ε = 3
@@ -300,7 +300,7 @@ def test_campaigns_add_up_to_the_limit_over_all(participant, invited):
     expect(page.locator("main")).to_contain_text("ε 9 of 10 spent")
     expect(page.locator("li.card")).to_have_count(3)
     _, url = invited(halls=1, noise="fresh:4.5")
-    expect(heading(phone.open_again(url), "Your limit over all campaigns is reached")).to_be_visible()
+    expect(heading(phone.open_again(url), "You have reached your limit across all campaigns")).to_be_visible()
 
 
 def test_mistyped_readings_are_explained_and_nothing_is_sent(participant, invited):

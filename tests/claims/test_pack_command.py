@@ -171,7 +171,7 @@ def test_the_claims_of_a_campaign_are_packed_from_its_database(server, server_da
     ran = run("claims", "pack", server_database, tmp_path / "pack", "--campaign", campaign)
     assert ran.returncode == 0, ran.stderr
     packed, claims = Pack(tmp_path / "pack").claims(), sv.Claims.read(tmp_path / "claims.parquet")
-    # An export names its participants anew.
+    # An export gives its participants new names.
     assert sorted(claim[1:] for claim in packed) == sorted(claim[1:] for claim in claims)
     assert len(packed) == 27
     assert packed.noise == claims.noise == "fresh:0.5"

@@ -87,7 +87,7 @@ def test_several_files_and_patterns(crowd, tmp_path):
         pack(files([tmp_path / "nothing-*.csv"]), tmp_path / "other")
 
 
-def test_the_noise_law_comes_along_and_is_one(tmp_path):
+def test_a_pack_keeps_its_noise_law_and_has_only_one(tmp_path):
     for name, law in (("a", "fresh:0.5"), ("b", "shared:0.5")):
         (tmp_path / f"{name}.csv").write_text(f"user,object,value,noise_law\n{name},x,1,{law}\n")
     assert pack(files([tmp_path / "a.csv"]), tmp_path / "pack").noise == "fresh:0.5"

@@ -1,4 +1,4 @@
-"""Claims as public collections write them. All samples are made up."""
+"""Claims in the formats of public data sets. All samples are made up."""
 
 import csv
 import json

@@ -58,7 +58,7 @@ def test_a_pack_gives_the_same_on_disk(claims, tmp_path):
     assert here == there
 
 
-def test_numbers_are_choices_if_that_is_said(tmp_path):
+def test_numbers_are_choices_on_request(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("user,object,value\na,x,0\nb,x,1\nc,x,1\n")
     found = json.loads(run_command("discover", path, "--kind", "choice", "--json").stdout)

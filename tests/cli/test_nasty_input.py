@@ -197,5 +197,5 @@ def test_a_port_that_is_none_is_refused_before_anything_is_made(folder, monkeypa
     assert listing(folder) == before
 
 
-def test_nasty_files_stand_where_the_names_say(folder):
+def test_nasty_files_are_where_their_names_say(folder):
     assert all(Path(name).exists() for name in PATHS if name.startswith(("broken", "giant", "deep")))

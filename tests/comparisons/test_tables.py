@@ -65,7 +65,7 @@ def test_claims_are_not_taken_for_comparisons(tmp_path):
         (("eve", "hall", "inf", 1), BadParameter, "finite and rising"),
         (("eve", "hall", "nan", 1), BadParameter, "finite and rising"),
         (("eve", "hall", "3 2", 1), BadParameter, "finite and rising"),
-        (("eve", "hall", "2 3 4", 1), BadParameter, "equally many cuts"),
+        (("eve", "hall", "2 3 4", 1), BadParameter, "the same number of cuts"),
         (("eve", "hall", "", 1), BadRow, "cuts is missing"),
         (("ann", "hall", "9.5", 1), DuplicateClaim, "user ann compares object hall twice"),
     ],

@@ -15,7 +15,7 @@ NOT_RUN = {
     ("README.md", "these make a virtual environment and test everything"),
     ("docs/index.md", "these make a virtual environment and test everything"),
     ("docs/tutorial.md", "it installs into the reader's environment"),
-    ("docs/tutorial.md", "it takes a minute, and random numbers are drawn anew each time"),
+    ("docs/tutorial.md", "it takes a minute, and new random numbers are drawn each time"),
     ("docs/guides/operator.md", "it installs into the reader's environment"),
     ("docs/guides/operator.md", "the server of this page has been stopped"),
     ("docs/guides/operator.md", "it changes the system"),

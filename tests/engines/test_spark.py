@@ -66,7 +66,7 @@ def test_every_method_on_random_claims(session, method, tmp_path):
     assert_same_fit(METHODS[method], lambda _: engine, claims, 2 if method in ("catd", "lfcn") else 4)
 
 
-# Odd claims are a matter of the operations: these methods use all of them.
+# Unusual claims are handled by the operations, and these methods use all of them.
 @pytest.mark.parametrize(
     "method", ["crh", "crh absolute", "gtm with a prior", "catd", "median", "noise-aware", "noise-aware, fresh"]
 )

@@ -85,7 +85,7 @@ def test_the_command_prints_and_writes_the_table(folder):
 
 
 def test_mistakes_are_refused(tmp_path):
-    with pytest.raises(UnreadableFile, match="no set is there"):
+    with pytest.raises(UnreadableFile, match="contains no data set"):
         sets_in(tmp_path)
     with pytest.raises(UnreadableFile, match="no such folder"):
         sets_in(tmp_path / "nowhere")

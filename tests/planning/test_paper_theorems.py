@@ -549,5 +549,5 @@ def test_density_of_a_pairs_distance_has_its_mean_and_its_square(error_rate, lev
 
 
 def test_a_negative_distance_has_no_density():
-    with pytest.raises(BadParameter, match="a distance is 0 or more"):
+    with pytest.raises(BadParameter, match="a distance must be 0 or more"):
         paper.corrected_pair_density(1, 1, [1.0, -0.5])

@@ -90,7 +90,7 @@ class Quiet(TwoSided):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("seeded")
-def test_audit_finds_out_a_law_that_promises_more_than_it_keeps(monkeypatch):
+def test_audit_detects_a_law_that_promises_more_than_it_keeps(monkeypatch):
     monkeypatch.setitem(LAWS, "twosided", Quiet)
     ran = CliRunner().invoke(app, ["audit", "--noise", "twosided:1", "--samples", "3000"])
     assert ran.exit_code == 1

@@ -106,7 +106,7 @@ def test_figures_are_bounds_at_all_ends_of_the_parameters(a, b):
 
 @pytest.mark.parametrize("law", [UNIFORM, BETA], ids=str)
 def test_devices_and_simulations_draw_the_law(law):
-    """Lists of three answers: counts within five standard deviations, which all eight exceed once in 200,000 tests."""
+    """Lists of three answers: all eight counts lie within five standard deviations, except once in 200,000 tests."""
     draws = 4000
     stream = seeded_stream(str(law))
     devices = Counter(tuple(cell for (cell,) in reported_cells(law, [(0, 2)] * 3, stream)) for _ in range(draws))

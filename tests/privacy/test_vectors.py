@@ -1,6 +1,6 @@
 """The test vectors: what every implementation of the sampler must give from the same bytes.
 
-`vectors.json` is part of the package. After a wanted change of the algorithm, ``write_vectors()`` makes it anew:
+`vectors.json` is part of the package. After an intended change of the algorithm, ``write_vectors()`` writes it again:
 
     PYTHONPATH=tests python tests/privacy/test_vectors.py
 """

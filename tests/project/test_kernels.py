@@ -1,4 +1,4 @@
-"""Compiled kernels are kept on disk, and compiled anew when their sources change."""
+"""Compiled kernels are kept on disk, and recompiled when their sources change."""
 
 import ast
 import os
@@ -43,7 +43,7 @@ def test_a_kernel_uses_nothing_of_another_file(path):
 
 
 @pytest.mark.slow
-def test_a_changed_kernel_is_compiled_anew(tmp_path):
+def test_a_changed_kernel_is_recompiled(tmp_path):
     copy = tmp_path / "sottovoce"
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__", "server", "cli"))
     environment = {name: entry for name, entry in os.environ.items() if name != "NUMBA_CACHE_DIR"}

@@ -1,4 +1,4 @@
-"""What a campaign is about: its logo, whom to ask, and a deadline in the operator's time zone."""
+"""What a campaign is about: its logo, a contact, and a deadline in the operator's time zone."""
 
 import hashlib
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The analyst's page: the same answer as the command's, for a file of which nothing stays behind."""
+"""The analyst's page: the same answer as the command's, and nothing of the file is kept."""
 
 import contextlib
 import csv
@@ -238,7 +238,7 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         ({"claims": not_utf8(), "name": "halls.parquet"}, "halls.parquet: it could not be read as Parquet"),
         ({"claims": '{"a": 1}', "name": "halls.jsonl"}, "halls.jsonl: there is no column 'who' among 'a'"),
         ({"noise": "loud:1"}, "loud"),
-        ({"methods": []}, "no method: at least one is compared"),
+        ({"methods": []}, "no method: at least one is needed"),
         ({"methods": ["magic"]}, "method 'magic': it must be one of noise-aware, crh, gtm, catd, lfcn"),
         ({"truth": "where,metres\nattic,1\n"}, "measured.csv: none of its 1 objects is in the claims"),
     ],
@@ -498,7 +498,7 @@ def test_choices_have_bars_chances_runner_up_and_majority(corner):
     assert answer.status_code == 200, answer.text
     assert "39 claims by 5 users about 8 objects" in answer.text
     headings = re.findall(r'<th scope="col">(.*?)</th>', answer.text)
-    assert {"Chance", "Runner-up", "Majority", "Claims", "Right truths"} <= {*headings}
+    assert {"Chance", "Runner-up", "Majority", "Claims", "Correct truths"} <= {*headings}
     assert "95 % low" not in answer.text
     assert answer.text.count('<ul class="answers">') == 8
     table = {entry["object"]: entry for entry in saved(answer)}

@@ -211,7 +211,7 @@ def test_two_operators_neither_see_nor_touch_the_others_campaigns(server, consol
         assert console.get(path).status_code == 401
 
 
-def test_no_page_can_be_framed_or_run_what_is_not_its_own(server, console):
+def test_no_page_can_be_framed_or_run_code_from_elsewhere(server, console):
     campaign = server.opened()
     pages = [*addresses("GET", campaign), "/sign-in", "/campaigns/nothing"]
     for path in pages:

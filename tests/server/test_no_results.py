@@ -242,7 +242,7 @@ def campaign_key(server):
 
 @pytest.mark.slow
 def test_old_results_take_a_few_megabytes_at_most(server, campaign_key):
-    """As of ten thousand tasks, whose results are 1.5 MB, and a version for each of twenty reports."""
+    """As with ten thousand tasks, whose results take 1.5 MB, and a version for each of twenty reports."""
     with server.state.engine.execution_options(write=True).begin() as connection:
         connection.execute(text("DELETE FROM results"))
         filled(connection, campaign_key, 20, 1_500_000)

@@ -119,7 +119,7 @@ def test_the_public_page_and_the_console_show_the_plan(server):
         assert page.status_code == 200
         assert f'<img src="/api/campaigns/{campaign}/plan" alt="">' in page.text
         assert [words.partition(":")[0] for _, words in marks(page.text)] == ["Hallway 0", "Hallway 1"]
-    assert server.client.get(f"/api/campaigns/{campaign}/plan").content != SVG  # written anew
+    assert server.client.get(f"/api/campaigns/{campaign}/plan").content != SVG  # rewritten
 
 
 @pytest.mark.slow

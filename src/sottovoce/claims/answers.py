@@ -201,8 +201,8 @@ def share_options(n_labels: int, n_objects: int, n_claims: int, cell_ids: NDArra
     """Whether objects seem to have one list of options: most answers also occur for other objects."""
     if n_labels > MOST_SHARED or n_labels * n_objects > _MOST_CELLS_PER_CLAIM * n_claims:
         return False
-    alone = int((np.bincount(cell_ids, minlength=n_labels) == 1).sum())
-    return 2 * alone < len(cell_ids) or n_objects == 1
+    unique = int((np.bincount(cell_ids, minlength=n_labels) == 1).sum())
+    return 2 * unique < len(cell_ids) or n_objects == 1
 
 
 def check_counts(answers: Answers, objects: NDArray[Any]) -> Answers:

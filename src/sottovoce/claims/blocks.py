@@ -1,4 +1,4 @@
-"""Packs: claims on disk, cut into blocks of whole objects, for more claims than memory.
+"""Packs: claims on disk, cut into blocks of whole objects, for more claims than fit in memory.
 
 A pack is a folder:
 

@@ -33,7 +33,7 @@ _COMMA = rf"^[+-]?(?:[0-9]{{1,3}}(?:[.'’{BLANKS}][0-9]{{3}})+|[0-9]+),[0-9]*$"
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?: ?[AaPp][Mm])?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
 _DATE = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{4}|[0-9]{2}))"
 _TIME = rf"^(?:{_DATE}(?:[T ]{_CLOCK})?|{_CLOCK})$"
-# Numbers to people that are none as they stand, because of a decimal comma or a unit; "5b" may as well be an answer.
+# Numbers to people, but not to a parser, because of a decimal comma or a unit; "5b" may as well be an answer.
 NEARLY_A_NUMBER = rf"{_TIME}|{_COMMA}|^[+-]?[0-9.,]*[0-9][{BLANKS}]+{_UNIT}$|^[+-]?[0-9]+,[0-9]+[{BLANKS}]*{_UNIT}$"
 
 
@@ -57,7 +57,7 @@ class Cleaning:
 
     def __post_init__(self) -> None:
         if self.decimal is not None and self.decimal not in THOUSANDS:
-            raise BadParameter(f"decimal={self.decimal!r}: the decimal sign is ',' or '.'; give one of them")
+            raise BadParameter(f"decimal={self.decimal!r}: the decimal sign must be ',' or '.'; give one of them")
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding).incrementaldecoder("strict")

@@ -36,8 +36,8 @@ def csv_form(source: TableFile, labels: Sequence[str], value: str) -> tuple[pa.c
             f"{source.name}: the first line is over {1 << 16:,} bytes: it must name the columns; "
             "check that the file is a table, or leave out columns that are not needed"
         )
-    # The sign that leads to the required columns; without any of them, the one that divides the header most often, so
-    # that the error names the columns that there are.
+    # The separator that gives the required columns; if none does, the one that splits the header most often, so that
+    # the error names the columns that there are.
     delimiter = max(
         ",;\t|",
         key=lambda mark: _found(_cells(header, mark), labels, value),
@@ -125,7 +125,7 @@ def _read_csv_as_text(
 
 
 def csv_columns(table: pa.Table, labels: Sequence[str], value: str, name: str) -> Columns:
-    """The columns of a CSV file: labels may be numbers, or carry the mark that keeps spreadsheets from running them."""
+    """The columns of a CSV file: labels may be numbers, or begin with the mark that stops spreadsheets running them."""
     columns = pick(table, labels, value, name)
     values = as_written_column(columns.values) if pa.types.is_dictionary(columns.values.type) else columns.values
     written = [as_written_column(column) for column in columns.labels]

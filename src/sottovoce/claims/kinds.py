@@ -38,7 +38,7 @@ def is_missing(text: str) -> bool:
 
 
 def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
-    """Choices if there is text, none of it a number and little of it nearly one; truth values and lists are, too."""
+    """Choices if there is text, none of it a number and little of it nearly one; Booleans and lists are choices."""
     if pa.types.is_boolean(values.type) or _is_list(values.type):
         return "choice"
     if pa.types.is_dictionary(values.type):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-# An integer as people write it: "7" is one; "007" and "+7" stay text, or two labels could become the same.
+# An integer in plain notation: "7" is one; "007" and "+7" stay text, or two labels could become the same.
 _PLAIN_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
 Labels: TypeAlias = (
@@ -104,7 +104,7 @@ def _arrow(column: Any) -> pa.Array | pa.ChunkedArray | None:
 
 
 def plain_integers(labels: pa.Array) -> pa.Array:
-    """Text labels as numbers, where all of them are whole numbers as people write them."""
+    """Text labels as numbers, if all of them are whole numbers in plain notation."""
     if not len(labels) or not pa.types.is_string(labels.type):
         return labels
     if pc.all(pc.match_substring_regex(labels, _PLAIN_INTEGER)).as_py():

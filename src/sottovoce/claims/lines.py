@@ -1,4 +1,4 @@
-"""Lines of a text file as editors number them: rows of a table know nothing of headers, blank lines and long cells."""
+"""Lines of a text file as editors number them: row numbers skip headers, blank lines and line breaks in cells."""
 
 import csv
 import io

@@ -1,6 +1,6 @@
-"""Claims as public collections write them, by the name of their format.
+"""Claims in the formats of public data sets, by the name of the format.
 
-A collection has a table of claims and mostly one of truths. Some have headers of their own, some have none, and some
+A data set has a table of claims and usually one of truths. Some have headers of their own, some have none, and some
 have one column per user. All become the same table, by the rules of `reading`.
 """
 

@@ -56,7 +56,7 @@ class Table:
         known = {names[place]: truth for place, truth in zip(ids.tolist(), values, strict=True)}
         if len(known) < len(ids):
             raise BadRow(
-                f"{source}: {len(ids) - len(known)} objects have two truths: an object has one; remove the other"
+                f"{source}: {len(ids) - len(known)} objects have two truths: each must have only one; remove the others"
             )
         return known
 

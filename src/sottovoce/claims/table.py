@@ -36,7 +36,7 @@ class Claims:
     among those of its object (one byte per claim up to 256 options), and ``answers`` the options and their labels.
 
     Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`. Every user has a claim: labels without any are
-    left out, since methods learn from all users how users are.
+    left out, since methods learn from all users what a typical user is like.
 
     >>> claims = Claims.from_arrays(["ann", "bob", "ann"], ["hall", "hall", "stairs"], [12.1, 11.8, 4.0])
     >>> claims
@@ -126,7 +126,7 @@ class Claims:
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> "Claims":
-        """Read claims as a public collection writes them, by the name of its format, such as "crowd-kit" or "matrix".
+        """Read claims in the format of a public data set, such as "crowd-kit" or "matrix".
 
         ``column`` is the number of the column of values in "fusion", where there are several, and the name of the one
         with truths in "matrix", which is left out. The other parameters are those of `read`.

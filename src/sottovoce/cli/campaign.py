@@ -45,8 +45,8 @@ def create(
     noise: Annotated[
         list[str] | None,
         typer.Option(
-            help="Noise law, such as fresh:0.5; sottovoce plan finds one. Where numbers and choices are asked, give it "
-            "twice, with a law for each. Under response:1, numbers are compared, which protects any value."
+            help="Noise law, such as fresh:0.5; sottovoce plan finds one. If both numbers and choices are asked, give "
+            "it twice, with a law for each. Under response:1, numbers are compared, which protects any value."
         ),
     ] = None,
     distance: Annotated[
@@ -63,7 +63,7 @@ def create(
     deadline: Annotated[
         str | None, typer.Option(help="When it closes automatically, such as 2030-01-31T12:00:00Z.")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="Method of the results, as in sottovoce discover --help.")] = None,
+    method: Annotated[str | None, typer.Option(help="Method for the results, as in sottovoce discover --help.")] = None,
     target: Annotated[
         str | None,
         typer.Option(
@@ -103,7 +103,7 @@ def create(
     for name in ("tasks", "title", "noise", *(("distance",) if numbers and _adds_noise(draft) else ())):
         if name not in draft and not previous:
             way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
-            raise BadParameter(f"{name}: a campaign needs it, and it is missing; {way}")
+            raise BadParameter(f"{name}: it is missing, and every campaign needs it; {way}")
     tasks_command.print_notes(notes)
     made = (
         create_with_plan(client, draft, previous, picture, places, frame)

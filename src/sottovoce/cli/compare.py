@@ -20,7 +20,7 @@ def compare(
     ] = None,
     worlds: Annotated[
         str | None,
-        typer.Option(help="Simulated worlds, such as synthetic,floorplan; synthetic where no folder is given."),
+        typer.Option(help="Simulated worlds, such as synthetic,floorplan; synthetic if no folder is given."),
     ] = None,
     noise: Annotated[str, typer.Option(help="Noise laws, such as none,shared:0.5,fresh:0.5.")] = "none",
     methods: Annotated[

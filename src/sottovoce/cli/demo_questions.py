@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_questions(outcome: "QuestionsOutcome") -> None:
-    """The crowd's answers beside what is true, and what an answer was worth on its way."""
+    """The crowd's answers beside the true ones, and how many answers were right before and after randomising."""
     sent = outcome.delivery
     console.print(
         f"\n[bold]Second act: answers instead of numbers.[/] {sent.reports} people said of {len(outcome.truths)} doors "

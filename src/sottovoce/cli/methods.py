@@ -40,9 +40,9 @@ OneMethodOption = Annotated[
 
 
 def method_name(text: str | None) -> str:
-    """The name of the method that was asked for; a method of one's own is registered.
+    """The name of the requested method; a method from a file is registered first.
 
-    The name of its class will do, as messages and tables have it: NoiseAware is noise-aware.
+    The name of its class is accepted too, since messages and tables use it: NoiseAware is noise-aware.
     """
     from sottovoce.discovery import DEFAULT, METHODS
     from sottovoce.discovery.own import register_file, register_installed

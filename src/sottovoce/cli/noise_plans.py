@@ -50,7 +50,7 @@ def plan(
         typer.Option(help="Plan for answers to questions with this many choices, instead of numbers."),
     ] = None,
     readings: Annotated[int, typer.Option(help="Readings per participant; with --choices, questions.")] = 30,
-    participants: Annotated[int, typer.Option(help="Participants who read each object.")] = 150,
+    participants: Annotated[int, typer.Option(help="Participants who measure each object.")] = 150,
     unit: Annotated[
         UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
     ] = UnitName.READING,
@@ -177,7 +177,7 @@ def plan(
         + (
             f"Noise as devices draw it on a grid of {' or '.join(f'{step:g}' for step in grid)}.\n"
             if grid
-            else "Figures of continuous noise; --grid gives those of the noise that devices draw on a grid.\n"
+            else "Figures for continuous noise; give --grid for the noise that devices draw on a grid.\n"
         )
         + f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
         highlight=False,

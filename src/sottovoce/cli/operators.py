@@ -21,7 +21,7 @@ def add_operator(
     client: "OperatorClient",
     name: Annotated[str, typer.Argument(help="Name of the operator, shown to participants.")],
     administrator: Annotated[
-        bool, typer.Option("--administrator", help="They may add and revoke operators themselves.")
+        bool, typer.Option("--administrator", help="Let the new operator add and revoke operators, too.")
     ] = False,
     json: bool = False,
 ) -> None:
@@ -53,7 +53,7 @@ def rename_operator(
     name: Annotated[str, typer.Argument(help="The new name.")],
     json: bool = False,
 ) -> None:
-    """Rename an operator: yourself, or, as an administrator, anybody. Existing campaigns keep what they say."""
+    """Rename an operator: yourself, or, as an administrator, anybody. Existing campaigns keep the old name."""
     named = client.rename_operator(number, name)
     print_done(json, named, f"Operator {number} is now called {named['name']}.")
 

@@ -82,7 +82,9 @@ def chosen_campaign(mine: "ParticipantFile", campaign: str | None) -> "Membershi
         raise Problem("not_joined", f"{name}: you have not joined it" if campaign else f"{name}: you have joined none")
     if len(joined) > 1:
         names = ", ".join(entry.campaign for entry in joined)
-        raise BadParameter(f"{len(joined)} campaigns: it is not clear which one is meant; give --campaign, of {names}")
+        raise BadParameter(
+            f"{len(joined)} campaigns: it is not clear which one you mean; give --campaign, one of {names}"
+        )
     return joined[0]
 
 

@@ -1,4 +1,4 @@
-"""``sottovoce claims convert`` and ``formats``: claims as public collections write them."""
+"""``sottovoce claims convert`` and ``formats``: claims in the formats of public data sets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +32,7 @@ def convert(
         Path,
         typer.Argument(
             metavar="INPUT",
-            help="File of claims; or the folder of a set, whose format follows from the names of its files.",
+            help="File of claims; or the folder of a data set, whose format follows from the names of its files.",
         ),
     ],
     out: Annotated[
@@ -57,7 +57,7 @@ def convert(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Read claims as public collections write them, and write them as the other commands read them."""
+    """Convert claims from the format of a public data set to the format that the other commands read."""
     import pyarrow as pa
 
     from sottovoce.claims import Claims
@@ -131,7 +131,7 @@ def _files(
 
 
 def formats(json: JsonOption = False) -> None:
-    """List the formats of public collections that `convert` reads."""
+    """List the formats of public data sets that `convert` reads."""
     from sottovoce.claims.public_formats import FORMATS
 
     if json:

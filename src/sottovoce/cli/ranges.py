@@ -14,5 +14,5 @@ def parse_range(text: str) -> "tuple[Fraction, Fraction]":
 
     low, mark, high = text.partition(":")
     if not mark:
-        raise BadParameter(f"range {text!r}: it has a low and a high end, LO:HI; for example 0:100")
+        raise BadParameter(f"range {text!r}: it must have a low and a high end, LO:HI; for example 0:100")
     return exact_number(low), exact_number(high)

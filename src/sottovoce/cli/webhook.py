@@ -17,7 +17,7 @@ def webhook(
     client: "OperatorClient",
     campaign: CampaignArgument,
     url: Annotated[str | None, typer.Option(help="Announce each new version of the results to this address.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Announce nothing more.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the webhook.")] = False,
     json: bool = False,
 ) -> None:
     """Set, show or remove the webhook of a campaign."""

@@ -81,7 +81,7 @@ def expected_crowd_deviation(epsilon: float, error_rate: float, width: float, pa
 
 
 def _after_search(excess: float, information_each: float, answers: float, width: float) -> float:
-    """Not more than that of a guess: the error of a uniform law over the range."""
+    """The error after the search; at most that of a guess, which is uniform over the range."""
     guess = width / math.sqrt(12)
     return min(guess, excess / math.sqrt(information_each * answers)) if answers > 0 else guess
 

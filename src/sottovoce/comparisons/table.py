@@ -26,7 +26,7 @@ class Comparisons:
     """Answers to comparisons, each with its cuts in the unit of the readings.
 
     The level of an answer is the number of cuts that lie below the reading, or another one where the law for answers
-    chose so. In files cuts are a text with blanks between them: ``12.45`` or ``10.05 12.45 14.85``.
+    chose so. In files, cuts are written as one text, separated by spaces: ``12.45`` or ``10.05 12.45 14.85``.
 
     >>> Comparisons.from_arrays(["ann", "bob"], ["hall", "hall"], [(12.45,), (13.05,)], [1, 0])
     Comparisons(2 answers of 2 levels, 2 users, 1 objects)
@@ -95,7 +95,7 @@ class Comparisons:
             place = int(order[twice[0] + 1])
             raise DuplicateClaim(
                 f"row {number(place)}: user {names[users[place]]!s} compares object {things[objects[place]]!s} twice: "
-                "an object is compared once; remove the other answer"
+                "each object is compared only once; remove one of the answers"
             )
         return cls(users, objects, cuts, levels.astype(np.int64), names, things, noise)
 
@@ -151,12 +151,12 @@ def _cuts_of(labels: Labels) -> NDArray[np.float64]:
         except ValueError as mistake:
             if isinstance(mistake, BadParameter):
                 raise
-            raise BadParameter(f"cuts {text!r}: they must be numbers with blanks between them, 12.4 13.6") from None
+            raise BadParameter(f"cuts {text!r}: they must be numbers separated by spaces, such as 12.4 13.6") from None
     if len({len(entry) for entry in cuts}) > 1:
         few, many = min(cuts, key=len), max(cuts, key=len)
         raise BadParameter(
-            f"cuts {cuts_text(few)!r} and {cuts_text(many)!r}: answers of a table must have equally many cuts; read "
-            "the others separately"
+            f"cuts {cuts_text(few)!r} and {cuts_text(many)!r}: all answers in a table must have the same number "
+            "of cuts; read the others separately"
         )
     return np.array(cuts, np.float64)
 

@@ -50,7 +50,7 @@ class Client(HttpClient):
         except TryLater:
             raise
         except Problem:
-            return frozenset()  # an older server, or an answer that is none: the report itself will be judged
+            return frozenset()  # an older server, or an invalid answer: the report itself will be judged
         listed = answer.get("full") if isinstance(answer, dict) else None
         return frozenset(task for task in listed if isinstance(task, str)) if isinstance(listed, list) else frozenset()
 

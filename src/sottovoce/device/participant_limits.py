@@ -80,7 +80,7 @@ class Limits:
             raise Problem("weaker_than_limits", f"delta {promise.delta:.3g}: your limit is {self.delta:.3g}")
 
     def check_total(self, spent: Promise, promise: Promise) -> None:
-        """Refuse what, added to all that was released before, would exceed the limit over all campaigns."""
+        """Refuse what, added to all that was released before, would exceed the limit across all campaigns."""
         for name, before, more, limit in (
             ("epsilon", spent.epsilon, promise.epsilon, self.total_epsilon),
             ("delta", spent.delta, promise.delta, self.total_delta),
@@ -88,7 +88,8 @@ class Limits:
             if not before + more <= limit * (1 + _HAIR):
                 raise Problem(
                     "budget_spent",
-                    f"{name} {more:.4g}: {before:.4g} of your limit of {limit:.4g} over all campaigns is already spent",
+                    f"{name} {more:.4g}: {before:.4g} of your limit of {limit:.4g} across all "
+                    "campaigns is already spent",
                 )
 
     @property

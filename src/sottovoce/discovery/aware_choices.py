@@ -55,8 +55,8 @@ class AwareChoices(ChoiceIteration):
 
     def _may_have_habits(self, counts: Floats) -> Habits | None:
         answers = self._given.answers
-        options, alone = len(answers.labels), answers.shared and answers.size == 1 and self._unseen is None
-        if not alone or options < 2 or 24 * len(counts) * options**2 > _HABIT_BYTES:
+        options, one_list = len(answers.labels), answers.shared and answers.size == 1 and self._unseen is None
+        if not one_list or options < 2 or 24 * len(counts) * options**2 > _HABIT_BYTES:
             return None
         return Habits(options, self._groups[0])
 
@@ -102,7 +102,7 @@ class AwareChoices(ChoiceIteration):
         return ChoiceEstimate(self._polled.chances, self._users.weights(), self._power())
 
     def _power(self) -> Floats:
-        """Of chances as people see them: real crowds share what they find hard, which no vote shows (see docs/why)."""
+        """The power of the chances that people see: crowds share difficulties that no vote shows (see docs/why)."""
         powers = np.array([1 / (1 + 2 * (group.hit - group.miss) ** 2) for group in self._groups])
         return powers[np.zeros(self._engine.n_objects, np.int64) if self._group_of is None else self._group_of]
 

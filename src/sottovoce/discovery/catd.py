@@ -10,7 +10,7 @@ from sottovoce.discovery.iteration import Floats, UserLosses, Weigh
 from sottovoce.engines import Engine
 from sottovoce.errors import BadParameter
 
-# Residuals of a user whom the truths follow shrink for ever; below this share of the mean they are rounding errors.
+# If the truths follow one user, their residuals shrink for ever; below this share of the mean they are rounding errors.
 _LEAST_SHARE = 1e-28
 _LEAST_ERRORS = 1e-9  # of choices: whoever never errs decides
 

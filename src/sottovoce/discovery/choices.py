@@ -19,7 +19,7 @@ from sottovoce.engines import Engine, Poll, Polled, votes
 from sottovoce.engines.votes import KNOWN_ELSEWHERE, NOT_KNOWN
 from sottovoce.errors import BadParameter
 
-# Chances move between 0 and 1, and decide long before they stop moving: they need not rest as exactly as numbers.
+# Chances move between 0 and 1, and decide long before they stop moving: they need not settle as precisely as numbers.
 TOLERANCE = 1000.0
 
 
@@ -99,7 +99,7 @@ class ChoiceInput:
         return self.engine.tally(np.ones(self.engine.n_users))
 
     def nothing_polled(self, groups: int = 1) -> Polled:
-        """What an iteration goes on from where there are no chances yet."""
+        """What the first iteration starts from, when there are no chances yet."""
         return Polled(np.zeros(self.answers.n_cells), np.zeros((self.engine.n_users, groups)))
 
     def pinned(self, chances: Floats) -> Floats:

@@ -37,7 +37,7 @@ class CommonBias:
         bias, doubt = float(np.average(errors, weights=weights)), float(1 / weights.sum())
         # A bias no larger than its own uncertainty is not corrected; the clearer it is, the more of it.
         kept = max(0.0, 1 - doubt / bias**2) if bias else 0.0
-        # Nor one that the other objects do not confirm: a few gross errors have a mean, and most objects none of it.
+        # Nor one that the other objects do not confirm: a few gross errors have a mean, but most objects show no bias.
         others = (bias * weights.sum() - weights * errors) / (weights.sum() - weights)
         if np.abs(errors - kept * others).sum() >= np.abs(errors).sum():
             return cls(0.0, between + doubt + kept * bias**2, many - 1.0)

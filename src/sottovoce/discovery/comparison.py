@@ -30,7 +30,7 @@ class Comparison:
         cls, engine: Engine, noise: str | None, level: float, truth: Path | None = None,
         progress: Progress[str, int, int] | None = None, **options: Any,
     ) -> "Comparison":  # fmt: skip
-        """All registered methods that take claims of this kind. One that does not settle counts as it stands."""
+        """All registered methods that take claims of this kind. One that does not converge is included as it stands."""
         names = [name for name, method in METHODS.items() if engine.kind in method.kinds]
         columns = {name: options.pop(name) for name in ("object", "value") if name in options}
         results: list[Outcome] = []

@@ -2,8 +2,8 @@
 
 A claim is right with a chance p that its user's claims show, or it is one of the wrong figures that go round, on which
 two of those who are wrong agree with a chance c. Those who claim a figure then speak for it with Σ ln(1 + p/(1 − p)/c),
-as in Accu (Dong, Berti-Equille and Srivastava, PVLDB 2 (2009), doi:10.14778/1687627.1687690) with 1/c false figures. By
-how much somebody is off does not count: who is a little off about villages is no authority on capitals.
+as in Accu (Dong, Berti-Equille and Srivastava, PVLDB 2 (2009), doi:10.14778/1687627.1687690) with 1/c false figures.
+How far off a claim is does not count: to be nearly right about villages says nothing about capitals.
 """
 
 import numpy as np

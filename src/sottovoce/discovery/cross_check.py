@@ -3,8 +3,8 @@
 If the model is right, an estimate r is the best one, and the mean m differs from it by chance, with the variance
 Var(m) - Var(r) (J. A. Hausman, Econometrica 46 (1978), doi:10.2307/1913827). Where m - r is larger, object by object or
 to one side about all, errors are not what the model takes them for: they are skewed, or those who agree with each other
-err together. Then nobody knows which of them is nearer to the truth, so they meet, and intervals are those of the plain
-averages and long enough for the doubt.
+err together. Then nobody knows which of them is nearer to the truth, so a compromise is taken, with the intervals
+of the plain averages, widened for the doubt.
 """
 
 from dataclasses import dataclass
@@ -67,13 +67,13 @@ def cross_check(
         return Checked(truths, variance, np.zeros(len(truths), bool))
     mean = _Difference.of(plain.mean - truths, variance, plain.variance, seen)
     median = _Difference.of(medians - truths, variance, _MEDIAN_VARIANCE * variance, seen)
-    # Of skewed errors, mean and median lie on either side of the truths. Medians alone are off by chance: between two
-    # camps they belong to one, and the same users decide about all objects.
+    # If errors are skewed, mean and median lie on either side of the truths. Medians by themselves may be off by
+    # chance: between two camps they belong to one, and the same users decide about all objects.
     other_side = np.clip(median.common, np.minimum(-mean.seen, 0), np.maximum(-mean.seen, 0))
-    # What single objects have of their own is seen in means alone: a median of few claims jumps.
+    # Differences of single objects are taken from means only: a median of few claims jumps.
     shift = plain.favour * (mean.common + mean.own) + (1 - plain.favour) * other_side
     found = np.where(asked, truths + shift, truths)
-    # As far as the mean is a rival, ours holds what its interval of two deviations holds.
+    # The better the mean compares with the median, the more our interval covers its interval of two deviations.
     rival = min(1.0, 3 * plain.favour)
     both = (np.sqrt(plain.variance) + np.abs(plain.mean - found) / 2) ** 2
     scatter = rival * both + (1 - rival) * plain.median_variance

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 _FEW = 0.1  # of those who claimed: when fewer than this share decide, a few do
 _LEAST_DECIDING = 3
 _PAIRS_SHOWN = 3  # of answers that are spelt alike
-_LEAST_CLAIMS = 5  # of fewer, it is no wonder that few decide
+_LEAST_CLAIMS = 5  # with fewer, it is no wonder that few users decide
 # Mean and median of claims that err to both sides alike differ by chance, with a standard deviation below one standard
 # error of the mean. This many are beyond chance, for a task or, over all tasks together, for their average.
 _BEYOND_CHANCE = 4.5
@@ -56,8 +56,8 @@ def doubts(
         )
     decided_by_few = enough & (claims >= _LEAST_CLAIMS) & (effective_users < np.maximum(_LEAST_DECIDING, _FEW * claims))
     if decided_by_few.any():
-        alone = skew is not None and bool((effective_users[decided_by_few] < _LEAST_DECIDING).any())
-        wider = f" Where fewer than {_LEAST_DECIDING} decide, intervals are wider." if alone else ""
+        very_few = skew is not None and bool((effective_users[decided_by_few] < _LEAST_DECIDING).any())
+        wider = f" Where fewer than {_LEAST_DECIDING} decide, intervals are wider." if very_few else ""
         worst = int(np.argmin(np.where(decided_by_few, effective_users / claims, np.inf)))
         warnings.append(
             (

@@ -51,7 +51,7 @@ class Habits:
         return np.asarray(np.log(np.maximum(shares, 1e-12)))
 
     def _learn(self, table: Floats, totals: Floats, plain: Floats) -> None:
-        """The strength by the likelihood of the counts (Dirichlet-multinomial), with a pull towards a usual one."""
+        """The strength by the likelihood of the counts (Dirichlet-multinomial), shrunk towards a typical one."""
         right, wrong, options = plain[:, 0, 0], plain[:, 0, 1], self._options  # the only two entries in a plain row
 
         def cost(log_strength: float) -> float:

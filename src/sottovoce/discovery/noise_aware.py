@@ -44,7 +44,7 @@ _LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
 # and one who has few claims may agree with others by chance.
 _RESOLUTION, _COPIED, _BY_CHANCE = 1e-4, 0.02, 0.04
 _LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
-_FEW, _ALONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
+_FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
 _LEAST_TOTAL = 0.1  # of the weights about an object, where some of its claims say what all would be
 _LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
 
@@ -315,7 +315,7 @@ class _AwareIteration(Iteration):
                 seen = scatter * enough / (enough - 1)
                 freedom = np.where(seen > variance, np.minimum(freedom, enough - 1), freedom)
                 variance = np.maximum(variance, seen)
-        variance = variance + self._alone(effective_users, truths)
+        variance = variance + self._added_where_few_decide(effective_users, truths)
         bias = self._common_bias() if known.any() and compared else None
         if compared and not (self._noisy or self._coincide or bias):
             assert freedom is not None
@@ -391,7 +391,7 @@ class _AwareIteration(Iteration):
                 break
         return truths
 
-    def _alone(self, effective_users: Floats, truths: Floats) -> Floats:
+    def _added_where_few_decide(self, effective_users: Floats, truths: Floats) -> Floats:
         """Added to the variance where fewer than three users decide.
 
         That they are the accurate ones rests on a few claims of theirs, so the scatter of most others counts a little;
@@ -403,7 +403,7 @@ class _AwareIteration(Iteration):
         if self._coincide:
             share, spread, middle = 1.0, self._given.deviations, engine.means()
         else:
-            share, spread, middle = _ALONE, NORMAL_DEVIATION * engine.deviations(), engine.medians()
+            share, spread, middle = _SHARE_OF_ONE, NORMAL_DEVIATION * engine.deviations(), engine.medians()
         scatter = (spread**2 + (middle - truths) ** 2) / np.maximum(claims - 1, 1)
         return np.asarray(share * lacking**2 * scatter)
 

@@ -2,8 +2,8 @@
 
 A user's weight follows from their errors, this claim's error included: a claim near the others counts more because it
 is near, one far off less. Symmetric errors cancel out; skewed ones do not, and a mean is then off to the same side
-about all objects. With weights from users' other claims it would not be, at the price of more chance. So such weights
-are tried, and what they change about all objects together is corrected, as far as it is more than chance.
+about all objects. With weights from users' other claims it would not be, at the price of more random error. So such
+weights are tried, and what they change about all objects together is corrected, as far as it exceeds random error.
 """
 
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ class OwnInfluence:
         if not len(pulls):
             return cls(0.0, 0.0, 0.0)
         mean, variance = float(pulls.mean()), float(pulls.var())
-        chance = variance / len(pulls)
-        kept = max(0.0, 1 - chance / mean**2) if mean else 0.0
-        return cls(kept * mean, kept**2 * chance, kept * variance)
+        of_the_mean = variance / len(pulls)
+        kept = max(0.0, 1 - of_the_mean / mean**2) if mean else 0.0
+        return cls(kept * mean, kept**2 * of_the_mean, kept * variance)
 
     def corrected(self, truths: Floats, variance: Floats, claims: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Truths and their variances with the correction, and what remains uncertain of it."""

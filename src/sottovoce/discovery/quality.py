@@ -55,7 +55,7 @@ class Quality:
         self._reading_noise = law.reading_noise() if law else None
         plausible = math.log(scale) + (math.log1p(law.mean_variance / scale) if law else 0.0)
         self._crowd = VariancePrior(self._learnt, scale, drawn, plausible)
-        self._told = 0.5  # of a reading's square: its mean squared over its variance
+        self._weight_of_squares = 0.5  # that of normal readings
         self._table: _Table | None = None
         self._believe(np.array([math.log(scale), 0.0]))
 
@@ -101,12 +101,12 @@ class Quality:
         self.prior = prior
         self._log_weights = np.log(self._crowd.mass(prior))
         if self._reading_noise:
-            self._told = self._reading_noise.weight_of_squares(self.mean)
+            self._weight_of_squares = self._reading_noise.weight_of_squares(self.mean)
 
     def _log_likelihood(self, squares: Floats, counts: Floats) -> Floats:
         """Log density of each user's residuals at the nodes, up to a constant per user."""
         d, n = squares[:, None], counts[:, None]
-        return np.asarray(-self._told * (n * np.log(self._total) + d / self._total))
+        return np.asarray(-self._weight_of_squares * (n * np.log(self._total) + d / self._total))
 
     def evaluate(self, squares: Floats, counts: Floats) -> Belief:
         """Posterior of each user by itself, from the nodes."""

@@ -31,9 +31,7 @@ def register(method: type[TruthDiscovery]) -> None:
     """Offer a method by its name, everywhere in this process."""
     for needed in ("name", "title", "words"):
         if not getattr(method, needed, None):
-            raise BadParameter(
-                f"{method.__name__} without {needed}: a method needs a name, a title and words for people; add it"
-            )
+            raise BadParameter(f"{method.__name__} without {needed}: a method needs a name, a title and words; add it")
     if not _NAME.fullmatch(method.name):
         raise BadParameter(
             f"name {method.name!r} of {method.__name__}: a name has at most 20 lower-case letters, digits and "

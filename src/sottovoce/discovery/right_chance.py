@@ -86,7 +86,7 @@ class RightChance:
         self._agreed, self._disagreed = agreed, np.maximum(self._counts - agreed, 0.0)
 
     def learn(self) -> None:
-        """The crowd's law by maximum marginal likelihood, with a pull towards a usual one."""
+        """The crowd's law by maximum marginal likelihood, shrunk towards a typical one."""
         every = slice(None, None, -(-len(self._agreed) // _MOST_USERS))
         likely = likelihoods(self._agreed[every], self._disagreed[every], self._log_right, self._log_wrong)
         scale = len(self._agreed) / likely.shape[1]
@@ -104,7 +104,7 @@ class RightChance:
         self._changed[:] = True
 
     def _law(self, numbers: Floats) -> Floats:
-        """The crowd's law at the nodes, and its derivatives by its two numbers."""
+        """The crowd's distribution at the nodes, and its derivatives with respect to its two parameters."""
         rise, concentration = 1 / (1 + math.exp(-numbers[0])), math.exp(numbers[1])
         return np.asarray(crowd_law(rise, concentration, self._guess, _LOG_NODES, _LOG_OTHERS))
 
@@ -135,7 +135,7 @@ class RightChance:
     def _expected(self) -> Floats:
         """For each user, sums over the nodes: of the posterior, and by group of it times r, 1/r and r/(1-r).
 
-        They are computed anew only for those users of whom something has changed.
+        They are recomputed only for users about whom something has changed.
         """
         changed = np.flatnonzero(self._changed)
         if len(changed):

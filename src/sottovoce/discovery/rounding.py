@@ -1,6 +1,6 @@
 """Rounding: accurate users agree by it, and are wrong together.
 
-Who reads 12.4 m and reports whole metres is 0.4 m off, and so is everybody else who is accurate: between them they show
+Whoever reads 12.4 m and reports whole metres is 0.4 m off, and so is every other accurate user: between them they show
 no scatter. With errors of deviation σ before rounding to multiples of h, the error in common has a deviation of at most
 h/√12 · exp(-2π²σ²/h²), for a truth that lies anywhere between two multiples: the first term of the Fourier series of
 the sawtooth is damped by that much, the others by more.
@@ -46,7 +46,7 @@ def rounding_step(engine: Engine) -> float:
 
 
 def shared_variance(step: float, variance: Floats) -> Floats:
-    """Of the error that claims have in common which are rounded to this step, and have this variance with it."""
+    """Variance of the error that claims share because they are rounded to ``step``; ``variance`` includes rounding."""
     if step == 0:
         return np.zeros(len(variance))
     own = np.maximum(variance / step**2 - 1 / 12, 0.0)

@@ -34,7 +34,7 @@ class Pulls:
     """What the pulls of claims say about truths."""
 
     factor: float = 1.0  # by how much variances of truths are too small, or clearly too large
-    mean_share: float = 0.0  # of the plain mean in the combination that varies least, as far as it is clear
+    mean_share: float = 0.0  # of the plain mean in the combination with the least variance, if clearly above 0
     median_share: float = 0.0  # of the weighted median, where that is better than the mean
 
     @classmethod
@@ -66,7 +66,7 @@ class Pulls:
             return cls()
         factor = float(scatter.mean()) * float(kept.mean()) / assumed
         if factor < 1:
-            factor = min(1.0, factor * (1 + _CLEAR * _chance(scatter) / float(scatter.mean())))
+            factor = min(1.0, factor * (1 + _CLEAR * _standard_error(scatter) / float(scatter.mean())))
         factor = min(max(factor, _LEAST), _MOST)
         ours = pulls / curvature(followed)
         mean_share, by_mean = _combined(ours, mean)
@@ -85,13 +85,13 @@ def _pulls_of_median(errors: Floats, weights: Floats, shares: Floats) -> Floats 
 
 
 def _combined(ours: Floats, other: Floats) -> tuple[float, float]:
-    """Share of another average in the combination that varies least, as far as it is clear, and the variance saved."""
+    """Share of another average in the combination with the least variance (a lower bound), and the variance saved."""
     gain, apart = ours * (ours - other), float(((ours - other) ** 2).mean())
-    clear = max(float(gain.mean()) - _CLEAR * _chance(gain), 0.0)
+    clear = max(float(gain.mean()) - _CLEAR * _standard_error(gain), 0.0)
     share = min(clear / apart, 1.0) if clear else 0.0
     return share, share * (2 * clear - share * apart)
 
 
-def _chance(values: Floats) -> float:
-    """Standard error of their mean."""
+def _standard_error(values: Floats) -> float:
+    """The standard error of the mean."""
     return float(values.std()) / math.sqrt(len(values))

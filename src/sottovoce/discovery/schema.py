@@ -131,7 +131,7 @@ def columns_in(place: Place, schema: Schema = NUMBERS) -> list[Column]:
 
 
 def for_people(columns: list[Column]) -> list[Column]:
-    """In the order of tables for people: what is measured comes before what is counted."""
+    """The columns in the order of tables for people: what is measured comes before what is counted."""
     return sorted(columns, key=lambda column: not column.measured)
 
 
@@ -148,7 +148,7 @@ class Estimates:
 
     @cached_property
     def chance(self) -> Floats:
-        """Of the truth, as people see it."""
+        """The chance of each truth, as people see it."""
         return self.fit.shown_chances()[0]
 
     @cached_property

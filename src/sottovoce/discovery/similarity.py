@@ -1,4 +1,4 @@
-"""How much an answer speaks for another one: given by the user, or by how alike two texts are."""
+"""How much an answer supports another one: given by the user, or by how similar two texts are."""
 
 from collections.abc import Callable
 from difflib import SequenceMatcher
@@ -26,7 +26,7 @@ def check_similarity(similarity: Similarity) -> None:
 
 
 def alike(one: Any, other: Any) -> float:
-    """How alike two texts are, from 0 to 1: the share of characters in common runs.
+    """How similar two texts are, from 0 to 1: the share of characters in common runs.
 
     >>> alike("Port Louis", "Port-Louis")
     0.9

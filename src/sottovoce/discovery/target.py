@@ -28,7 +28,7 @@ def check_target(target: object) -> None:
 
 
 def likely_target(engine: Engine) -> Target:
-    """Opinions pile up at an end of their scale, or use a few values about all objects; measurements do not."""
+    """Guess the target: unlike measurements, opinions pile up at an end of their scale, or use few different values."""
     medians = engine.medians()
     objects, _, residuals = engine.sample(medians, _SAMPLE)
     values, where = np.unique((medians[objects] + residuals).round(12), return_inverse=True)

@@ -90,7 +90,7 @@ class Poll:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """Which objects rest: their chances have not moved, and cannot move before votes have moved as far as their slack.
+    """The objects at rest: their chances have not moved, and cannot move before votes have moved as far as their slack.
 
     Until then their claims need not be counted.
     """
@@ -177,7 +177,7 @@ class Engine(Protocol):
         """For each object the sum over its claims of the user's factor."""
 
     def effective_users(self, weights: Floats) -> Floats:
-        """Of choices, the effective number of users (Σw)²/Σw² per object; not a number where all weights are 0."""
+        """For choices, the effective number of users (Σw)²/Σw² per object; not a number where all weights are 0."""
 
     def user_sums(self, factor: Floats) -> Floats:
         """For each user the sum over their claims of the object's factor."""
@@ -198,7 +198,7 @@ class Engine(Protocol):
         """For each user the sums of the chances of truths × answers, where all objects share their options."""
 
     def poll(self, poll: Poll, before: Polled) -> Polled:
-        """Chances from votes, and how often each user is right; only what moves costs time to be added up."""
+        """Chances from votes, and how often each user is right; only what has moved is added up again."""
 
     def confuse(
         self, rows: Floats, prior: Floats, before: Polled, known: NDArray[np.int64] | None = None, mix: float = 0.0,

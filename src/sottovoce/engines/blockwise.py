@@ -316,7 +316,7 @@ def _present(arrays: dict[str, NDArray[Any] | None]) -> tuple[tuple[str, ...], A
 
 
 def _swapped(table: Floats) -> Floats:
-    """Of truths × answers, for each user, those of answers × truths; and the reverse."""
+    """Tables of truths × answers, for each user, as tables of answers × truths; and the reverse."""
     options = math.isqrt(table.shape[1])
     return table.reshape(-1, options, options).swapaxes(1, 2).reshape(table.shape)
 

@@ -85,7 +85,7 @@ class SparkEngine(PackEngine):
             yield outcome
 
     def _outcomes(self, context: "SparkContext", work: Work) -> list[Outcome]:
-        """Of blocks, or of groups of consecutive blocks."""
+        """The outcomes of blocks, or of groups of consecutive blocks."""
         manifest = self.pack.manifest
         if 8 * work.sums * self.n_users >= _PIECE_BYTES:
             raise BadParameter(

@@ -12,7 +12,7 @@ There are three kinds of sweep, and Numba compiles each one by itself, without t
 ``per_user`` holds each user's weight, or with a lookup their position in it and the information in one of their claims;
 ``sums`` holds each user's loss, and beside it with a lookup a count, otherwise the variances of their objects' truths.
 
-All of it is in this file, because Numba compiles anew what has changed in a function's own file, and would not notice a
+All of it is in this file, because Numba recompiles what has changed in a function's own file, and would not notice a
 change in another one.
 """
 

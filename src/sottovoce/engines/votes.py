@@ -344,7 +344,7 @@ def _moves(scores, options, old, first, chances):
 
 @njit(nogil=True, cache=True, inline="always")
 def _add(users, codes, begin, end, group, chances, sums):
-    """To each user's sum the chance of what they chose."""
+    """Add to each user's sum the chance of what they chose."""
     for place in range(begin, end):
         i = np.uint64(place)
         sums[np.uint64(users[i]), group] += chances[np.uint64(codes[i])]
@@ -352,7 +352,7 @@ def _add(users, codes, begin, end, group, chances, sums):
 
 @njit(nogil=True, cache=True, inline="always")
 def _add_rows(users, codes, begin, end, options, chances, sums):
-    """To each user's sums for what they chose the chance of each truth."""
+    """Add to each user's sums for what they chose the chance of each truth."""
     for place in range(begin, end):
         user, row = np.uint64(users[np.uint64(place)]), np.uint64(options * codes[np.uint64(place)])
         for c in range(options):

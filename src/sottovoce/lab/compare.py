@@ -59,10 +59,10 @@ def sets_in(folder: str | Path, kind: Kind | None = None) -> list[Crowd]:
     """The real sets in a folder: itself, or its subfolders, in any public format that has names for its files."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise UnreadableFile(f"{folder}: there is no such folder; name one that holds sets of claims and truths")
+        raise UnreadableFile(f"{folder}: there is no such folder; name one that contains data sets")
     found = [crowd for place in (folder, *sorted(folder.iterdir())) if place.is_dir() for crowd in _set_in(place, kind)]
     if not found:
-        raise UnreadableFile(f"{folder}: no set is there; a set is a folder with {'; or '.join(_FILES)}")
+        raise UnreadableFile(f"{folder}: it contains no data set, which is a folder with {'; or '.join(_FILES)}")
     return found
 
 

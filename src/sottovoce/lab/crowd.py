@@ -128,9 +128,9 @@ def run_campaign(
 
     A world with a building comes with its plan.
 
-    Every participant has a file of their own in a temporary folder, limits as usual, and noise from the exact sampler,
-    drawn anew each time. They come one after the other, as `send_all` says. The claims as the server exports them go to
-    ``claims.csv`` in the folder ``out`` if there is one, the truths to ``truth.csv``.
+    Every participant has a file of their own in a temporary folder, the default limits, and noise from the exact
+    sampler, drawn afresh each time. They come one after the other, as `send_all` says. The claims as the server exports
+    them go to ``claims.csv`` in the folder ``out`` if there is one, the truths to ``truth.csv``.
     """
     campaign = operator.create(draft)["id"]
     if world.building is not None:
@@ -264,7 +264,7 @@ def awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
     while not (status := operator.campaign(campaign))["final"]:
         if time.monotonic() > end:
             raise SottovoceError(
-                f"campaign {campaign}: its last results were not computed within {_RESULTS_SECONDS:.0f} s; look into "
+                f"campaign {campaign}: its last results were not computed within {_RESULTS_SECONDS:.0f} s; see "
                 "the server's log"
             )
         time.sleep(_POLL_SECONDS)

@@ -27,7 +27,7 @@ _STOP_SECONDS = 15
 
 
 def run_demo(out: Path, seed: int, progress: Callable[[int, int], None] | None = None) -> CrowdOutcome:
-    """Serve, ask, measure, disturb, send, discover; write claims.csv, truth.csv, demo.png, and the plan."""
+    """Serve, ask, measure, add noise, send, discover; write claims.csv, truth.csv, demo.png, and the plan."""
     world = floorplan(seed)
     draft = draft_of(
         world, title="How long are the hallways?", noise=NOISE, distance=DISTANCE, low=0, high=50, unit="m"

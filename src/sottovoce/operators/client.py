@@ -132,7 +132,7 @@ class OperatorClient(HttpClient):
         return self._ask("GET", f"/api/campaigns/{campaign}/webhook")
 
     def remove_webhook(self, campaign: str) -> None:
-        """Announce nothing more."""
+        """Remove the webhook: nothing more is announced."""
         self.send("DELETE", f"/api/campaigns/{campaign}/webhook", token=self._token)
 
     def invitations(self, campaign: str) -> list[dict[str, Any]]:

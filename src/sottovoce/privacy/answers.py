@@ -49,7 +49,7 @@ class AnswerGuarantee:
         if self.readings > MOST_ANSWERS:
             raise BadParameter(
                 f"readings {self.readings:,}: the promise is computed for up to {MOST_ANSWERS:,} answers of one "
-                "participant; let each answer fewer"
+                "participant; let each participant answer fewer"
             )
 
     @cached_property

@@ -142,7 +142,7 @@ class LatticeLaplaceProfile:
         place = np.arange(float(len(one)))
 
         def log_moment(c: float) -> float:
-            """Of the loss minus its largest value. Any tilt and any factor will do, so this may be rough."""
+            """The log moment of the loss minus its largest value. Any tilt and factor will do, so this may be rough."""
             return float(np.log((one * np.exp(np.maximum(-c * spacing * place, -300.0))).sum()))
 
         def excess(log: float) -> float:

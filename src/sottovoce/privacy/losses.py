@@ -85,7 +85,7 @@ class Losses:
         return bool((self.deltas(corners) >= other.deltas(corners)).all())
 
     def times(self, count: int, negligible: float) -> "Losses":
-        """Of this many readings with these losses; rare sums with at most this chance together may be lost."""
+        """The losses of this many such readings; sums of total probability at most ``negligible`` may be lost."""
         total, one = self, self
         added = 1
         for bit in bin(count)[3:]:
@@ -109,7 +109,7 @@ class Losses:
         return Losses(self.top - first * self.spacing, self.spacing, chances * _SLACK, lost * _SLACK)
 
     def plus(self, other: "Losses", negligible: float) -> "Losses":
-        """Of both together, which are independent; rare sums with at most this chance may be lost."""
+        """The sum of two independent losses; sums of total probability at most ``negligible`` may be lost."""
         spacing = math.hypot(self._width, other._width) / _LEVELS * 1.5 or 1.0  # less than this many levels in all
         one, two = (_in_steps(law.values, law.chances, law.lost, spacing) for law in (self, other))
         return one._plus(two)._trimmed(negligible)
@@ -220,7 +220,7 @@ def _connected(ends: Floats, deltas: Floats, spacing: float) -> Losses:
 
 
 def _chance(ends: Floats, deltas: Floats, before: int, here: int, after: int) -> float:
-    """Of a loss where two lines meet: the change of their slopes, times e^loss."""
+    """The chance of a loss where two lines meet: the change of their slopes, times e^loss."""
     up_to, from_here = (1 / -math.expm1(ends[one] - ends[other]) for one, other in ((before, here), (here, after)))
     # 1/(e^x - 1) is 1/(1 - e^-x) - 1, and has no overflow
     return float((deltas[before] - deltas[here]) * up_to - (deltas[here] - deltas[after]) * (from_here - 1))

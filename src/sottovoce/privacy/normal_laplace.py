@@ -56,7 +56,7 @@ class NormalLaplace:
 
     @property
     def variance(self) -> float:
-        """Of the noise."""
+        """The variance of the noise."""
         return 2 * self.scale**2
 
     def score_and_density(self, sizes: Floats, variance: float) -> tuple[Floats, Floats]:

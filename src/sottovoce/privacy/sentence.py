@@ -65,7 +65,7 @@ different, no conclusion would be more than 2.72 times as likely
 
 
 def _rounded_up(factor: float) -> float:
-    """To three digits."""
+    """A number rounded up to three digits."""
     power = 2 - math.floor(math.log10(factor))
     digits = math.ceil(factor * 10.0**power * (1 - _HAIR))
     return digits / 10**power if power >= 0 else float(digits * 10**-power)

@@ -235,9 +235,9 @@ class Manifest(Document):
 
     @classmethod
     def of(cls, content: Any) -> "Manifest":
-        """Make a manifest from loose parts, such as an operator's request; mistakes are problems.
+        """Make a manifest from loose parts, such as an operator's request; mistakes raise a `Problem`.
 
-        Without a format it is the first.
+        The default is the first format.
         """
         manifest = cls._checked(content)
         size = len(manifest.bytes())
@@ -256,7 +256,7 @@ class Manifest(Document):
 
     @classmethod
     def trusted(cls, content: dict[str, Any]) -> "Manifest":
-        """Of content that was checked when it was stored: faster, where there are thousands of tasks."""
+        """A manifest from content that was checked when it was stored: faster if there are thousands of tasks."""
         model = _model(content)
         return model.model_construct(**content | {"tasks": [model.task_model(task) for task in content["tasks"]]})
 

@@ -36,7 +36,7 @@ CATALOGUE = _catalogue(
     # what was sent is not valid
     Kind("bad_request", 422, "The request is not valid", "send what the API description asks for"),
     Kind("bad_number", 422, "A number cannot be used", "write a plain decimal of at most 15 digits, such as 0.25"),
-    Kind("number_too_large", 422, "A number is too large", "whole numbers lie strictly between -2^63 and 2^63"),
+    Kind("number_too_large", 422, "A number is too large", "whole numbers must lie strictly between -2^63 and 2^63"),
     Kind("bad_manifest", 422, "The campaign's description is not valid", "correct the named field"),
     Kind("bad_picture", 422, "The picture cannot be used",
          "save it as PNG or JPEG, or as plain SVG, and upload that"),
@@ -55,7 +55,7 @@ CATALOGUE = _catalogue(
     # what was sent comes at the wrong time
     Kind("report_conflict", 409, "This report id was used for other content", "do not change a report once it is made"),
     Kind("task_already_reported", 409, "This task was reported before", "a task is answered only once; leave it out"),
-    Kind("stale_manifest", 409, "The report was made for another manifest", "join again by a new link"),
+    Kind("stale_manifest", 409, "The report was made for another manifest", "join again with a new link"),
     Kind("campaign_not_open", 409, "The campaign is not open",
          "its operator can open a draft; a closed campaign stays closed"),
     Kind("deadline_passed", 409, "The deadline of the campaign has passed", "nothing more can be sent to it"),
@@ -98,7 +98,7 @@ CATALOGUE = _catalogue(
          "do not take part, or change your own limits with sottovoce limits"),
     Kind("promise_in_doubt", None, "The promise cannot be true for this noise",
          "do not take part; tell whoever gave you the link"),
-    Kind("budget_spent", None, "Your limit over all campaigns would be exceeded",
+    Kind("budget_spent", None, "Your limit across all campaigns would be exceeded",
          "do not take part, or change your own limits with sottovoce limits"),
     Kind("no_consent", None, "You did not consent", "join again and agree, if you want to take part"),
     Kind("not_joined", None, "You have not joined this campaign", "join it with its invitation link first"),

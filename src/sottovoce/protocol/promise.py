@@ -100,7 +100,7 @@ def _of_participant(manifest: Manifest, delta: float) -> float:
 
 
 def _sum_of_each(parts: Mapping[Part, int], most: int, delta: float) -> float:
-    """The sum of what parts promise that have exceptions, each with its share of δ, and of the worst other tasks."""
+    """The sum of the ε of the parts with exceptions, each with its share of δ, and of the worst other tasks."""
     others = {part: min(most, tasks) for part, tasks in parts.items() if not part.is_pure}
     each = (part.guarantee(count, "participant").epsilon(delta / len(others)) for part, count in others.items())
     return _added([*each, _worst_sum({part: tasks for part, tasks in parts.items() if part.is_pure}, most)])

@@ -104,7 +104,7 @@ class TaskField:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Of a whole number."""
+        """The bounds of a whole number."""
         least = next(one.ge for one in self.annotations if hasattr(one, "ge"))
         return least, next(one.le for one in self.annotations if hasattr(one, "le"))
 

@@ -218,7 +218,7 @@ class _RowReader:
         return column, f"{_shown(shown)}: it {rule}; correct it" if rule.startswith("must") else f"{rule}; correct it"
 
     def _known(self) -> str | None:
-        """The known truth, if the task itself is right."""
+        """The known truth, if the task itself is valid."""
         if self.mistakes:
             return None
         written, task = self.cells["known"], self.task

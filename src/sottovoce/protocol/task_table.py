@@ -52,7 +52,7 @@ def read_tasks(
     [{'title': 'Main hall', 'low': '0', 'high': '2.5', 'grid': '0.1', 'id': 'main-hall'}]
     """
     if decimal is not None and decimal not in THOUSANDS:
-        raise BadParameter(f"decimal sign {decimal!r}: it is ',' or '.'; give one of them")
+        raise BadParameter(f"decimal sign {decimal!r}: it must be ',' or '.'; give one of them")
     table = read_cells(name, content, _HEADINGS, encoding)
     _check_columns(name, table.titles)
     read = read_task_rows(name, table.rows, table.counted, decimal=decimal, ids=ids, called=table.titles)
@@ -115,7 +115,7 @@ def _in_all_languages(now: Any, before: Any) -> Any:
 
 
 def cells_of(task: Mapping[str, Any]) -> dict[str, str]:
-    """A task as the cells of a row, by column, the inverse of `read_task_rows`; what is as usual stays empty."""
+    """A task as the cells of a row, by column, the inverse of `read_task_rows`; default values stay empty."""
     return {name: _cell(task.get(name), TASK_FIELDS[name].default) for name in COLUMNS}
 
 

@@ -1,6 +1,6 @@
 """The largest ε over all ways to choose the tasks that a participant answers.
 
-Parts whose law draws for each reading anew are *separate*: each of their readings has losses of its own, and a reading
+Parts whose law draws once per reading are *separate*: each of their readings has losses of its own, and a reading
 of unknown kind reveals no more than the worst of all that it can be. So one sum of losses bounds the ε of many ways. A
 part whose readings share a draw counts as often as any of these ways has it. Where a bound is too large, its ways are
 divided, those with the largest bound first, until the largest ε is known well enough or has been sought long enough.
@@ -162,7 +162,7 @@ class Ways:
         return tuple(max(one, missing + two) for one, two in pairs), tuple(min(two, spare + one) for one, two in pairs)
 
     def _first_way(self, low: _Counts, high: _Counts) -> _Counts:
-        """As many as possible of the first parts."""
+        """The way with as many tasks as possible in the first parts."""
         way, left = [], self._total - sum(low)
         for one, two in zip(low, high, strict=True):
             way.append(min(two, one + left))

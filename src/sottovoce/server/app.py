@@ -125,7 +125,7 @@ def create_app(
         health,
         page,
     ):
-        app.router.routes.extend(part.router.routes)  # as they are; to include a router would build each of them anew
+        app.router.routes.extend(part.router.routes)  # as they are; to include a router would build each of them again
     for router in PAGES:
         app.router.routes.extend(router.routes)
     report_problems(app)

@@ -208,7 +208,7 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
 
 
 def watched(settings: Settings) -> type[WatchedProtocol]:
-    """The protocol with the limits of the settings."""
+    """The protocol class with the limits from the settings."""
     return type(
         "WatchedProtocol",
         (WatchedProtocol,),

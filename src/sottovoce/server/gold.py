@@ -1,7 +1,7 @@
 """Tasks whose truth the operator knows: by them a method learns how accurate participants are, and how all of them err.
 
 Known truths stay on the server. Nothing that the public sees depends on them while a campaign is open, so that nobody
-can tell these tasks from the others; results use them from closing on.
+can tell these tasks from the others; results use them once the campaign is closed.
 """
 
 import json

@@ -54,7 +54,7 @@ class Buckets:
 
 
 class RateLimits:
-    """Per address and per token."""
+    """Rate limits per address and per token."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app

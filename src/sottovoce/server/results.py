@@ -117,7 +117,7 @@ class Computation:
     least_claims: int
     before: dict[str, Any] | None  # the results published last
     sets: Sets = field(default_factory=dict)  # of choices, where sets are reported
-    known: Known = field(default_factory=dict)  # truths, from closing on
+    known: Known = field(default_factory=dict)  # truths that count once the campaign is closed
 
     @classmethod
     def empty(
@@ -128,7 +128,7 @@ class Computation:
         target: Target | None,
         least_claims: int,
     ) -> Self:
-        """Of a campaign that has just opened."""
+        """The computation for a campaign that has just opened."""
         nothing = next_step(NOTHING_INCLUDED, NO_READINGS, 0, least_claims, len(manifest.tasks))
         return cls(manifest, guarantee, method, target, nothing, 0, least_claims, None)
 
@@ -210,7 +210,7 @@ class Computation:
             nothing = unknown[task.kind]
             if self.step.retracted[place]:
                 row = nothing
-            elif self._anew(place):
+            elif self._has_new_figures(place):
                 row = self._published(figures.get(place, nothing), task) | {"claims": claims}
             else:
                 assert self.before is not None
@@ -257,7 +257,7 @@ class Computation:
                 overall |= {"effective_users": round(float(effective), 1), "weights": weights_of([*found.values()])}
         return overall
 
-    def _anew(self, place: int) -> bool:
+    def _has_new_figures(self, place: int) -> bool:
         """Whether the figures of a task are new: it takes a step, or the same claims are seen by another method.
 
         Once somebody has withdrawn, another method would see fewer claims, and the difference would reveal theirs.

@@ -24,7 +24,7 @@ def bearer_token(headers: Iterable[tuple[bytes, bytes]]) -> str:
     header = next((entry for name, entry in headers if name == b"authorization"), b"").decode("latin-1")
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise Problem("unauthorised", "the Authorization header: it must be present, as Bearer and a token")
+        raise Problem("unauthorised", "the Authorization header: it must be Bearer, followed by a token")
     return token.strip()
 
 

@@ -61,23 +61,23 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
-            description="Short codes per minute that one address (IPv6: one /64) may try, and a tenth of what all "
-            "addresses together may.",
+            description="Short codes per minute that one address (IPv6: one /64) may try; all addresses "
+            "together may try ten times as many.",
         ),
     ] = 60
     connections: Annotated[
         int,
         Field(
             ge=10,
-            description="Connections at once; fewer if the system does not let the server open that many files.",
+            description="Simultaneous connections; fewer if the system does not let the server open that many files.",
         ),
     ] = 10_000
     address_connections: Annotated[
         int,
         Field(
             ge=0,
-            description="Connections at once from one address (IPv6: one /64), and never more than half of all; 0 for "
-            "no other limit. Those of `trusted_proxies` are not counted.",
+            description="Simultaneous connections from one address (IPv6: one /64), and never more than half of all; 0 "
+            "for no other limit. Those of `trusted_proxies` are not counted.",
         ),
     ] = 1_000
     body_limit: Annotated[
@@ -144,7 +144,7 @@ class Settings(BaseSettings):
             # A header carries no other characters, and spaces around a token in it are cut off.
             raise ValueError(
                 f"the token has {len(secret)} characters: it must be at least 16 visible ASCII characters without "
-                "spaces, otherwise it could be guessed or not be sent; generate one with "
+                "spaces, otherwise it could be guessed or could not be sent; generate one with "
                 "python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
             )
         return token

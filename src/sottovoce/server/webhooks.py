@@ -77,7 +77,7 @@ def signing_key(secret: bytes) -> str:
 
 
 def signature(secret: bytes, event_id: str, timestamp: int, body: bytes) -> str:
-    """Of one attempt."""
+    """The signature of one attempt."""
     signed = hmac.digest(secret, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256)
     return f"v1,{b64encode(signed).decode()}"
 
@@ -190,11 +190,11 @@ class Webhooks:
         try:
             found = self._resolve(host, port)
         except OSError:
-            raise Unreachable(f"the name {host} cannot be resolved") from None
+            raise Unreachable(f"the host name {host} cannot be resolved") from None
         if not found:
-            raise Unreachable(f"the name {host} has no address")
+            raise Unreachable(f"the host name {host} has no address")
         if not self._settings.webhook_private and not all(ip_address(one).is_global for one in found):
-            raise Unreachable(f"the name {host} leads to a private network")
+            raise Unreachable(f"the host name {host} resolves to a private network")
         address = f"[{found[0]}]" if ":" in found[0] else found[0]
         named = f"[{host}]" if ":" in host else host
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

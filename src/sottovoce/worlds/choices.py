@@ -54,9 +54,7 @@ def choice_crowd(
             f"{_MOST_CLAIMS:g} answers in all; give other numbers"
         )
     if not 1 <= answer <= questions:
-        raise BadParameter(
-            f"answer={answer}: everybody answers at least 1 question and at most all {questions} of them"
-        )
+        raise BadParameter(f"answer={answer}: it must be from 1 to {questions}, the number of questions")
     if choices < 2:
         raise BadParameter(f"choices={choices}: a question has at least 2 choices; give 4, for example")
     rng = np.random.default_rng(seed)

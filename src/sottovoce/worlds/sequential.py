@@ -159,7 +159,7 @@ class SequentialOutcome:
 
     @property
     def errors(self) -> Floats:
-        """In units of the readings' spread."""
+        """The errors in units of the readings' spread."""
         return (self.estimates - self.truths) / self.spread
 
     @property

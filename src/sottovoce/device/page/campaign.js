@@ -151,7 +151,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     if (joined.own) await showKept();
   }
 
-  /** Readings that the participant kept, beside the results: fetched anew with every view. */
+  /** Readings that the participant kept, beside the results: fetched again for every view. */
   async function showKept() {
     const { ownAnswers } = await import("./own-answers.js").catch(() => ({}));
     if (ownAnswers) kept.replaceChildren(...(await ownAnswers(joined, draw)));

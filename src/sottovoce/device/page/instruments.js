@@ -58,7 +58,7 @@ export function holder(parts) {
   return element;
 }
 
-/** What an instrument says about itself: say(key, gaps) says something else, say() the same in the language of now. */
+/** What an instrument says about itself: say(key, gaps) says something else, say() the same in the current language. */
 export function message() {
   const element = h("p", { role: "status" });
   let [said, gapsOf] = [null, () => ({})];

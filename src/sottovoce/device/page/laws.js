@@ -14,7 +14,7 @@
 // cellsReported                how many cells an answer reports
 // takesCells(cells)            whether it has something to say about answers out of this many
 // channel(cells)               the chances that the true cell, and that any other one, is reported
-// shifts(cells, stream)        by how many cells each answer of a participant moves on, out of this many
+// shifts(cells, stream)        by how many of this many cells each answer of a participant is shifted
 // pureEpsilon(moved, readings) without exception, when this many of a participant's readings change
 // losses(cells)                of one answer, if the law is pure; else bound(moved, readings, work), from ε to δ
 // leastEpsilon(…), chanceOfTruth(cells)

@@ -1,5 +1,5 @@
-// The one way from readings and answers to what is sent: clip, round to the grid, add exact noise or compare; or move
-// answers on.
+// The one way from readings and answers to what is sent: clip, round to the grid, add exact noise or compare; or
+// randomise an answer.
 
 import { levelOf } from "./comparing.js";
 import { exactNumber, floor, isLess, over, plus, ratio } from "./exact.js";

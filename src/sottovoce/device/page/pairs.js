@@ -1,4 +1,4 @@
-// What was measured and what was sent of it, side by side, once: the first is stored only if its participant asked for it.
+// What was measured and what was sent instead, side by side, once: readings are stored only if the participant asked.
 
 import { choiceText } from "./answer.js";
 import { levelOf } from "./comparing.js";

@@ -66,7 +66,7 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
 
   return (epsilon) => {
     const keep = work.terms * 0.95; // for later evaluations
-    // Variances rise: the first are certain, and the last add nothing.
+    // Variances rise: the first groups reveal their reading for certain, and the last add nothing.
     let [first, after] = [0, groups.length];
     while (first < after) {
       const middle = (first + after) >> 1;

@@ -55,7 +55,7 @@ function ofParticipant(parts, most, delta, of, work) {
   return (isPossible ? largestEpsilon(parts.map(counted), most, delta, work) : undefined) ?? sumOfEach(parts, most, delta, of);
 }
 
-/** The sum of what parts promise that have exceptions, each with its share of δ, and of the worst other tasks. */
+/** The sum of the ε of the parts with exceptions, each with its share of δ, and of the worst other tasks. */
 function sumOfEach(parts, most, delta, of) {
   const [pure, others] = [parts.filter(({ law }) => law.isPure), parts.filter(({ law }) => !law.isPure)];
   return sumOf([...others.map((part) => of(part, Math.min(part.tasks, most), delta / others.length)), pure.length ? worst(pure, most) : 0]);
@@ -157,7 +157,7 @@ export function checkLimits(promise, limits) {
   }
 }
 
-/** Refuse what, added to all that was released before, would exceed the limit over all campaigns. */
+/** Refuse what, added to all that was released before, would exceed the limit across all campaigns. */
 export function checkTotal(before, promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [spent, found, most] = [before[limit], promise[limit], limits[`total_${limit}`]];

@@ -28,7 +28,7 @@ function fill(element, children) {
     if (element.childNodes[place] !== child) element.insertBefore(child, element.childNodes[place] ?? null);
 }
 
-/** Elements that stay as they are for as long as what they are made of does: `same(name, of, make)`. */
+/** Keeps elements as they are while the data that they are made of stays the same: `same(name, of, make)`. */
 export function keeper() {
   const made = new Map();
   return (name, of, make) => {

@@ -1,6 +1,6 @@
 // The largest ε over all ways to choose the tasks that a participant answers, as in the installed client.
 //
-// Parts whose law draws for each reading anew are separate: a reading of unknown kind reveals no more than the worst of all
+// Parts whose law draws once per reading are separate: a reading of unknown kind reveals no more than the worst of all
 // that it can be, so one sum of losses bounds the ε of many ways. A part whose readings share a draw counts as often as any
 // of these ways has it. Where a bound is too large, its ways are divided, those with the largest bound first, until the
 // largest ε is known well enough or the work of the check is done.
@@ -151,7 +151,7 @@ function spread(first, dense, top, step) {
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-/** As many as possible of the first parts. */
+/** The way with as many tasks as possible in the first parts. */
 function firstWay(low, high, total) {
   let left = total - sum(low);
   return low.map((count, place) => {

@@ -28,7 +28,7 @@ _OPTIONS = {
 }  # fmt: skip
 _VARIED = {"error_rates": "effect-of-quality", "participants": "effect-of-crowd and whole-range"}
 
-# Of a task, as JSON has them: with the code they say all that its result depends on.
+# The parameters of a task, as in JSON: together with the code, they determine its result.
 Parameters = dict[str, Any]
 
 
@@ -90,7 +90,7 @@ class Setting:
         return [_OPTIONS[name] for name in given if [one.tasks(without[name]) for one in experiments] == asked]
 
     def sized(self, full: Any, quick: Any) -> Any:
-        """One of two sizes."""
+        """The full or the quick size."""
         return quick if self.quick else full
 
     def floorplan_parameters(self) -> Parameters:

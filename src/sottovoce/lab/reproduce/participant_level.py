@@ -124,7 +124,7 @@ class ParticipantLevelFigure(Experiment):
 
 
 def information_of_one(way: str, epsilon: float, count: int) -> float:
-    """About the truth, of one answer with this ε of its own, where a device gives this many."""
+    """Information about the truth in one answer with its own ε, if a device gives this many answers."""
     if way == _COMPARISONS:
         return usual_information(epsilon, usual_levels(epsilon))
     distance = _RANGE if way == _OVER_RANGE else 1.0

@@ -132,7 +132,7 @@ def squared_errors(
 
 
 def _with_known_variances(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the best weighted mean there is: no estimator that has to learn the variances can do better.
+    """Squared errors of the best weighted mean: no estimator that has to learn the variances can do better.
 
     Its squared error is known on average once the variances are drawn, so that errors need not be drawn as well.
     """

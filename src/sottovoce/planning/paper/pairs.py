@@ -57,7 +57,7 @@ def corrected_pair_density(error_rate: float, level: float, distance: ArrayLike)
     check(error_rate=error_rate, level=level)
     points = np.asarray(distance, dtype=np.float64)
     if not (points >= 0).all():
-        raise BadParameter(f"distance {points.min()}: a distance is 0 or more; leave out what lies below")
+        raise BadParameter(f"distance {points.min()}: a distance must be 0 or more; leave out negative ones")
     noise_rate = error_rate / level
     squares = points**2
     exponents = (error_rate - noise_rate) * squares

@@ -48,7 +48,9 @@ def weigh_values(values: ArrayLike, weights: ArrayLike) -> WeightedMean:
 def _weighted(values: ArrayLike, weights: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     points, shares = np.asarray(values, dtype=float).ravel(), np.asarray(weights, dtype=float).ravel()
     if len(points) == 0 or len(points) != len(shares):
-        raise BadParameter(f"{len(points)} values and {len(shares)} weights: each value has one; give as many of both")
+        raise BadParameter(
+            f"{len(points)} values and {len(shares)} weights: each value needs one weight; give equally many of both"
+        )
     if not (np.isfinite(points).all() and np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
         raise BadParameter(
             f"weights from {shares.min()} to {shares.max()} of values from {points.min()} to {points.max()}: "

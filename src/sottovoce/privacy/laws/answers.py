@@ -60,7 +60,7 @@ class AnswerLaw(Law):
 
     @abstractmethod
     def shifts(self, cells: Sequence[int], stream: "ByteStream") -> list[tuple[int, ...]]:
-        """By how many cells each answer of one participant is moved on, out of this many: drawn without the answers.
+        """By how many of this many cells each answer of one participant is shifted: drawn without the answers.
 
         Each answer has as many shifts as cells are reported.
         """

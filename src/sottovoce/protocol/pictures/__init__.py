@@ -1,4 +1,4 @@
-"""Pictures that an operator uploads, such as a plan of the place: checked by their content, and written anew.
+"""Pictures that an operator uploads, such as a plan of the place: checked by their content, and rewritten.
 
 What is stored is never the file itself. It is what is needed to draw it, and nothing else: no position at which a
 photograph was taken, no camera, no author, no script, no bytes after the end.

@@ -1,4 +1,4 @@
-"""SVG, read by a strict parser and written anew from the elements that draw.
+"""SVG, read by a strict parser and rewritten from the elements that draw.
 
 Scripts, handlers and references to anything outside the file are refused, so that an operator learns of them. What
 editors leave behind (metadata, guides, comments), animation and filters are left out. In a picture, browsers run and

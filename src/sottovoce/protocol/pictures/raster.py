@@ -84,7 +84,7 @@ def _check_pixels(header: tuple[int, ...], data: list[bytes]) -> None:
         if not piece and not left:
             break
     if found != wanted or not unpack.eof:
-        raise refused(f"a PNG whose pixels are not as many as its size of {width:,} by {height:,} says")
+        raise refused(f"a PNG whose pixel data does not match its size of {width:,} by {height:,}")
 
 
 def _passes(width: int, height: int, interlaced: bool) -> list[tuple[int, int]]:

@@ -55,7 +55,7 @@ def typed_about(form: Mapping[str, str], before: Mapping[str, Any] | None = None
 
 
 def contact_link(contact: str) -> Markup | str:
-    """Whom to ask, as a link where the whole text is an e-mail or web address, or a telephone number.
+    """The contact, as a link if the whole text is an e-mail or web address, or a telephone number.
 
     >>> str(contact_link("ask@example.org")), contact_link("Room 12, mornings")
     ('<a href="mailto:ask@example.org" rel="noreferrer">ask@example.org</a>', 'Room 12, mornings')
@@ -102,11 +102,11 @@ def _moment(local: datetime, zone: tzinfo, name: str) -> datetime:
     if first.astimezone(zone).replace(tzinfo=None) != local:
         raise Problem(
             "bad_request",
-            f"{words}: this time does not exist, because clocks are put forward over it that night; choose an hour "
+            f"{words}: this time does not exist, because clocks go forward that night; choose an hour "
             f"earlier or later, such as {local + hour:%H:%M}",
         )
     raise Problem(
         "bad_request",
-        f"{words}: this time occurs twice, because clocks are put back that night; choose an hour earlier or later, or "
+        f"{words}: this time occurs twice, because clocks go back that night; choose an hour earlier or later, or "
         f"write {first:%Y-%m-%d %H:%M} or {second:%Y-%m-%d %H:%M} in UTC",
     )

@@ -58,7 +58,7 @@ class Question:
 
     def __post_init__(self) -> None:
         if not self.methods:
-            raise BadParameter("no method: at least one is compared with the plain averages; tick one")
+            raise BadParameter("no method: at least one is needed; tick one")
         known = choices()
         unknown = [name for name in self.methods if name not in known]
         if unknown:

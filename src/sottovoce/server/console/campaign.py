@@ -101,7 +101,7 @@ async def findings(
 
 
 def _findings(connection: Connection, row: CampaignRow, query: Mapping[str, str]) -> dict[str, Any]:
-    """The campaign with the page of its newest results that was asked for."""
+    """The campaign with the requested page of its newest results."""
     results = parsed(newest_results(connection, row.key).content)
     listing = results_page(results["results"], query, f"/campaigns/{row.id}")
     steps = published_steps(connection, row, results["version"], listing.rows)
@@ -132,7 +132,7 @@ async def history(campaign: CampaignId, request: Request, session: Session, serv
 async def earlier(
     campaign: CampaignId, version: VersionNumber, request: Request, session: Session, server: Server
 ) -> Response:
-    """Results as they were."""
+    """An earlier version of the results."""
 
     def show(connection: Connection) -> Response:
         row = stored.campaign_of(connection, session.key, campaign)

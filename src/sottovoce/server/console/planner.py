@@ -128,7 +128,7 @@ class PlanRequest:
         return 1 / self.error**2 if self.error else 2 / self.distance**2
 
     def expected_error(self, law: NoiseLaw) -> float:
-        """Of a truth, with this many participants."""
+        """The expected error of a truth with this many participants."""
         rate = self.error_rate * self.distance**2
         return self.distance * _unit_error(law.scaled(1 / self.distance), rate, self.participants)
 
@@ -140,7 +140,7 @@ class PlanRequest:
         )  # fmt: skip
 
     def wide_error(self) -> float | None:
-        """Of noise as wide as the range, which keeps the same promise as comparisons; None where there is none."""
+        """The error of noise as wide as the range, which promises the same as comparisons; None if there is none."""
         wide = replace(self, distance=self.width, error=self.error_rate**-0.5, law=FreshVariance.name)
         try:
             return wide.expected_error(wide.noise(FreshVariance.name))
@@ -199,7 +199,8 @@ class PlanRequest:
         if self.law not in self.laws:
             raise Problem(
                 "bad_manifest",
-                f"noise {self.law!r} for a {self.unit}: on different grids, tasks get their noise one by one; choose "
+                f"noise {self.law!r} for a {self.unit}: tasks on different grids need noise that is drawn per reading; "
+                "choose "
                 + " or ".join(kind.title.lower() for kind in noise_laws().values() if kind.takes_grids("reading", 2))
                 + ", for a reading",
             )

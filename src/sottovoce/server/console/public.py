@@ -43,7 +43,7 @@ async def newest(campaign: CampaignId, request: Request, server: Server) -> Resp
 
 @router.get("/{campaign}/versions/{version}")
 async def earlier(campaign: CampaignId, version: VersionNumber, request: Request, server: Server) -> Response:
-    """Results as they were."""
+    """An earlier version of the results."""
     return await _page(campaign, version, request, server)
 
 

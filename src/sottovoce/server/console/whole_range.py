@@ -68,7 +68,7 @@ class WholeRange:
 
 
 def comparisons_for(asked: PlanRequest) -> WholeRange | None:
-    """None where no comparison keeps the promise."""
+    """The comparisons for a plan; None if no comparison keeps the promise."""
     try:
         return WholeRange.of(asked)
     except BadParameter:

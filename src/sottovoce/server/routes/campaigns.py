@@ -97,7 +97,9 @@ class Campaign(CampaignEntry):
     logo: str | None = None
     method: StoredMethod | None
     target: Annotated[Target | None, Field(description="what the truth of a number is; null: the method decides")]
-    known: Annotated[dict[str, str], Field(description="truths that you know, by task; used from closing on")]
+    known: Annotated[
+        dict[str, str], Field(description="truths that you know, by task; used once the campaign is closed")
+    ]
     previous: str | None
     manifest_sha256: str | None
     guarantee: dict[str, Any] | None

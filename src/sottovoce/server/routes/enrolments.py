@@ -22,13 +22,13 @@ Secret = Annotated[str, Field(min_length=16, max_length=128, pattern=r"^[A-Za-z0
 
 
 class InvitationLookup(RequestBody):
-    """Which invitation."""
+    """The invitation to look up."""
 
     invitation: Secret
 
 
 class Enrolment(RequestBody):
-    """Which invitation, and the secret that makes the call repeatable: at least 128 random bits, 22 characters."""
+    """The invitation, and the secret that makes the call repeatable: at least 128 random bits, 22 characters."""
 
     invitation: Secret
     enrolment_key: Annotated[str, Field(min_length=22, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")] | None = None

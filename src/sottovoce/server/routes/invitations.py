@@ -64,7 +64,7 @@ class NewInvitations(RequestBody):
 
 
 class Rotation(RequestBody):
-    """Whether with a QR code."""
+    """Whether to include a QR code."""
 
     qr: bool = False
 
@@ -85,7 +85,7 @@ class Invitations(BaseModel):
 
 
 class InvitationEntry(BaseModel):
-    """Of an open link also how many people it admits, and how many had joined by the last step."""
+    """An invitation; for an open link also how many people it admits, and how many had joined by the last step."""
 
     id: int
     kind: InvitationKind

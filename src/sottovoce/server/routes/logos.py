@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api/campaigns/{campaign}/logo", tags=["plans"])
     openapi_extra={"requestBody": {"required": True, "content": PICTURES}},
 )
 async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:
-    """Give a draft a logo: PNG, JPEG or SVG, recognised by its content and written anew, like a plan but smaller."""
+    """Give a draft a logo: PNG, JPEG or SVG, recognised by its content and rewritten, like a plan but smaller."""
     picture = await run_in_threadpool(cleaned_logo, await request.body())
     return await server.write(
         lambda connection: whole_campaign(connection, actions.set_logo(connection, operator.key, campaign, picture))

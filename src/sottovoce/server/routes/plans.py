@@ -73,7 +73,7 @@ async def shown_picture(
     openapi_extra={"requestBody": {"required": True, "content": PICTURES}},
 )
 async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:
-    """Give a draft a picture of the place: PNG, JPEG or SVG, recognised by its content and written anew.
+    """Give a draft a picture of the place: PNG, JPEG or SVG, recognised by its content and rewritten.
 
     Metadata is removed, including the position at which a photograph was taken. Scripts and references to the outside
     are refused.

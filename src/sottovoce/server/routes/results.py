@@ -100,10 +100,11 @@ class Results(BaseModel):
         Target | None, Field(description="what the truth of a number is: a measured value or the mean of opinions")
     ] = None
     known: Annotated[
-        dict[str, str], Field(description="truths that the operator knew, by task; used and shown from closing on")
+        dict[str, str],
+        Field(description="truths that the operator knew, by task; used and shown once the campaign is closed"),
     ] = {}
     converged: bool | None
-    iterations: Annotated[int | None, Field(description="of the method, until the truths stopped moving")] = None
+    iterations: Annotated[int | None, Field(description="of the method until the truths stopped moving")] = None
     level: float
     reports: int
     participants: int

@@ -11,7 +11,7 @@ from sottovoce.server.clock import milliseconds
 from sottovoce.server.storage.rows import CampaignRow, all_rows, one_row, row_or_none
 from sottovoce.server.storage.tables import campaigns, invitations, tasks
 
-# Known truths count from closing on, even if nothing else is new.
+# Known truths count once the campaign is closed, even if nothing else is new.
 _STEP_AT_CLOSING = campaigns.c.step + case((campaigns.c.known.is_not(None), 1), else_=0)
 Quotas = Mapping[str, int]  # by task id; tasks without one take any number of readings
 
