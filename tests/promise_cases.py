@@ -107,7 +107,9 @@ class MixedCase(Judged):
     def judge(self, epsilon: float) -> str:
         """Where δ is almost that of ε = 0, its ten-thousandths are worth more than 1 % of ε."""
         verdict = super().judge(epsilon)
-        return "" if verdict == "too large" and self.exact(0.0) < 1.02 * self.delta else verdict
+        if verdict != "too large" or (at_zero := self.exact(0.0)) is None:
+            return verdict
+        return "" if at_zero < 1.02 * self.delta else verdict
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,14 @@ CHOSEN = [
     ChosenCase((("gaussian:6.5", "2", "0.5", 2), ("response:3.0:2", 10, 2)), 1e-12, 2),  # the page once refused it
     ChosenCase((("fresh:0.4", "0.5", "1", 2), ("fresh:0.4", "1", "1", 1), ("response:50.0:2", 4, 2)), 0.3, 4),
     ChosenCase((("gaussian:3.0", "2", "1", 1), ("response:1e-06:2", 3, 1), ("response:1e-06:2", 9, 3)), 1e-12, 3),
+]
+
+
+# Many readings under one drawn variance, with noise about a grid step wide, beside a few answers.
+LITTLE_NOISE = [
+    MixedCase((("shared:0.5", "1", "1", 1000), ("response:1.0", 2, 2)), 0.1),
+    MixedCase((("shared:1.0", "1", "1", 100), ("response:2.0", 2, 2)), 0.1),
+    MixedCase((("floored:0.05:10.0", "1", "1", 300), ("response:2.0", 2, 3)), 0.3),
 ]
 
 

@@ -9,7 +9,16 @@ import pytest
 
 from page_modules import sent
 from page_promises import exact, fault, random_delta, random_manifest
-from promise_cases import ABOUT_EQUAL, CHOSEN, MIXED, ChosenCase, beside_coins, beside_many_kinds, beside_normal_noise
+from promise_cases import (
+    ABOUT_EQUAL,
+    CHOSEN,
+    LITTLE_NOISE,
+    MIXED,
+    ChosenCase,
+    beside_coins,
+    beside_many_kinds,
+    beside_normal_noise,
+)
 from promise_reference import epsilon_beside_coins, exact_answer_delta, exact_delta
 from sottovoce.device import Limits
 from sottovoce.device.participant_limits import PRESETS
@@ -222,6 +231,32 @@ def test_readings_that_share_a_draw_may_reveal_as_much_as_the_others(ask, descri
     (found,) = ask("promise", [{"manifest": sent(beside_coins(*described).manifest()), "delta": 0.1, "enough": 0}])
     exact = epsilon_beside_coins(*described, 0.1)
     assert 0.99 * exact < float(found) < 1.005 * exact
+
+
+@pytest.mark.slow
+def test_many_readings_with_little_drawn_noise_are_promised_as_closely_beside_answers(ask):
+    asked = [{"manifest": sent(case.manifest()), "delta": case.delta, "enough": 0} for case in LITTLE_NOISE]
+    for case, found in zip(LITTLE_NOISE, ask("promise", asked), strict=True):
+        assert not case.judge(float(found)), case
+
+
+@pytest.mark.parametrize(
+    ("numbers", "choices", "answered", "delta"),
+    [
+        ("floored:0.5:1.0", "response:1.0", 2000, 1e-5),  # too many sums for each of many ε
+        ("shared:1.0", "twolayer:uniform", 100, 0.1),  # two draws at once
+    ],
+)
+def test_many_readings_with_little_drawn_noise_are_judged_as_by_the_installed_client(
+    ask, numbers, choices, answered, delta
+):
+    described = answers("", min(answered, 60 if "two" in choices else answered), 2)
+    number = {"kind": "number", "low": "0", "high": "1", "grid": "1", "distance": "1"}
+    described["tasks"] += [{**number, "id": f"n{n}"} for n in range(answered)]
+    noise = {"number": numbers, "choice": choices}
+    one = Manifest.of({**described, "noise": noise, "readings": len(described["tasks"]), "answer": answered})
+    (found,) = ask("promise", [{"manifest": sent(one), "delta": delta, "enough": 0}])
+    assert float(found) == pytest.approx(promise_of(one, delta, enough=0).epsilon, rel=1e-2)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from promise_cases import (
     ABOUT_EQUAL,
     CHOSEN,
+    LITTLE_NOISE,
     MIXED,
     Case,
     ChosenCase,
@@ -25,6 +26,7 @@ from promise_cases import (
 from promise_reference import epsilon_beside_coins, exact_composed_delta, exact_delta
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.exact import rounded_up
+from sottovoce.privacy.guarantee import quiet_guarantee
 from sottovoce.privacy.laws import parse_law
 from sottovoce.protocol import promise_of
 
@@ -97,6 +99,33 @@ def test_the_largest_loss_of_a_pure_law_is_not_missed_by_a_rounding_error():
 def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_that_say_nothing(noise):
     together, alone = (promise_of(one, 1e-5, enough=0).epsilon for one in beside_many_kinds(noise))
     assert alone < together < 1.01 * alone
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", LITTLE_NOISE, ids=str)
+def test_many_readings_with_little_drawn_noise_are_promised_as_closely_beside_answers(case):
+    """With a δ at every fiftieth of ε only, promises were 2 % too large."""
+    assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
+
+
+@pytest.mark.parametrize(
+    ("noise", "steps", "moved"),
+    [
+        ("shared:1.0", 1, 100),  # sums of noises are no normals, or are
+        ("shared:100.0", 1, 1),  # the rarest variances are wide, compared with the others
+        ("floored:0.3:2.0", 2, 7),
+        ("floored:6.0:0.5", 9, 30),
+        ("gaussian:0.8", 1, 1),
+    ],
+)
+@pytest.mark.parametrize("negligible", [1e-9, 1e-200])
+def test_deltas_at_many_epsilons_at_once_are_those_of_each(noise, steps, moved, negligible):
+    """None is below, except for what a sum for one ε adds to be safe. Variances up to 0.3 % apart share a sum."""
+    promise = quiet_guarantee(parse_law(noise), steps, moved, "participant", 1.0)
+    last = promise.epsilon(0.01 if noise.startswith("shared") else 100 * negligible)
+    epsilons = [last * place / 40 for place in range(41)]
+    for epsilon, at_once in zip(epsilons, promise.deltas(epsilons, negligible), strict=True):
+        assert 0.997 * promise.delta(epsilon) < at_once < 1.02 * promise.delta(epsilon / 1.003), epsilon
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.parameters import check_delta, check_protected, checked_epsilon
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sottovoce.privacy.laws import AnswerLaw, Unit
     from sottovoce.privacy.profiles import Profile
 
@@ -61,9 +63,13 @@ class AnswerGuarantee:
         """The ε that holds without exception (δ = 0), or None where there is none."""
         return self._profile.pure_epsilon
 
-    def effort(self, epsilon: float) -> float:
-        """About how long a δ takes: 1 for a look at a few thousand numbers."""
-        return 1 + self.readings**3 / 12_000 if self.readings <= _MANY else 1.0
+    def deltas(self, epsilons: "Sequence[float]", negligible: float) -> list[float]:
+        """δ at each ε."""
+        return [self.delta(epsilon) for epsilon in epsilons]
+
+    def effort(self, epsilons: int, negligible: float) -> float:
+        """About how long that takes for this many ε: 1 for a look at a few thousand numbers."""
+        return epsilons * (1 + self.readings**3 / 12_000 if self.readings <= _MANY else 1.0)
 
     def delta(self, epsilon: float) -> float:
         """δ at this ε, or slightly more, never less."""

@@ -96,10 +96,15 @@ class Guarantee:
         """
         return _chance_of(self._profile.delta(checked_epsilon(epsilon)))
 
-    def effort(self, epsilon: float) -> float:
-        """About how long a δ takes near this ε: 1 for a look at a few thousand numbers, or if the law does not say."""
+    def deltas(self, epsilons: Sequence[float], negligible: float) -> list[float]:
+        """δ at each ε, which rise from 0, or slightly more, never less; a negligible chance more does not matter."""
+        at_once = getattr(self._profile, "deltas", None)
+        return [*at_once(epsilons, negligible)] if at_once else [self.delta(epsilon) for epsilon in epsilons]
+
+    def effort(self, epsilons: int, negligible: float) -> float:
+        """About how long that takes for this many ε: 1 for a look at a few thousand numbers."""
         known = getattr(self._profile, "effort", None)
-        return float(known(epsilon)) if known else 1.0
+        return float(known(epsilons, negligible)) if known else float(epsilons)
 
     def delta_any_n(self, epsilon: float) -> float:
         """δ at this ε that no number of readings under one variance can exceed: as if the variance were known."""

@@ -7,7 +7,7 @@ below the exact one.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,11 +18,12 @@ from scipy.fft import next_fast_len
 from scipy.optimize import minimize_scalar
 
 from sottovoce.errors import BadParameter
+from sottovoce.privacy.corners import Corners
 from sottovoce.privacy.exact import rounded_up
 from sottovoce.privacy.grid_noise import NormalOnGrid
 from sottovoce.privacy.normal import LEAST, concentrated_delta, smooth_delta, summed_delta
 from sottovoce.privacy.sampler import VARIANCE_STEPS
-from sottovoce.privacy.sums import power, sum_delta
+from sottovoce.privacy.sums import add_sums, power, sum_delta
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ _SMOOTH = 1.0
 _GROUP, _GROUP_OF_SUMS, _GROUP_OF_RARE, _LEVEL = 1e-3, 3e-3, 3e-2, 2e-3
 # Sums are left out beyond this many deviations, and where they are below this share of all, or this small.
 _CERTAIN, _NEGLIGIBLE, _TINY = 6.0, 1e-9, 1e-300
-_NARROW_EFFORT, _ROUGH_EFFORT = 0.12, 0.2  # of one sum
+_SUM_EFFORT = 0.8  # of one group's, for few readings
 _MOST_KEPT = 4_000_000  # numbers in rows of δ: 32 megabytes
 
 
@@ -185,16 +186,40 @@ class LatticeGaussianProfile:
         total += self._rough_delta(epsilon, total)
         return total * (1 + 1e-10) + LEAST
 
-    def effort(self, epsilon: float) -> float:
-        """About how long a δ takes near this ε, in looks at a few thousand numbers: longest by sums over steps."""
-        (narrow, *_), (rough, *_) = self._parts.narrow, self._parts.rough
-        kinds = (narrow / self.readings, _NARROW_EFFORT), (rough, _ROUGH_EFFORT * (1 + math.sqrt(self.readings) / 5))
-        total = 1.0
-        for variances, each in kinds:
-            losses = self.readings * self.steps**2 / (2 * variances)
-            summed = np.count_nonzero(np.abs(epsilon - losses) < 2 * _CERTAIN * np.sqrt(losses))
-            total += each * (summed + 50 * bool(summed))  # calls take their time, too
-        return total
+    def deltas(self, epsilons: Sequence[float], negligible: float) -> Floats:
+        """An upper bound on δ at each ε, which rise from 0; a negligible chance more does not matter.
+
+        All variances that are not wide are summed once, not for each ε.
+        """
+        corners, shift = Corners(epsilons), float(self.steps * self.readings)
+        corners.lose(self._parts.hopeless)
+        smallest, largest, chances = self._summed
+        revealed = shift / np.sqrt(smallest * self.readings)
+        certain = revealed / 2 - epsilons[-1] / revealed > _CERTAIN
+        corners.lose(float(chances[certain].sum()))
+        # Almost no loss of these exceeds the first ε above 0: all may count as that.
+        most = concentrated_delta(epsilons[1], shift, smallest * self.readings)
+        small = ~certain & (most <= negligible)
+        corners.lose(float(chances[small] @ most[small]))
+        corners.add(np.full(small.sum(), epsilons[1]), chances[small])
+        left = ~certain & ~small
+        add_sums(corners, self.steps, self.readings, smallest[left], largest[left], chances[left], negligible)
+        wide = np.array([self._wide_delta(epsilon) for epsilon in epsilons])
+        return np.minimum((corners.deltas() + wide * self._not_quite_normal) * (1 + 1e-10), 1.0)
+
+    @cached_property
+    def _summed(self) -> tuple[Floats, ...]:
+        """Groups of variances of one reading that are not wide, in rising order."""
+        smallest, largest, chances = self._parts.narrow
+        narrow = _grouped(smallest / self.readings, largest / self.readings, chances, _GROUP_OF_SUMS)
+        groups = _joined(self._parts.rough, narrow)
+        order = np.argsort(groups[0])
+        return tuple(column[order] for column in groups)
+
+    def effort(self, epsilons: int, negligible: float) -> float:
+        """About how long δ at this many ε take, in looks at a few thousand numbers: most are for sums of noises."""
+        stretches = 1 + math.sqrt(-math.log(negligible)) / 4
+        return epsilons + len(self._summed[0]) * _SUM_EFFORT * stretches * (1 + math.sqrt(self.readings) / 20)
 
     def _wide_delta(self, epsilon: float) -> float:
         """The part of the wide variances.
@@ -286,7 +311,9 @@ class LatticeGaussianProfile:
 
         def grouped(variances: Floats, some: NDArray[np.bool_], close: float) -> tuple[Floats, ...]:
             kinds = (some & ~rare, close), (some & rare, _GROUP_OF_RARE)
-            return _joined(*(_grouped(variances[which], chances[which], share) for which, share in kinds))
+            return _joined(
+                *(_grouped(variances[which], variances[which], chances[which], share) for which, share in kinds)
+            )
 
         return _Parts(
             hopeless=float(chances[hopeless].sum() + far_chances[far_hopeless].sum()),
@@ -384,10 +411,10 @@ def _joined(*parts: tuple[Floats, ...]) -> tuple[Floats, ...]:
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
-def _grouped(variances: Floats, chances: Floats, share: float) -> tuple[Floats, Floats, Floats]:
+def _grouped(smallest: Floats, largest: Floats, chances: Floats, share: float) -> tuple[Floats, Floats, Floats]:
     """Groups of neighbours: the smallest of each group, the largest, and their probability."""
-    if not len(variances):
-        return variances, variances, chances
-    first = np.flatnonzero(np.diff(np.floor(np.log(variances) / share), prepend=-np.inf))
-    last = np.append(first[1:], len(variances)) - 1
-    return variances[first], variances[last], np.add.reduceat(chances, first)
+    if not len(chances):
+        return smallest, largest, chances
+    first = np.flatnonzero(np.diff(np.floor(np.log(smallest) / share), prepend=-np.inf))
+    last = np.append(first[1:], len(chances)) - 1
+    return smallest[first], largest[last], np.add.reduceat(chances, first)

@@ -12,6 +12,7 @@ convolution; all its terms are positive, and the rarest keep their digits.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,12 @@ _HAIR = 1e-12  # more than the rounding errors of any one loss
 _SLACK = 1 + 1e-9  # more than those of the products and sums of positive terms
 _LEAST = 1e-300  # whatever is too small for a double
 _ORDERS = 2.0 ** np.arange(-6, 13)  # of the moments that a rough ε comes from
+
+
+class ProfileAtOnce(Profile, Protocol):
+    """δ also at many ε at once, which rise from 0; a negligible chance more does not matter."""
+
+    def deltas(self, epsilons: Sequence[float], negligible: float) -> Sequence[float]: ...
 
 
 class NoLosses(Exception):
@@ -145,21 +152,22 @@ class Losses:
         return Losses(self.top, 2 * self.spacing, halved * _SLACK, self.lost)
 
 
-def losses_of(profile: Profile, dots: int, negligible: float) -> Losses:
+def losses_of(profile: ProfileAtOnce, dots: int, negligible: float) -> Losses:
     """Losses that reveal no less than a mechanism with this profile; rare ones with this chance may be lost."""
     top = _largest_loss(profile, negligible)
     if not top:
         return Losses(0.0, 1.0, np.array([_SLACK]), profile.delta(0.0) * _SLACK)
     dots = max(dots, math.ceil(min(top, MOST_DOTS)))
-    return connected(profile, [top * (place / dots) for place in range(dots + 1)])  # the last is the top itself
+    ends = [top * (place / dots) for place in range(dots + 1)]  # the last is the top itself
+    return connected(profile, ends, ends[1], negligible)
 
 
-def connected(profile: Profile, ends: Sequence[float]) -> Losses:
+def connected(profile: ProfileAtOnce, ends: Sequence[float], spacing: float, negligible: float) -> Losses:
     """Losses that reveal no less than a mechanism with this profile, by its δ at these ε, of which the first is 0."""
     pure = math.inf if profile.pure_epsilon is None else profile.pure_epsilon
     if pure < ends[-1]:
         ends = [*(end for end in ends if end < pure), pure]
-    return _connected(np.array(ends), np.array([profile.delta(end) for end in ends]), ends[1])
+    return _connected(np.array(ends), np.array(profile.deltas(ends, negligible)), spacing)
 
 
 def worst_of(one: Losses, other: Losses) -> Losses:

@@ -9,15 +9,18 @@ keep that order (Birnbaum 1948, on peakedness). Hence P(S ≤ t) is at most that
 t < 0. As g is made of steps down, δ is at most the mean of g(max(S, 0)) under v₁ plus that of (g(S) - g(0))₊ under v₂.
 
 The law of S is computed by a Fourier transform. It is tilted by e^{-θS} such that S is mostly where losses begin to
-exceed ε, so that rare sums are precise too; what wraps around the transform's end only adds to it.
+exceed ε, so that rare sums are precise too; what wraps around the transform's end only adds to it. For many ε at once,
+the law is put together from stretches, each with a tilt of its own.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
+from sottovoce.privacy.corners import Corners
 from sottovoce.privacy.normal import LEAST, gain, total_weight
 
 Floats = NDArray[np.float64]
@@ -27,6 +30,7 @@ _SLACK = 1 + 1e-9  # relative error of products and sums of positive terms
 _CUT = 50.0  # what has less than e^-50 of the probability of the rest is bounded, not summed
 _PLAIN = 0.4  # above this variance the mean of a discrete normal is within 1/100 of its centre
 _ROWS = 128  # at once
+_DIGITS = 1e4  # a chance that is this many times its largest error is precise
 
 
 def sum_delta(epsilon: float, steps: int, readings: int, smallest: Floats, largest: Floats) -> Floats:
@@ -43,20 +47,63 @@ def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, la
     height = epsilon * together[:, 0] / shift
     last = np.ceil(shift / 2 - height + _HAIR * (shift + height)) - 1  # whose loss exceeds ε
     at_zero = gain(epsilon, shift, np.zeros(1), together)
-    sums, chances, rest = _sums_below(np.minimum(last, -1.0), readings, largest)
-    gains = gain(epsilon, shift, sums, together) - at_zero + 2 * _HAIR * (at_zero > 0)
-    total = (chances * np.maximum(gains, 0.0)).sum(axis=1) + rest
+    below = _sums_below(np.minimum(last, -1.0), readings, largest)
+    gains = gain(epsilon, shift, below.sums, together) - at_zero + 2 * _HAIR * (at_zero > 0)
+    total = (below.chances * np.maximum(gains, 0.0)).sum(axis=1) + below.rest
     many = last >= 0
     if many.any():
-        sums, chances, rest = _sums_below(np.zeros(many.sum()), readings, smallest[many])
-        gains = gain(epsilon, shift, -sums, together[many])  # sums are symmetric
-        total[many] += at_zero[many, 0] * (1 + chances[:, 0]) / 2
-        total[many] += (chances * gains)[:, 1:].sum(axis=1) + rest
+        below = _sums_below(np.zeros(many.sum()), readings, smallest[many])
+        gains = gain(epsilon, shift, -below.sums, together[many])  # sums are symmetric
+        total[many] += at_zero[many, 0] * (1 + below.chances[:, 0]) / 2
+        total[many] += (below.chances * gains)[:, 1:].sum(axis=1) + below.rest
     return np.asarray(np.minimum(total, 1.0) * _SLACK + LEAST)
 
 
-def _sums_below(first: Floats, readings: int, variance: Floats) -> tuple[Floats, Floats, Floats]:
-    """Sums from the first (0 or less) downwards, and upper bounds on their probabilities and on that of all below."""
+def add_sums(
+    corners: Corners, steps: int, readings: int, smallest: Floats, largest: Floats, chances: Floats, negligible: float
+) -> None:
+    """Add the losses of variances in groups with these chances, in rising order; a negligible chance may be lost.
+
+    As for a single ε: sums below 0 are those of a group's largest variance, sums from 0 on those of its smallest.
+    """
+    for first in range(0, len(smallest), _ROWS):
+        rows = slice(first, first + _ROWS)
+        _add_sums(corners, float(steps * readings), readings, smallest[rows], largest[rows], chances[rows], negligible)
+
+
+def _add_sums(
+    corners: Corners, shift: float, readings: int, smallest: Floats, largest: Floats, chances: Floats, negligible: float
+) -> None:
+    def add(sums: Floats, shares: Floats) -> None:
+        corners.add(shift * (shift - 2 * sums) / (2 * readings * smallest[:, None]), chances[:, None] * shares)
+
+    below = _sums_below(np.zeros(len(chances)), readings, smallest)
+    add(-below.sums[:, 1:], below.chances[:, 1:])  # sums are symmetric
+    add(1 - below.sums[:, -1:], below.rest[:, None])
+    not_above = (1 + below.chances[:, :1]) / 2
+    # Under the largest variance, in stretches that have digits to spare.
+    below = _sums_below(np.full(len(chances), -1.0), readings, largest)
+    while below.all.max() > negligible:
+        ends = below.sums[:, :1] - below.precise[:, None]
+        shares = np.where(below.sums > ends, below.chances, 0.0)[:, : below.precise.max()]
+        add(below.sums[:, : shares.shape[1]], shares)
+        not_above -= shares.sum(axis=1, keepdims=True)
+        below = _sums_below(ends[:, 0], readings, largest)
+    corners.lose(float(chances @ below.all))
+    add(np.zeros((len(chances), 1)), np.maximum(not_above, 0.0))
+
+
+class _Below(NamedTuple):
+    """Sums of noises from the first (0 or less) downwards; a row for each variance."""
+
+    sums: Floats
+    chances: Floats  # upper bounds on their probabilities,
+    all: Floats  # on that of all of them,
+    rest: Floats  # and on that of all further ones
+    precise: NDArray[np.int64]  # how many of the chances have at least four digits
+
+
+def _sums_below(first: Floats, readings: int, variance: Floats) -> _Below:
     n, v, place = readings, variance[:, None], first[:, None]
     around = np.arange(-math.ceil(math.sqrt(4 * _CUT * variance[-1])) - 1.0, 0)
     around = np.concatenate([around, [0.0], -around[::-1]])
@@ -89,10 +136,12 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> tuple[Floats,
     # A transform of length N is right to a few log2(N) roundings, of its norm (Higham 2002, theorem 24.2), which a
     # power of n multiplies by n. The norm is at most 1. That is far more than the probability of what is not `around`.
     error = n * 20 * (math.log2(length) + 1) * 2.0**-53
-    chances = np.maximum(np.take_along_axis(summed, places, axis=1), 0.0) + error
-    chances *= np.exp(log - tilt * down * (1 - _HAIR))
+    tilted = np.maximum(np.take_along_axis(summed, places, axis=1), 0.0)
+    rough = np.append(tilted < _DIGITS * error, np.ones((len(first), 1), bool), axis=1)
+    chances = (tilted + error) * np.exp(log - tilt * down * (1 - _HAIR))
     rest = np.exp(-np.square(first - reach) / (2 * n * variance) * (1 - _HAIR))
-    return place - down, chances, rest
+    # P(S ≤ t) ≤ E[e^{tilt·(t - S)}]
+    return _Below(place - down, chances, np.exp(log[:, 0]), rest, np.maximum(rough.argmax(axis=1), 1))
 
 
 def _normal_around(centre: Floats, variance: Floats, around: Floats) -> tuple[Floats, Floats, Floats]:

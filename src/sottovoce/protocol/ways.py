@@ -19,15 +19,15 @@ _NEGLIGIBLE = 1e-4  # share of δ for the losses that are too large to be counte
 # Values of δ that are connected: of one part, the second times √ln(1/δ), but not fewer than the first; of all parts; of
 # each of very many. That costs about 1/2000 of its ε.
 _USUAL_DOTS, _DOTS, _ALL_DOTS, _FEWEST_DOTS = 96, 18, 2400, 24
-_FEW_DOTS = 48  # of a shared draw whose δ take long
 _ROUGH_STEP, _STEP = 1.15, 1.1  # from one of these values to the next: at first, and beyond an ε that holds
+_AT_LEAST = 0.7  # share of a rough bound that ε is expected to be at least
 _BEYOND, _FAR = 6.0, 80.0  # times such an ε, or above it: larger losses count as infinite
 # The work of a search, in looks at a few thousand numbers: of one sum of losses, and at most of all of them.
 _SUM, _MOST_WORK = 100, 90_000
-_FEWEST_DRAWN = 12  # numbers of readings under a shared draw for which there is time, however long each of them takes
 
 _Counts = tuple[int, ...]  # of tasks, of each part
 _Layer = tuple[_Counts, int]  # places of parts, of which this many readings may be of any
+_Spread = tuple[Sequence[float], float]  # where the δ of a shared draw are connected, and the step of its losses
 
 
 class Ways:
@@ -51,7 +51,7 @@ class Ways:
         self._worst: dict[_Counts, Losses] = {}
         self._sums: dict[tuple[_Layer, ...], Losses] = {}
         self._drawn: dict[tuple[int, int], Losses] = {}
-        self._ends: Sequence[float] = ()  # where the δ of shared draws are connected
+        self._spreads: Sequence[_Spread] = ()  # of each shared draw
         self._work = 0
 
     def largest_epsilon(self) -> float:
@@ -63,20 +63,27 @@ class Ways:
             return 0.0
         # Roughly first: then it is known where values of δ are worth their time.
         top = min(2 * bound, LARGEST_LOSS)
-        bound = self._searched(bound, _ROUGHLY, _spread(top / 64, top / 64, top, _ROUGH_STEP))
+        roughly = _spread(0.0, top / 64, top / 64, top, _ROUGH_STEP), top / 64
+        bound = self._searched(bound, _ROUGHLY, [roughly] * len(self._shared))
         if not 0 < bound < math.inf:
             return bound
-        counted = zip(self._shared, self._all[1], strict=False)
-        effort = sum(part.guarantee(count, "participant").effort(bound / 2) for part, count in counted)
-        dots = max(self._dots * 2 // 3, min(3 * bound, MOST_DOTS))
-        dots = max(_FEW_DOTS, min(dots, _MOST_WORK / (_FEWEST_DRAWN * effort)))
-        return self._searched(
-            bound, _CLOSE, _spread(bound / dots, bound, min(_BEYOND * bound, bound + _FAR, LARGEST_LOSS), _STEP)
-        )
+        return self._searched(bound, _CLOSE, [self._closely(place, bound) for place in range(len(self._shared))])
 
-    def _searched(self, most: float, close: float, ends: Sequence[float] = ()) -> float:
+    def _closely(self, place: int, bound: float) -> _Spread:
+        """Where the losses of a shared draw matter: up to the bound, and from where they and all others reach it."""
+        pures = [
+            math.inf if (pure := part.guarantee(count, "participant").pure_epsilon) is None else pure
+            for part, count in zip(self._shared, self._all[1], strict=False)
+        ]
+        others = self._most_of_others + sum(pures[:place] + pures[place + 1 :])
+        dense = min(bound, pures[place])
+        low = max(0.0, min(_AT_LEAST * bound - others, _AT_LEAST * dense))
+        step = (dense - low) / max(self._dots * 2 // 3, min(3 * (dense - low), MOST_DOTS))
+        return _spread(low, step, dense, min(_BEYOND * bound, bound + _FAR, LARGEST_LOSS), _STEP), step
+
+    def _searched(self, most: float, close: float, spreads: Sequence[_Spread] = ()) -> float:
         """The largest ε, at most ``most`` and at most this share of it too large, if there is enough time."""
-        self._ends, self._work = ends, _MOST_WORK if close == _CLOSE else _MOST_WORK // 3
+        self._spreads, self._work = spreads, _MOST_WORK if close == _CLOSE else _MOST_WORK // 3
         self._drawn.clear()
         low, high = self._all
         boxes, largest = [(-self._epsilon(low, high, most), low, high)], 0.0
@@ -139,18 +146,30 @@ class Ways:
         """The losses of this many readings that share a draw."""
         if (place, count) not in self._drawn:
             guarantee = self._shared[place].guarantee(count, "participant")
-            self._drawn[place, count] = connected(guarantee, self._ends)
-            self._work -= _SUM + int(len(self._ends) * guarantee.effort(self._ends[len(self._ends) // 2]))
+            ends, step = self._spreads[place]
+            self._drawn[place, count] = connected(guarantee, ends, step, self._negligible)
+            self._work -= _SUM + int(guarantee.effort(len(ends), self._negligible))
         return self._drawn[place, count]
+
+    @property
+    def _layers_of_others(self) -> tuple[_Layer, ...]:
+        """As many readings of separate parts as any way has."""
+        low, high = self._all
+        return self._layers((*low[: len(self._shared)], *(0,) * len(self._ones)), high)
+
+    @property
+    def _most_of_others(self) -> float:
+        """About the largest loss of these."""
+        layers = self._layers_of_others
+        return self._sum(layers).top if layers else 0.0
 
     def _sum_of_each(self) -> float:
         """A looser bound on the ε of all ways: the sum of what each shared draw and all other readings promise."""
-        share, (low, high) = self._delta / (len(self._shared) + 1), self._all
-        layers = self._layers((*low[: len(self._shared)], *(0,) * len(self._ones)), high)
+        share, layers = self._delta / (len(self._shared) + 1), self._layers_of_others
         try:
             return sum(
                 part.guarantee(count, "participant").epsilon(share)
-                for part, count in zip(self._shared, high, strict=False)
+                for part, count in zip(self._shared, self._all[1], strict=False)
             ) + (self._sum(layers).epsilon(share) if layers else 0.0)
         except BadParameter:  # none that large; but there may be one at all of δ
             return math.inf
@@ -179,10 +198,10 @@ class Ways:
         return [self._narrowed(low, below), self._narrowed(above, high)]
 
 
-def _spread(first: float, dense: float, top: float, step: float) -> list[float]:
-    """From 0 to the top: evenly up to ``dense``, then each a little more than the last."""
-    even = math.ceil(min(dense, top) / first)
-    ends = [first * place for place in range(even + 1)]
+def _spread(low: float, first: float, dense: float, top: float, step: float) -> list[float]:
+    """0, then evenly from ``low`` up to ``dense``, then each a little more than the last, up to the top."""
+    even = math.ceil((min(dense, top) - low) / first)
+    ends = [low + first * place for place in range(even + 1)]
     while ends[-1] * step < top:
         ends.append(ends[-1] * step)
-    return [*(end for end in ends if end < top), top]
+    return [*([0.0] if low else []), *(end for end in ends if end < top), top]

@@ -19,14 +19,15 @@ export function lossesOf({ pure, bound }, usual, negligible) {
   if (top === 0) return withoutLosses(delta(0));
   if (!(top > SMALLEST && top < LARGEST)) return null;
   const dots = Math.max(usual, Math.ceil(Math.min(top, MOST_DOTS)));
-  return lossesAt({ pure, bound }, Array.from({ length: dots + 1 }, (_, place) => top * (place / dots))); // the last is the top itself
+  return lossesAt({ pure, bound }, Array.from({ length: dots + 1 }, (_, place) => top * (place / dots)), top / dots); // the last is the top itself
 }
 
 /** The law of a part by its δ at these ε, of which the first is 0; null if its losses cannot be counted. */
-export function lossesAt({ pure, bound }, all) {
+export function lossesAt({ pure, bound }, all, spacing) {
   if (!bound) return null;
   const ends = pure < all.at(-1) ? [...all.filter((end) => end < pure), pure] : all;
-  return connected(ends, ends.map((end) => (end < pure ? Math.min(1, bound(end)) : 0)), all[1]);
+  const deltas = bound.at ? bound.at(ends) : ends.map(bound);
+  return connected(ends, ends.map((end, place) => (end < pure ? Math.min(1, deltas[place]) : 0)), spacing);
 }
 
 /** A law in place of one whose δ(0) is negligible: it reveals everything as rarely as that, and otherwise nothing. */

@@ -1,5 +1,6 @@
 // Two layers, for reproduction: everybody draws once how often they send the other answer.
 
+import { Corners } from "./corners.js";
 import { exactNumber, isParameter, over, ratio } from "./exact.js";
 import { uniform, urn } from "./sampler.js";
 
@@ -58,8 +59,9 @@ export class TwoLayer {
   }
 
   /**
-   * A function from ε to an upper bound on δ(ε): the sum of (P - e^ε P′)₊ over how many flips there are among the answers
-   * that change, and among the others. If several may change, any number of them may: the largest sum counts.
+   * A function from ε to an upper bound on δ(ε), with `at` for several ε: the sum of (P - e^ε P′)₊ over how many flips
+   * there are among the answers that change, and among the others. If several may change, any number of them may: the
+   * largest sum counts.
    */
   bound(moved, readings, work) {
     const pure = this.pureEpsilon(moved, readings);
@@ -71,17 +73,37 @@ export class TwoLayer {
     const size = logs.reduce((largest, log) => Math.max(largest, Math.abs(log)), readings); // of what is rounded
     const slack = TINY + 4 * (readings + 10) * size * Number.EPSILON;
     const counts = moved === 1 ? [1] : Array.from({ length: moved }, (_, place) => place + 1);
-    const ways = counts.map((count) => [count, logWays(count), logWays(readings - count)]);
-    return (epsilon) => Math.min(ofCoin(epsilon), Math.max(...ways.map(([count, inside, outside]) => {
-      work.products -= TERM_PRODUCTS * inside.length * outside.length;
-      let total = 0;
+    /** Losses and their chances, the largest first, of this many answers that change. */
+    const outcomes = (count) => {
+      const [inside, outside, found] = [logWays(count), logWays(readings - count), []];
       inside.forEach((one, flips) => outside.forEach((other, more) => {
         const [before, after] = [logs[flips + more], logs[count - flips + more]];
-        const excess = before - after - epsilon + slack;
-        if (excess > 0) total -= Math.exp(one + other + before - whole + slack) * Math.expm1(-excess);
+        const loss = before - after + slack;
+        if (loss > 0) found.push([loss, Math.exp(one + other + before - whole + slack)]);
       }));
+      work.products -= 2 * TERM_PRODUCTS * inside.length * outside.length;
+      found.sort(([one], [another]) => another - one);
+      return { losses: found.map(([loss]) => loss), chances: found.map(([, chance]) => chance) };
+    };
+    let kept;
+    const each = () => (kept ??= counts.map(outcomes));
+    const summed = ({ losses, chances }, epsilon) => {
+      let [total, place] = [0, 0];
+      for (; losses[place] > epsilon; place += 1) total -= chances[place] * Math.expm1(epsilon - losses[place]);
+      work.products -= TERM_PRODUCTS * place;
       return total * SLACK + 1e-300;
-    })));
+    };
+    const bound = (epsilon) => Math.min(ofCoin(epsilon), Math.max(...each().map((law) => summed(law, epsilon))));
+    const at = (epsilons) => {
+      const deltas = each().map(({ losses, chances }) => {
+        const corners = new Corners(epsilons);
+        corners.add(losses, chances, 1);
+        work.products -= TERM_PRODUCTS * losses.length;
+        return corners.deltas();
+      });
+      return epsilons.map((epsilon, place) => Math.min(ofCoin(epsilon), Math.max(...deltas.map((one) => one[place]))));
+    };
+    return Object.assign(bound, { at });
   }
 
   #logChances(n) {

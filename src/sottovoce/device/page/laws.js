@@ -6,7 +6,8 @@
 //
 // A law that adds noise to numbers has
 // meanVariance, variances(n)   of the noise on one reading; n equally likely ones, for a picture
-// onGrid(grid)                 draw(count, stream); and bound(steps, moved, delta, work, most), or, if it is pure,
+// onGrid(grid)                 draw(count, stream); and bound(steps, moved, delta, work, most), from ε to δ, if it can
+//                              with a property `at`, from many ε to their δ; or, if it is pure,
 //                              pureEpsilon(steps, moved) and the losses(steps) of one reading
 // leastEpsilon(…), chanceOfNoNoise(grid)   the simple bounds of sanity.js
 //

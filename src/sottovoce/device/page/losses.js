@@ -126,7 +126,7 @@ export function convolution(a, b) {
 }
 
 /** Where to cut a law such that at most this chance is lost at either end, and how much is lost. */
-function ends(chances, most) {
+export function ends(chances, most) {
   let [from, to, cut] = [0, chances.length, 0];
   for (let sum = chances[from]; sum <= most && from < to - 1; sum += chances[from]) cut += chances[from++];
   for (let sum = chances[to - 1]; sum <= most && to > from + 1; sum += chances[to - 1]) cut += chances[--to];

@@ -4,7 +4,8 @@
 // K is the sum of the noises of all moved readings, V its variance, s the sum of the moves. Then the privacy loss is
 // s(s - 2K)/2V, and δ(ε) the mean of 1 - e^(ε - loss) where that is positive.
 
-import { convolution } from "./losses.js";
+import { Corners } from "./corners.js";
+import { convolution, ends } from "./losses.js";
 
 const VARIANCE_STEPS = 1024;
 const MOST_DRAWN = 1e6; // a larger draw has a chance below the smallest double
@@ -15,6 +16,10 @@ const CERTAIN = 6; // deviations: what lies beyond has a chance of about 1e-9
 const NARROWEST = 4; // below this variance sums are short, and the bound for wide noise is loose
 const CLOSE = 1e-4; // of a δ: an error that does not matter
 const [GROUP, WIDER_GROUP] = [1e-3, 2e-3]; // variances this close together, relatively, are treated as the smallest of them
+const GROUP_OF_SUMS = 3e-3; // the same for sums that are no normals
+const LOOSE = 0.02; // values of ε this far apart, relatively, need no close groups
+// Up to this variance of all noises, or this shift where the loss changes much from step to step, all ε share one sum.
+const [NARROW, LARGE_SHIFT] = [50, 1000];
 const NEAR_NORMAL = 1e-3; // how far, in logarithms, a sum of discrete normals may be from a discrete normal
 
 /** The most work for one check, whatever a server asks: a second or two. */
@@ -23,14 +28,14 @@ const [GROUP_PRODUCTS, TERM_PRODUCTS] = [100, 20]; // that take as long as a loo
 
 /**
  * A function from ε to an upper bound on δ(ε), or to 1 where that exceeds `most`; errors far below `delta` do not matter.
- * The law's variances and the moves are in grid steps: the variances doubles that are not above the exact ones, the moves
- * not below.
+ * Its property `at` has the bounds at all of several ε, which rise from 0. The law's variances and the moves are in grid
+ * steps: the variances doubles that are not above the exact ones, the moves not below.
  */
 export function profile({ fixed, quantum }, steps, moved, delta, work, most = delta) {
   const shift = steps * moved * (1 + HAIR);
   const negligible = 1e-7 * delta;
-  const groups = [...groupsOf(fixed, quantum, moved, negligible, most > delta ? WIDER_GROUP : GROUP)];
-  groups.reduce((chance, group) => (group.upTo = chance + group.chance), 0);
+  const groups = [...groupsOf(fixed, quantum, moved, negligible, most > delta ? WIDER_GROUP : GROUP, GROUP_OF_SUMS)];
+  const sums = new Map(); // laws of sums of noises, by the variance of one
 
   const deviationsOf = (group) => (shift / Math.sqrt(group.variance * moved)) * (1 + HAIR);
 
@@ -40,12 +45,29 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
     return !(deviations < LARGEST_SHIFT && lowered(epsilon / deviations, deviations / 2) >= -CERTAIN);
   };
 
+  const isRough = (group) => group.distortion > NEAR_NORMAL;
+
+  /** Whether a group's noise is so little that sums over whole steps are needed. */
+  const isNarrow = (group) => {
+    const variance = group.variance * moved;
+    return isRough(group) || variance < NARROW || (shift > variance / 2 && shift < LARGE_SHIFT);
+  };
+
+  /** The law of sums of noises that stands for all variances of a rough group; undefined if it takes too long. */
+  function roughLaw(group) {
+    const [small, large] = [group.variance, group.largest].map((variance) => {
+      if (!sums.has(variance)) sums.set(variance, sumOfDiscreteNormals(variance, moved, negligible, work));
+      return sums.get(variance);
+    });
+    return small && large ? joined(small, large) : undefined;
+  }
+
   function one(group, epsilon, keep) {
     const [variance, deviations] = [group.variance * moved, deviationsOf(group)];
     const concentrated = concentratedDelta(epsilon, deviations);
     if (concentrated * group.chance * groups.length <= negligible) return concentrated;
-    if (group.distortion > NEAR_NORMAL) {
-      group.law ??= sumOfDiscreteNormals(group, moved, negligible, work) ?? false;
+    if (isRough(group)) {
+      group.law ??= roughLaw(group) ?? false;
       return group.law && work.products > 0 ? lawDelta(group.law, epsilon, shift, variance, work) : concentrated;
     }
     return discreteDelta(epsilon, deviations, variance, group.width, keep) * Math.exp(group.distortion);
@@ -64,39 +86,75 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
     return summedDelta(epsilon, shift, variance, width);
   }
 
-  return (epsilon) => {
-    const keep = work.terms * 0.95; // for later evaluations
-    // Variances rise: the first groups reveal their reading for certain, and the last add nothing.
-    let [first, after] = [0, groups.length];
-    while (first < after) {
-      const middle = (first + after) >> 1;
-      if (isCertain(groups[middle], epsilon)) first = middle + 1;
-      else after = middle;
+  /** δ(ε) of some of the groups, whose variances rise. */
+  function deltaOf(some) {
+    const upTo = [0]; // the chance of all before each
+    for (const { chance } of some) upTo.push(upTo.at(-1) + chance);
+    return (epsilon) => {
+      const keep = work.terms * 0.95; // for later evaluations
+      // The first reveal their reading for certain, and the last add nothing.
+      let [first, after] = [0, some.length];
+      while (first < after) {
+        const middle = (first + after) >> 1;
+        if (isCertain(some[middle], epsilon)) first = middle + 1;
+        else after = middle;
+      }
+      let total = (quantum ? negligible : 0) + upTo[first];
+      for (let place = first; place < some.length && total <= most; place += 1) {
+        const group = some[place];
+        const rest = concentratedDelta(epsilon, deviationsOf(group)) * group.left;
+        work.products -= GROUP_PRODUCTS;
+        if (rest <= negligible) return (total + rest) * (1 + 1e-9) + TINY;
+        total += group.chance * Math.min(1, one(group, epsilon, keep));
+      }
+      return total > most ? 1 : total * (1 + 1e-9) + TINY;
+    };
+  }
+
+  /** δ at each of these ε, where all narrow variances are summed once, not for each ε. */
+  function at(epsilons) {
+    const [corners, others] = [new Corners(epsilons), []];
+    // Where these are far apart, variances need not be close.
+    const apart = Math.min(...epsilons.slice(2).map((epsilon, place) => 1 - epsilons[place + 1] / epsilon));
+    for (const group of apart > LOOSE ? groupsOf(fixed, quantum, moved, negligible, apart / 4, apart / 4) : groups) {
+      const [variance, deviations] = [group.variance * moved, deviationsOf(group)];
+      const most = concentratedDelta(epsilons[1], deviations);
+      if (!isNarrow(group)) others.push(group);
+      else if (isCertain(group, epsilons.at(-1))) corners.lost += group.chance;
+      else if (most <= negligible) {
+        corners.chances[1] += group.chance; // almost no loss is larger than that
+        corners.lost += group.chance * most;
+      } else {
+        const law = isRough(group) ? roughLaw(group) : discreteNormal(variance, group.width, 1e-6 * negligible);
+        if (!law) others.push(group);
+        else {
+          const factor = group.chance * (isRough(group) ? 1 : Math.exp(group.distortion));
+          corners.lost += law.lost * factor;
+          corners.add(law.chances.map((_, place) => (shift * (shift - 2 * (law.first + place))) / (2 * variance)), law.chances, factor);
+          work.products -= TERM_PRODUCTS * law.chances.length;
+        }
+      }
     }
-    let total = (quantum ? negligible : 0) + (groups[first - 1]?.upTo ?? 0);
-    for (let place = first; place < groups.length && total <= most; place += 1) {
-      const group = groups[place];
-      const rest = concentratedDelta(epsilon, deviationsOf(group)) * group.left;
-      work.products -= GROUP_PRODUCTS;
-      if (rest <= negligible) return (total + rest) * (1 + 1e-9) + TINY;
-      total += group.chance * Math.min(1, one(group, epsilon, keep));
-    }
-    return total > most ? 1 : total * (1 + 1e-9) + TINY;
-  };
+    const wide = epsilons.map(deltaOf(others));
+    return corners.deltas().map((one, place) => Math.min(1, one + wide[place]));
+  }
+
+  return Object.assign(deltaOf(groups), { at });
 }
 
 /** The variances of one reading that may be drawn, as a few groups of close ones: the smallest of each, its chance, and that of all from there on. */
-function* groupsOf(fixed, quantum, moved, negligible, close) {
-  const group = (variance, left, chance, width) => ({ variance, left, chance, width: width + HAIR, distortion: distortionOf(variance, moved) });
-  if (!quantum) return yield group(fixed, 1, 1, 0);
+function* groupsOf(fixed, quantum, moved, negligible, close, closeSums) {
+  const group = (variance, largest, left, chance, width) => ({ variance, largest, left, chance, width: width + HAIR, distortion: distortionOf(variance, moved) });
+  if (!quantum) return yield group(fixed, fixed, 1, 1, 0);
   for (let first = 0, left = 1; left > negligible; left = Math.exp(-first / VARIANCE_STEPS)) {
     const variance = fixed + (first + 1) * quantum;
     const isNormal = distortionOf(variance, moved) <= NEAR_NORMAL;
-    const last = variance * (1 + close / (isNormal ? 1 : 1 + moved / 10));
+    const last = variance * (1 + (isNormal ? close : closeSums));
     // Without an end, a floor far above the quantum would make this infinite, and the group as wide as all numbers.
     const next = Math.min(Math.max(first + 1, Math.floor((last - fixed) / quantum)), MOST_DRAWN);
     const chance = -left * Math.expm1((first - next) / VARIANCE_STEPS);
-    yield group(variance, left, chance, Math.max(0, 1 - variance / (fixed + next * quantum)));
+    const largest = fixed + (next + 1) * quantum; // the smallest of the next group, whose sums are needed anyway
+    yield group(variance, largest, left, chance, Math.max(0, 1 - variance / (fixed + next * quantum)));
     first = next;
   }
 }
@@ -195,36 +253,46 @@ export function mills(x) {
   return 1 / fraction;
 }
 
-/** Chances of the sum of this many discrete normals, by squaring; null if that takes too long. What is cut off is `lost`. */
-function sumOfDiscreteNormals({ variance, width }, moved, negligible, work) {
-  if (work.products < 0) return null;
-  const narrowed = (1 - width) / (2 * variance);
-  const [norm, cut] = [normaliser(variance), negligible / (64 * moved)];
-  let lost = 0;
-
-  function trimmed({ first, chances }, times) {
-    let [from, to] = [0, chances.length];
-    for (let sum = 0; from < to && (sum += chances[from]) * times <= cut * moved; from += 1) lost += chances[from] * times;
-    for (let sum = 0; to > from && (sum += chances[to - 1]) * times <= cut * moved; to -= 1) lost += chances[to - 1] * times;
-    return { first: first + from, chances: chances.slice(from, to) };
-  }
-
-  function convolved(a, b, times) {
-    work.products -= a.chances.length * b.chances.length;
-    if (work.products < 0) return null;
-    return trimmed({ first: a.first + b.first, chances: convolution(a.chances, b.chances) }, times);
-  }
-
+/** Chances of a discrete normal, or of any with a variance of up to 1/(1 - width) times as much. What is cut off is `lost`. */
+function discreteNormal(variance, width, cut) {
+  const [narrowed, norm] = [(1 - width) / (2 * variance), normaliser(variance)];
   let far = 1;
   while (Math.exp(-far * far * narrowed) > cut * norm) far += 1;
-  lost += (moved * 4 * Math.exp(-far * far * narrowed)) / norm;
-  let power = { first: 1 - far, chances: Float64Array.from({ length: 2 * far - 1 }, (_, k) => Math.exp(-((k + 1 - far) ** 2) * narrowed) / norm) };
-  let sum = { first: 0, chances: Float64Array.of(1) };
-  for (let [left, times] = [moved, moved]; left && power && sum; left = Math.floor(left / 2)) {
-    if (left % 2) sum = convolved(sum, power, 1);
-    if (left > 1) power = convolved(power, power, (times /= 2));
+  const chances = Float64Array.from({ length: 2 * far - 1 }, (_, k) => Math.exp(-((k + 1 - far) ** 2) * narrowed) / norm);
+  const ratio = Math.exp(-(2 * far + 1) * narrowed); // of the first two that are left out; later ones are smaller
+  return { first: 1 - far, chances, lost: (2 * Math.exp(-far * far * narrowed)) / norm / (1 - ratio) };
+}
+
+/** Chances of the sum of this many discrete normals, by squaring; undefined if that takes too long. What is cut off is `lost`. */
+function sumOfDiscreteNormals(variance, moved, negligible, work) {
+  const one = discreteNormal(variance, 0, negligible / (64 * moved));
+  let [sum, count, lost] = [one, 1, moved * one.lost];
+  const add = (other) => {
+    work.products -= sum.chances.length * other.chances.length;
+    if (work.products > 0) sum = { first: sum.first + other.first, chances: convolution(sum.chances, other.chances) };
+  };
+  for (const bit of moved.toString(2).slice(1)) {
+    add(sum);
+    if (bit === "1") add(one);
+    if (work.products < 0) return undefined;
+    count = 2 * count + Number(bit);
+    const { from, to, cut } = ends(sum.chances, (negligible * count) / (64 * moved));
+    lost += (cut * moved) / count;
+    sum = { first: sum.first + from, chances: sum.chances.slice(from, to) };
   }
-  return power && sum && { ...sum, lost: 2 * lost };
+  return { ...sum, lost: 2 * lost };
+}
+
+/**
+ * For all variances between two, by the laws of sums for the smallest and the largest. More noise makes sums on both sides
+ * of 0 larger (Birnbaum 1948, on peakedness): below 0 those of the largest variance are likelier, from 0 on those of the
+ * smallest.
+ */
+function joined(small, large) {
+  const [below, above] = [large.chances.subarray(0, -large.first), small.chances.subarray(-small.first)];
+  const notAbove = (1 + above[0]) / 2 - below.reduce((total, chance) => total + chance, 0);
+  const chances = Float64Array.from([...below, Math.max(0, notAbove), ...above.subarray(1)]);
+  return { first: large.first, chances, lost: small.lost + large.lost };
 }
 
 /** From the smallest sum on, whose loss is the largest, while losses exceed ε. */

@@ -13,9 +13,8 @@ const NEGLIGIBLE = 1e-4; // share of δ for the losses that are too large to be 
 // Values of δ that are connected: of one part, the second times √ln(1/δ), but not fewer than the first; of all parts; of
 // each of very many. That costs about 1/2000 of its ε.
 const [USUAL_DOTS, DOTS, ALL_DOTS, FEWEST_DOTS] = [96, 18, 2400, 24];
-const FEW_DOTS = 48; // of a shared draw whose δ take long
-const FEWEST_DRAWN = 12; // numbers of readings under a shared draw for which there is time, however long each of them takes
 const [ROUGH_STEP, STEP] = [1.15, 1.1]; // from one of these values to the next: at first, and beyond an ε that holds
+const AT_LEAST = 0.7; // share of a rough bound that ε is expected to be at least
 const [BEYOND, FAR] = [6, 80]; // times such an ε, or above it: larger losses count as infinite
 
 /**
@@ -82,11 +81,11 @@ export function largestEpsilon(parts, most, delta, work) {
   const root = narrowed(tasks.map(() => 0), tasks);
 
   /** The largest ε, at most `least` and at most this share of it too large, if there is enough work left. */
-  function searched(least, close, points, products) {
+  function searched(least, close, spreads, products) {
     const [drawn, end] = [new Map(), work.products - products];
     const drawnLaw = (place, count) => {
       const key = `${place} ${count}`;
-      if (!drawn.has(key)) drawn.set(key, lossesAt(joint[place].bound(count), points));
+      if (!drawn.has(key)) drawn.set(key, lossesAt(joint[place].bound(count), spreads[place].points, spreads[place].step));
       return drawn.get(key);
     };
     /** An upper bound on the ε of all ways with numbers of tasks from `low` to `high`, which is at most `bound`. */
@@ -127,26 +126,26 @@ export function largestEpsilon(parts, most, delta, work) {
   if (!before) return 0;
   // Roughly first: then it is known where values of δ are worth their time.
   const top = Math.min(2 * before, LARGEST);
-  const bound = searched(before, ROUGHLY, spread(top / 64, top / 64, top, ROUGH_STEP), work.products / 4);
+  const roughly = spread(0, top / 64, top / 64, top, ROUGH_STEP);
+  const bound = searched(before, ROUGHLY, joint.map(() => roughly), work.products / 4);
   if (!(bound > 0 && bound < Infinity)) return bound;
-  const count = Math.max((wanted * 2) / 3, Math.min(3 * bound, MOST_DOTS));
-  const effort = sum(joint.map((part, place) => effortOf(part.bound(root.high[place]), bound / 2, work)));
-  const fine = Math.max(FEW_DOTS, Math.min(count, work.products / (FEWEST_DRAWN * effort)));
-  return searched(bound, CLOSE, spread(bound / fine, bound, Math.min(BEYOND * bound, bound + FAR, LARGEST), STEP), work.products);
+  const pures = joint.map((part, place) => part.bound(root.high[place]).pure);
+  /** Where the losses of a shared draw matter: up to the bound, and from where they and all others reach it. */
+  const closely = (place) => {
+    const most = (others ? others.top : 0) + sum(pures.filter((_, other) => other !== place));
+    const dense = Math.min(bound, pures[place]);
+    const low = Math.max(0, Math.min(AT_LEAST * bound - most, AT_LEAST * dense));
+    const step = (dense - low) / Math.max((wanted * 2) / 3, Math.min(3 * (dense - low), MOST_DOTS));
+    return spread(low, step, dense, Math.min(BEYOND * bound, bound + FAR, LARGEST), STEP);
+  };
+  return searched(bound, CLOSE, joint.map((_, place) => closely(place)), work.products);
 }
 
-/** The products that a δ of a part near this ε takes. */
-function effortOf({ bound }, epsilon, work) {
-  const before = work.products;
-  bound?.(epsilon);
-  return before - work.products + 1;
-}
-
-/** From 0 to the top: evenly up to `dense`, then each a little more than the last. */
-function spread(first, dense, top, step) {
-  const points = Array.from({ length: Math.ceil(Math.min(dense, top) / first) + 1 }, (_, place) => first * place);
+/** 0, then evenly from `low` up to `dense`, then each a little more than the last, up to the top; and the even step. */
+function spread(low, first, dense, top, step) {
+  const points = Array.from({ length: Math.ceil((Math.min(dense, top) - low) / first) + 1 }, (_, place) => low + first * place);
   while (points.at(-1) * step < top) points.push(points.at(-1) * step);
-  return [...points.filter((point) => point < top), top];
+  return { points: [...(low ? [0] : []), ...points.filter((point) => point < top), top], step: first };
 }
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);

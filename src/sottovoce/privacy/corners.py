@@ -1,0 +1,49 @@
+"""δ at many ε at once, from privacy losses and their chances.
+
+A loss between two of these ε, the *corners*, is divided between them such that the chances before and after a move
+remain. At the corners δ stays as it is, and one look at every loss is enough for all of them.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.privacy.normal import LEAST
+
+Floats = NDArray[np.float64]
+
+_HAIR = 2.0**-48  # relative error of a loss, after a dozen roundings
+_SLACK = 1 + 1e-9  # relative error of products and sums of positive terms
+
+
+class Corners:
+    """Chances of losses, which are added one after the other, at corners that rise from 0."""
+
+    def __init__(self, ends: Sequence[float]) -> None:
+        self._ends = np.array(ends)
+        self._shares = np.append(-np.expm1(self._ends[:-1] - self._ends[1:]), 1.0)  # 1 - e^(one end - the next)
+        self._chances = np.zeros(len(ends) + 1)  # the last is that of infinite losses
+
+    def add(self, losses: Floats, chances: Floats) -> None:
+        """Losses below 0 say nothing about δ, and are left out."""
+        some = (losses > 0) & (chances > 0)
+        losses, chances = losses[some] * (1 + _HAIR), chances[some]
+        below = np.searchsorted(self._ends, losses, side="right") - 1
+        up = np.minimum(-np.expm1(self._ends[below] - losses) / self._shares[below], 1.0) * chances
+        size = len(self._chances)
+        self._chances += np.bincount(below, chances - up, size) + np.bincount(below + 1, up, size)
+
+    def lose(self, chance: float) -> None:
+        """Add an infinite loss."""
+        self._chances[-1] += chance
+
+    def deltas(self) -> Floats:
+        """An upper bound on δ at each corner, from the last to the first: all terms are positive."""
+        delta = beyond = float(self._chances[-1])
+        deltas = [delta]
+        for share, chance in zip(self._shares[-2::-1], self._chances[-2:0:-1], strict=True):
+            beyond += chance
+            delta = share * beyond + (1 - share) * delta
+            deltas.append(delta)
+        return np.array(deltas[::-1]) * _SLACK + LEAST
