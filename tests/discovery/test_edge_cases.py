@@ -77,3 +77,18 @@ def test_users_nobody_can_be_compared_with_get_the_mean_weight():
 def test_bad_options_are_reported_at_fit(method, option):
     with pytest.raises(ValueError, match=option):
         method.fit(sv.Claims.from_matrix([[1.0]]))
+
+
+@pytest.mark.parametrize("target", ["value", "mean"])
+@pytest.mark.parametrize("law", ["gaussian:1e75", "fresh:1e-149", "floored:1e149:1", "shared:1e-300", "gaussian:1e-99"])
+def test_noise_of_any_size_has_intervals(law, target):
+    claims = sv.worlds.synthetic(20, 6, seed=1).claims
+    low, high = sv.NoiseAware(noise=law, target=target).fit(claims).intervals()
+    assert (low < high).all()
+
+
+@pytest.mark.parametrize("law", ["gaussian:1e300", "gaussian:1e76", "fresh:1e-300", "floored:1e300:1"])
+def test_noise_whose_weights_would_vanish_is_refused(law):
+    claims = sv.worlds.synthetic(20, 6, seed=1).claims
+    with pytest.raises(sv.errors.BadParameter, match=r"noise law .*: its variance is .*use a larger unit"):
+        sv.NoiseAware(noise=law).fit(claims)

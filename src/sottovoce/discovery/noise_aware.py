@@ -27,6 +27,7 @@ from sottovoce.discovery.state import State
 from sottovoce.discovery.tails import FIRST_TAIL, learn_tail, learn_whole_tail
 from sottovoce.discovery.target import Target, check_target, likely_target
 from sottovoce.engines import Engine, Step, Sweep
+from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_law, parse_noise_law
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
@@ -46,6 +47,7 @@ _RESOLUTION, _COPIED, _BY_CHANCE = 1e-4, 0.02, 0.04
 _LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
 _FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
 _LEAST_TOTAL = 0.1  # of the weights about an object, where some of its claims say what all would be
+_LARGEST_VARIANCE = 1e150  # of noise: squares of weights have to be numbers as well
 _LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
 
 
@@ -118,7 +120,13 @@ class NoiseAware(TruthDiscovery):
         return AwareChoices(given, parse_law(self.noise) if isinstance(self.noise, str) else self.noise, self.tol)
 
     def _law(self) -> NoiseLaw | None:
-        return parse_noise_law(self.noise) if isinstance(self.noise, str) else self.noise
+        law = parse_noise_law(self.noise) if isinstance(self.noise, str) else self.noise
+        if law and not law.constant_variance <= _LARGEST_VARIANCE:
+            raise BadParameter(
+                f"noise law {law}: its variance is {law.constant_variance:g}: weights can be computed up to "
+                f"{_LARGEST_VARIANCE:g}; use a larger unit for claims and noise"
+            )
+        return law
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Low and high end of an interval for each truth.
