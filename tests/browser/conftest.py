@@ -133,8 +133,12 @@ class Participant:
         return [request.post_data_buffer for request in self.reports_sent()]
 
     def wait_for_service_worker(self):
-        """Wait until the page can be opened without a network."""
-        self.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+        """Wait until the page can be opened without a network: its language is kept only once a worker is in charge."""
+        self.page.wait_for_function("""async () => {
+            const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+            const speaks = kept.flat().some(({ url }) => url.includes("/texts/"));
+            return navigator.serviceWorker.controller !== null && speaks;
+        }""")
 
 
 @pytest.fixture

@@ -74,6 +74,7 @@ def take(browser, server, look, folder, wanted):
     page.locator("li .chip.delivered").wait_for()
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     picture("sent")
+    person.wait_for_service_worker()
     person.context.set_offline(True)
     page.goto(f"{server.url}/j/#ledger")
     page.locator("li.card").wait_for()
