@@ -1,11 +1,12 @@
 """The participant's page in a real browser (the system's Chromium) against a real server (``sottovoce serve``)."""
 
+import re
 import shutil
 import uuid
 from functools import partial
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Error, expect, sync_playwright
 
 from browser.people import at_browsers
 from page_modules import modules_in
@@ -18,6 +19,9 @@ FLAGS = [
     "--disable-component-update", "--disable-sync",
     "--host-resolver-rules=MAP unencrypted.example 127.0.0.1",
 ]  # fmt: skip
+# For each context the browser would start one process that shows lists below its address field and one in reserve. No
+# page needs either, and together they take longer than the context itself.
+UNUSED = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
@@ -28,10 +32,24 @@ def chromium():
     return found
 
 
+def launched(browser_type, *flags):
+    """A browser of the system's Chromium."""
+    return browser_type.launch(executable_path=chromium(), args=[*FLAGS, without_unused(browser_type), *flags])
+
+
+def without_unused(browser_type):
+    """Chromium obeys only the last of these switches, so this one repeats what Playwright disables."""
+    try:
+        browser_type.launch(executable_path=shutil.which("false"))
+    except Error as failure:  # its message contains the whole command
+        playwrights = re.search(r"--disable-features=(\S+)", failure.message)[1]
+    return f"--disable-features={','.join([playwrights, *UNUSED])}"
+
+
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        browser = launched(playwright.chromium)
         expect.set_options(timeout=1000 * PATIENCE)
         yield browser
         browser.close()
@@ -133,8 +151,12 @@ class Participant:
         return [request.post_data_buffer for request in self.reports_sent()]
 
     def wait_for_service_worker(self):
-        """Wait until the page can be opened without a network."""
-        self.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+        """Wait until the page can be opened without a network: its language is kept only once a worker is in charge."""
+        self.page.wait_for_function("""async () => {
+            const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+            const speaks = kept.flat().some(({ url }) => url.includes("/texts/"));
+            return navigator.serviceWorker.controller !== null && speaks;
+        }""")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 from browser import console_pictures, result_pictures  # noqa: E402
-from browser.conftest import FLAGS, PHONE, Participant, chromium  # noqa: E402
+from browser.conftest import PHONE, Participant, launched  # noqa: E402
 from server_under_test import OPERATOR_TOKEN, RunningServer  # noqa: E402
 
 DOCS = HERE.parents[1] / "docs"
@@ -74,6 +74,7 @@ def take(browser, server, look, folder, wanted):
     page.locator("li .chip.delivered").wait_for()
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     picture("sent")
+    person.wait_for_service_worker()
     person.context.set_offline(True)
     page.goto(f"{server.url}/j/#ledger")
     page.locator("li.card").wait_for()
@@ -106,7 +107,7 @@ def main(everything=None):
     console.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         server = RunningServer(f"sqlite:///{scratch}/campaigns.db", {"SOTTOVOCE_OPERATOR_TOKEN": OPERATOR_TOKEN}, [])
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        browser = launched(playwright.chromium)
         try:
             console_pictures.take(browser, server, console, of_console)  # first: it shows the list of campaigns
             result_pictures.take(browser, server, console, of_console)

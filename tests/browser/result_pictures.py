@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
-from browser.conftest import FLAGS, PHONE, chromium  # noqa: E402
+from browser.conftest import PHONE, launched  # noqa: E402
 from hallways import HALLWAY_CLAIMS  # noqa: E402
 from patience import until  # noqa: E402
 from server_under_test import OPERATOR_TOKEN, RunningServer  # noqa: E402
@@ -108,7 +108,7 @@ if __name__ == "__main__":
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         server = RunningServer(f"sqlite:///{scratch}/campaigns.db", {"SOTTOVOCE_OPERATOR_TOKEN": OPERATOR_TOKEN}, [])
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        browser = launched(playwright.chromium)
         try:
             take(browser, server, folder, wanted)
         finally:

@@ -99,17 +99,18 @@ def test_drafts_of_one_who_withdraws_are_erased(participant, invited):
     assert "draft" not in page.evaluate(KEPT)
 
 
-@pytest.mark.parametrize("spoilt", ["{", "null", "[1]", '[["hall-0", {"a": 1}]]', '[["hall-0"]]', '{"a": 1}'])
-def test_a_spoilt_draft_is_no_draft(participant, invited, spoilt):
+def test_a_spoilt_draft_is_no_draft(participant, invited):
     _, url = invited(halls=1)
     phone = participant()
     page = phone.join(url)
-    phone.fill("5")
-    # Before the page's own scripts run: a form that is drawn again writes its draft again.
-    key = page.evaluate("Object.keys(localStorage).find((key) => key.includes('draft'))")
-    page.add_init_script(f"localStorage.setItem({json.dumps(key)}, {json.dumps(spoilt)})")
-    page.reload()
-    expect(page.locator("#reading-0")).to_have_value("")
+    for spoilt in ("{", "null", "[1]", '[["hall-0", {"a": 1}]]', '[["hall-0"]]', '{"a": 1}'):
+        phone.fill("5")
+        # Before the page's own scripts run: a form that is drawn again writes its draft again.
+        key = page.evaluate("Object.keys(localStorage).find((key) => key.includes('draft'))")
+        page.add_init_script(f"localStorage.setItem({json.dumps(key)}, {json.dumps(spoilt)})")
+        page.reload()
+        expect(page.locator("#reading-0"), spoilt).to_have_value("")
+        assert not phone.faults, spoilt
 
 
 def test_equal_by_chance_is_explained(participant, invited):

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import expect
 
-from browser.conftest import FLAGS, Participant, chromium
+from browser.conftest import Participant, launched
 
 # Acceptance limits of class 2, IEC 61672-1:2013, table 3: hertz, A-weighting in dB, limits above and below
 CLASS_2 = [
@@ -279,7 +279,7 @@ def hearing(server, tmp_path):
         path = tone(tmp_path / f"{hertz}-{amplitude}.wav", hertz, amplitude)
         flags = ["--use-fake-device-for-media-stream", f"--use-file-for-fake-audio-capture={path}"]
         flags += ["--use-fake-ui-for-media-stream"] if allowed else []
-        browser = browser_type.launch(executable_path=chromium(), args=[*FLAGS, *flags])
+        browser = launched(browser_type, *flags)
         made.append(browser)
         return Participant(browser, server)
 

@@ -88,13 +88,18 @@ def test_no_words_are_in_the_code_of_the_page():
                 assert machine.match(words), f"{path.name}: {text}"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_promise_is_that_of_the_installed_client(ask, language):
+@pytest.fixture(scope="module")
+def cases():
+    """Made once for all languages: that takes longer than the rest of the test."""
     draw = Random(20)
-    cases = [
+    return [
         (random_manifest(draw), Promise(10 ** draw.uniform(-3, 2), draw.choice([0.0, 0.4, 10 ** draw.uniform(-9, -1)])))
         for _ in range(60)
     ]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_promise_is_that_of_the_installed_client(ask, cases, language):
     asked = [
         {"manifest": sent(one), "epsilon": str(promise.epsilon), "delta": promise.delta, "tag": language}
         for one, promise in cases

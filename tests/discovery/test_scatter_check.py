@@ -102,6 +102,7 @@ def test_the_median_counts_as_far_as_it_varies_less():
         assert pulls(errors[:20].ravel(), tail=tail).median_share == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", [None, 60])
 def test_errors_with_a_sharp_peak_are_about_as_good_as_the_median(users):
     """Half of everybody's claims are twenty times as accurate: truths had 1.18 times the median's error."""
