@@ -10,7 +10,7 @@ from playwright.sync_api import Error, expect, sync_playwright
 
 from browser.people import at_browsers
 from page_modules import modules_in
-from patience import PATIENCE
+from patience import PATIENCE, until
 from server_under_test import OPERATOR_TOKEN, RunningServer
 
 # As root there is no sandbox; no requests to the vendor.
@@ -22,6 +22,10 @@ FLAGS = [
 # For each context the browser would start one process that shows lists below its address field and one in reserve. No
 # page needs either, and together they take longer than the context itself.
 UNUSED = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"]
+KEEPS_A_LANGUAGE = """async () => {
+    const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
+    return kept.flat().some(({ url }) => url.includes("/texts/"));
+}"""
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
@@ -152,11 +156,8 @@ class Participant:
 
     def wait_for_service_worker(self):
         """Wait until the page can be opened without a network: its language is kept only once a worker is in charge."""
-        self.page.wait_for_function("""async () => {
-            const kept = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
-            const speaks = kept.flat().some(({ url }) => url.includes("/texts/"));
-            return navigator.serviceWorker.controller !== null && speaks;
-        }""")
+        self.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+        until(lambda: self.page.evaluate(KEEPS_A_LANGUAGE), "language kept for later")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from page_modules import sent
 from page_promises import random_manifest
+from patience import until
 from sottovoce.privacy.sentence import privacy_sentence
 from sottovoce.protocol import Promise
 from sottovoce.protocol.promise import sentence
@@ -199,7 +200,7 @@ def test_the_chosen_language_is_there_without_a_network(participant, server):
     phone = participant(locale="it-IT")
     page = phone.open(f"{server.url}/j/")
     phone.wait_for_service_worker()
-    page.wait_for_function("async () => Boolean(await caches.match('texts/it.json'))")
+    until(lambda: page.evaluate("async () => Boolean(await caches.match('texts/it.json'))"), "Italian kept for later")
     phone.context.set_offline(True)
     page.reload()
     expect(page.locator("h1")).to_have_text("Le tue campagne")

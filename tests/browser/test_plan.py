@@ -214,7 +214,8 @@ def test_the_plan_is_there_without_a_network(participant, planned, server):
     page = phone.join(planned[1])
     expect(page.get_by_role("button", name="Hallway 1")).to_have_count(1)
     phone.wait_for_service_worker()
-    page.wait_for_function("async () => Boolean((await caches.match('plan.js')) && (await caches.match('plan.css')))")
+    kept = "async () => Boolean((await caches.match('plan.js')) && (await caches.match('plan.css')))"
+    until(lambda: page.evaluate(kept), "plan kept for later")
     phone.context.set_offline(True)
     page.reload()
     expect(page.get_by_role("button", name="Hallway 1")).to_have_count(1)
