@@ -11,7 +11,7 @@ a slow approach as well as one that overshoots. There are two ways in which it c
   the iteration goes on in their direction instead.
 """
 
-from itertools import pairwise
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,9 @@ class Acceleration:
 
     def _forget(self) -> None:
         self._ends: list[Floats] = []
-        self._steps: list[Floats] = []
+        self._step: Floats | None = None  # the last one
+        self._turns: list[Floats] = []  # from step to step
+        self._products = np.empty((0, 0))  # of turns
         self._best: tuple[float, Floats] | None = None  # length of the shortest step, and where it ended
 
     def ahead(self, end: Floats) -> Floats:
@@ -43,35 +45,53 @@ class Acceleration:
         return self._begin
 
     def _next(self, end: Floats, step: Floats) -> Floats:
-        length = float(np.linalg.norm(step))
-        if self._best is not None and len(self._steps) > 1 and length > _LONGER * self._best[0]:
+        length = math.sqrt(_product(step, step))
+        if self._best is not None and self._turns and length > _LONGER * self._best[0]:
             place = self._best[1]
             self._farthest = max(self._farthest / 4, 1.0)
             self._forget()
             return place
         if self._best is None or length < self._best[0]:
             self._best = length, end
-        self._ends.append(end)
-        self._steps.append(step)
-        del self._ends[: -_DEPTH - 1], self._steps[: -_DEPTH - 1]
-        beyond = self._prediction() - end
-        far, most = float(np.linalg.norm(beyond)), self._farthest * length
+        self._keep(end, step)
+        beyond = self._prediction(step) - end
+        far, most = math.sqrt(_product(beyond, beyond)), self._farthest * length
         if far > most:
             beyond *= most / far
-        if float((step + beyond) @ step) < 0:
+        if length**2 + _product(beyond, step) < 0:
             self._forget()
             return np.asarray(end + self._farthest * step)
         return np.asarray(end + beyond)
 
-    def _prediction(self) -> Floats:
+    def _keep(self, end: Floats, step: Floats) -> None:
+        """Add a step, and forget the oldest beyond those that are combined."""
+        self._ends.append(end)
+        if self._step is not None:
+            self._turns.append(step - self._step)
+            del self._turns[:-_DEPTH], self._ends[: -_DEPTH - 1]
+            new = [_product(turn, self._turns[-1]) for turn in self._turns]
+            size = len(new)
+            products = np.empty((size, size))
+            products[:-1, :-1] = self._products[len(self._products) - size + 1 :, len(self._products) - size + 1 :]
+            products[-1], products[:, -1] = new, new
+            self._products = products
+        self._step = step
+
+    def _prediction(self, step: Floats) -> Floats:
         """Where a step would end that has no length, if steps depended linearly on where they begin."""
-        place = self._ends[-1].copy()
-        turns = [later - earlier for earlier, later in pairwise(self._steps)]
-        if turns:
-            sizes = np.array([float(np.linalg.norm(turn)) or 1.0 for turn in turns])
-            alike = np.array([[float(one @ other) for one in turns] for other in turns]) / np.outer(sizes, sizes)
-            towards = np.array([float(turn @ self._steps[-1]) for turn in turns]) / sizes
-            shares = np.linalg.lstsq(alike, towards, rcond=_ALIKE)[0] / sizes
-            for share, (earlier, later) in zip(shares, pairwise(self._ends), strict=True):
-                place -= share * (later - earlier)
+        if not self._turns:
+            return self._ends[-1].copy()
+        sizes = np.sqrt(self._products.diagonal())
+        sizes[sizes == 0] = 1.0
+        towards = np.array([_product(turn, step) for turn in self._turns]) / sizes
+        shares = np.linalg.lstsq(self._products / np.outer(sizes, sizes), towards, rcond=_ALIKE)[0] / sizes
+        # The last end, less each share of the way from one end to the next.
+        place, part = np.zeros_like(step), np.empty_like(step)
+        for end, share in zip(self._ends, np.diff(shares, prepend=0.0, append=1.0), strict=True):
+            place += np.multiply(end, share, out=part)
         return place
+
+
+def _product(one: Floats, other: Floats) -> float:
+    """Inner product. NumPy's own would wait for threads of its library, which the engine's passes keep from working."""
+    return float(np.einsum("i,i->", one, other))
