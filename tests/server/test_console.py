@@ -337,7 +337,7 @@ def test_many_tasks_are_changed_as_a_table(server, console):
         ({"table": "id,low,high,grid\n" + "a" * 200_000 + ",1,2,0.1"}, "field larger"),
         ({"table": "id,low\na,1"}, "no column"),
         ({"table": "id,low,high,grid\na,1,2"}, "grid"),
-        ({"table": "id,low,high,grid\na,0,1,0.1\na,0,1,0.1"}, "must appear once"),
+        ({"table": "id,low,high,grid\na,0,1,0.1\na,0,1,0.1"}, "must be unique"),
     ],
 )
 def test_a_mistake_is_reported_and_nothing_typed_is_lost(server, console, fields, message):

@@ -283,7 +283,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         ("title", entry["title"]),
         ("state", f"{entry['state']}" + (f", until {entry['deadline']}" if entry["deadline"] else "")),
         ("tasks", f"{len(entry['tasks'])}, at most {entry['readings']} readings per participant"),
-        ("invitations", f"{counts['invitations']:,}: {counts['spent']:,} spent, {counts['revoked']:,} revoked"),
+        ("invitations", f"{counts['invitations']:,}: {counts['spent']:,} used, {counts['revoked']:,} revoked"),
         ("participants", f"{counts['participants']:,}, of whom {counts['withdrawn']:,} have withdrawn"),
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
         ("noise", _noise_of(entry)),

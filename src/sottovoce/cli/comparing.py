@@ -52,7 +52,7 @@ def print_comparison(compared: "Comparison") -> None:
     console.print()
     away = f"away: mean distance from {fit.name}" if numbers else f"other: share of truths that differ from {fit.name}"
     console.print(
-        f"{away}, most at the object named; effective: as if this many users had equal weights.", highlight=False
+        f"{away}; most at: where they differ most; effective: as if this many users had equal weights.", highlight=False
     )
 
 

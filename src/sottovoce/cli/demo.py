@@ -81,7 +81,7 @@ def _show_whole_range(out: Path, seed: int, json: bool) -> None:
         console.print(
             "300 people measure six hallways. A server on this machine publishes a few lengths for each, and every "
             "device says only whether its reading is longer than one of them; in 27 of 100 cases it says the "
-            f"opposite. So any two readings from {LOW} to {HIGH} m are protected from each other. People answer one "
+            f"opposite. So the promise holds for any two readings from {LOW} to {HIGH} m. People answer one "
             "after another, and the published lengths follow their answers.\n",
             highlight=False,
         )

@@ -33,7 +33,7 @@ def join(
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Consent without a confirmation prompt.")] = False,
     trust_server: Annotated[
-        bool, typer.Option("--trust-server", help="Accept a link without a hash, and so whatever the server offers.")
+        bool, typer.Option("--trust-server", help="Accept a link without a hash, and any terms that the server offers.")
     ] = False,
     code: Annotated[
         str | None,

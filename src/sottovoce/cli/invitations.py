@@ -80,7 +80,7 @@ def invite(
 
 @connected
 def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool = False) -> None:
-    """List the invitations of a campaign: unspent, spent or revoked. Who used one is not recorded."""
+    """List the invitations of a campaign: used, not used yet, revoked or expired. Who used one is not recorded."""
     entries = client.invitations(campaign)
     if json:
         print_json({"invitations": entries})
@@ -89,7 +89,8 @@ def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool
     for entry in entries:
         joined = f"{entry['joined']:,} of {entry['people']:,}"
         made, until = entry["created_at"], entry["expires_at"] or "–"
-        table.add_row(str(entry["id"]), entry["kind"], entry["state"], joined, made, until)
+        state = {"unspent": "not used yet", "spent": "used"}.get(entry["state"], entry["state"])
+        table.add_row(str(entry["id"]), entry["kind"], state, joined, made, until)
     console.print(table if entries else "Nobody has been invited yet.")
 
 

@@ -75,7 +75,7 @@ def _show_ledger(mine: "ParticipantFile") -> None:
 
 def limits(
     preset: Annotated[
-        str | None, typer.Argument(help="strict, usual or loose; options change single figures.", show_default=False)
+        str | None, typer.Argument(help="strict, usual or loose; options change individual limits.", show_default=False)
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Largest ε of a campaign.", show_default=False)] = None,
     delta: Annotated[float | None, typer.Option(help="Largest δ of a campaign.", show_default=False)] = None,

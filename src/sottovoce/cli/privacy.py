@@ -118,14 +118,14 @@ def perturb(
 def guarantee(
     noise: NoiseOption,
     distance: DistanceOption = None,
-    readings: Annotated[int, typer.Option(help="Readings per participant under one variance.")] = 30,
+    readings: Annotated[int, typer.Option(help="Readings per participant that share one noise variance.")] = 30,
     unit: Annotated[
         UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
     ] = UnitName.READING,
     grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
-    choices: Annotated[int | None, typer.Option(help="Answers to questions with this many choices.")] = None,
+    choices: Annotated[int | None, typer.Option(help="For answers to questions: how many choices there are.")] = None,
     levels: Annotated[
-        int | None, typer.Option(help="Numbers that are compared with public cuts: one more level than there are cuts.")
+        int | None, typer.Option(help="For numbers that are compared with public cuts: the number of cuts plus one.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
     delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,

@@ -62,13 +62,13 @@ def _print_report(report: "TheoremReport") -> None:
     for way, verdict in (("printed", report.printed_verdict), ("corrected", report.corrected_verdict)):
         console.print(f"As {way}, {_kept(verdict)}.", highlight=False)
     console.print(
-        f"Noise levels that keep both promises: as printed {_span(report.printed_levels)}, "
+        f"Noise levels at which both guarantees hold: as printed {_span(report.printed_levels)}, "
         f"as corrected {_span(report.corrected_levels)}.",
         highlight=False,
     )
     printed, corrected = report.printed_frontier, report.corrected_frontier
     console.print(
-        "With the least noise for this privacy, the least error that can be promised at this β is: "
+        "With the least noise for this privacy, the least error that can be guaranteed at this β is: "
         f"as printed {_least(printed)}, as corrected {_least(corrected)}.",
         highlight=False,
     )
@@ -79,8 +79,8 @@ def _print_report(report: "TheoremReport") -> None:
 
 
 def _kept(verdict: "TheoremVerdict") -> str:
-    privacy, utility = ("kept" if kept else "not kept" for kept in (verdict.privacy, verdict.utility))
-    return f"at this noise level the promise of privacy (ε, δ) is {privacy}, and that of utility (α, β) is {utility}"
+    privacy, utility = ("holds" if kept else "does not hold" for kept in (verdict.privacy, verdict.utility))
+    return f"at this noise level the privacy guarantee (ε, δ) {privacy}, and the utility guarantee (α, β) {utility}"
 
 
 def _shown(quantity: float | None) -> str:

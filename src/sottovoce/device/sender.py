@@ -1,4 +1,4 @@
-"""Sending the queue: the same bytes at every attempt, with growing pauses, for a limited time."""
+"""Sending the queue: the same bytes in every attempt, at increasing intervals, for a limited time."""
 
 from collections.abc import Callable
 from contextlib import suppress

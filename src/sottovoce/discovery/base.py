@@ -275,7 +275,7 @@ class TruthDiscovery(ABC):
 
         others = [method.__name__ for method in methods_for(kind).values()]
         raise BadParameter(
-            f"{type(self).__name__}: it takes {' and '.join(f'{one}s' for one in self.kinds)}, and these claims are "
+            f"{type(self).__name__}: it takes {' and '.join(f'{one}s' for one in self.kinds)}, but these claims are "
             f"{kind}s; use one of {', '.join(others)}"
         )
 

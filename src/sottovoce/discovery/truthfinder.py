@@ -77,7 +77,8 @@ class TruthFinder(TruthDiscovery):
         for name, low, high in (("trust", 0, 1), ("influence", -1, 1.000001), ("dampening", 0, np.inf)):
             if not low < getattr(self, name) < high:
                 raise BadParameter(
-                    f"{name}={getattr(self, name)!r}: it must lie between {low} and {high:g}; leave it out"
+                    f"{name}={getattr(self, name)!r}: it must lie between {low} and {high:g}; correct it, or leave "
+                    "it out"
                 )
 
 

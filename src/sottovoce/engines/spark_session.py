@@ -41,7 +41,7 @@ def join(context: "SparkContext", master: str) -> "SparkContext":
     if context.master != master:
         raise BadParameter(
             f"master {master!r}: this process already has a Spark session with {context.master!r}, and can have only "
-            "one; stop that one, or name its master"
+            "one; stop that one, or use its master"
         )
     return context
 

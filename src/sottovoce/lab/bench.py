@@ -42,7 +42,7 @@ class CrowdSize:
         offsets = np.zeros(self.objects + 1, np.int64)
         np.cumsum(np.bincount(objects, minlength=self.objects), out=offsets[1:])
         if (np.diff(offsets) == 0).any():
-            raise ValueError(f"{self}: an object without a claim; draw more claims")
+            raise ValueError(f"{self}: an object has no claims; draw more")
         values = rng.standard_normal(len(cells)) * (0.2 + rng.random(self.users))[users]
         return Claims(offsets, users, values, np.arange(self.users), np.arange(self.objects))
 

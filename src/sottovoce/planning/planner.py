@@ -118,7 +118,7 @@ def plan(
     if error is not None and not (distance / _FURTHEST <= error <= distance * _FURTHEST):
         raise BadParameter(
             f"error {error!r}: it must be a positive number, in the unit of the readings and not far larger or smaller "
-            "than the distance; leave it out"
+            "than the distance; correct it, or leave it out"
         )
     check_simulations(simulations, seed)
     if simulations != 0 and participants > _MOST_SIMULATED:

@@ -209,7 +209,7 @@ class LatticeGaussianProfile:
 
     @cached_property
     def _summed(self) -> tuple[Floats, ...]:
-        """Groups of variances of one reading that are not wide, in rising order."""
+        """Groups of variances of one reading that are not wide, in ascending order."""
         smallest, largest, chances = self._parts.narrow
         narrow = _grouped(smallest / self.readings, largest / self.readings, chances, _GROUP_OF_SUMS)
         groups = _joined(self._parts.rough, narrow)
@@ -290,7 +290,7 @@ class LatticeGaussianProfile:
 
     @cached_property
     def _parts(self) -> "_Parts":
-        """Variances by how their δ is bounded, in rising order."""
+        """Variances by how their δ is bounded, in ascending order."""
         single, chances = drawn_variances(self.law)
         together = single * self.readings
         shift = float(self.steps * self.readings)

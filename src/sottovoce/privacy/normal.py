@@ -70,7 +70,7 @@ def _density(x: Floats) -> Floats:
 
 
 def smooth_delta(epsilon: float, shift: float, variance: Floats) -> tuple[Floats, Floats]:
-    """δ in whole steps by the integral of F, and what its error may add, for variances in rising order.
+    """δ in whole steps by the integral of F, and what its error may add, for variances in ascending order.
 
     Both fall with the variance, so the smallest of several may represent all. If the shift grows in proportion to the
     deviation, the integral stays as it is and the error falls, so fewer readings with less noise may represent more of

@@ -115,7 +115,7 @@ def discrete_gaussian(stream: ByteStream, numerator: int, denominator: int) -> i
 
 
 def subset(stream: ByteStream, cells: int, size: int) -> tuple[int, ...]:
-    """A set of ``size`` of the numbers from 0 to ``cells`` - 1, each equally likely, in rising order (Floyd 1987)."""
+    """A set of ``size`` of the numbers from 0 to ``cells`` - 1, each equally likely, ascending (Floyd 1987)."""
     chosen: set[int] = set()
     for last in range(cells - size, cells):
         number = uniform(stream, last + 1)
@@ -188,7 +188,7 @@ def noisy_steps(law: "NoiseLaw", grid: Fraction, readings: Iterable[Ranged], str
 
 def reported_cells(law: "AnswerLaw", answers: Iterable[tuple[int, int]], stream: ByteStream) -> list[tuple[int, ...]]:
     """What a device sends: for all answers of a participant, each a cell (from 0) out of a number of cells, the cells
-    that are reported instead, in rising order.
+    that are reported instead, in ascending order.
 
     There is no other way from answers to what is sent: devices, `sottovoce perturb` and the audit all call this.
 

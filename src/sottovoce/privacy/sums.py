@@ -34,7 +34,7 @@ _DIGITS = 1e4  # a chance that is this many times its largest error is precise
 
 
 def sum_delta(epsilon: float, steps: int, readings: int, smallest: Floats, largest: Floats) -> Floats:
-    """An upper bound on δ for each variance from ``smallest`` to ``largest``; arrays of pairs, in rising order."""
+    """An upper bound on δ for each variance from ``smallest`` to ``largest``; arrays of pairs, in ascending order."""
     deltas = [
         _sum_delta(epsilon, float(steps * readings), readings, smallest[rows], largest[rows])
         for rows in (slice(first, first + _ROWS) for first in range(0, len(smallest), _ROWS))
@@ -62,7 +62,7 @@ def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, la
 def add_sums(
     corners: Corners, steps: int, readings: int, smallest: Floats, largest: Floats, chances: Floats, negligible: float
 ) -> None:
-    """Add the losses of variances in groups with these chances, in rising order; a negligible chance may be lost.
+    """Add the losses of variances in groups with these chances, in ascending order; a negligible chance may be lost.
 
     As for a single ε: sums below 0 are those of a group's largest variance, sums from 0 on those of its smallest.
     """

@@ -208,7 +208,7 @@ class Manifest(Document):
     def check_tasks(self) -> None:
         twice = first_repeated(task.id for task in self.tasks)
         if twice is not None:
-            raise ValueError(f"task {twice!r} must appear once")
+            raise ValueError(f"task {twice!r} must appear only once")
 
     # Documents
 

@@ -47,7 +47,7 @@ CATALOGUE = _catalogue(
          "send grid steps for a number, the number of a choice for a question, a level and its cuts for a comparison"),
     Kind("unknown_choice", 422, "The task has no such choice", "use one of the choices of the manifest"),
     Kind("bad_cuts", 422, "The cuts of a comparison are not valid",
-         "send odd numbers of half grid steps in rising order, one fewer than there are levels"),
+         "send odd numbers of half grid steps in ascending order, one fewer than there are levels"),
     Kind("unknown_cuts", 422, "These cuts were never published",
          "fetch the campaign's cuts, and compare with one of the alternatives of the task"),
     Kind("repeated_task", 422, "A task appears twice", "name each task once"),

@@ -81,7 +81,7 @@ def check_cuts(task: str, cuts: tuple[int, ...] | None, levels: int) -> None:
     if cuts is None or len(cuts) != levels - 1:
         raise Problem("bad_cuts", f"cuts of task {task!r}: there must be {levels - 1}")
     if not all(cut % 2 for cut in cuts) or any(one >= other for one, other in pairwise(cuts)):
-        raise Problem("bad_cuts", f"cuts {_short(cuts)} of task {task!r}: they must be odd numbers in rising order")
+        raise Problem("bad_cuts", f"cuts {_short(cuts)} of task {task!r}: they must be odd numbers in ascending order")
 
 
 def _listed(numbers: tuple[int, ...]) -> str:

@@ -102,7 +102,7 @@ def read_task_rows(
     seen: set[str] = set()
     for place, (task, row) in enumerate(zip(tasks, rows, strict=True)):
         if task.get("id") in seen:
-            rule = f"{_shown(task['id'])}: an id must appear once; change it, or leave it empty"
+            rule = f"{_shown(task['id'])}: an id must be unique; change it, or leave it empty"
             mistakes.append(Mistake(place, "id", rule, f"{counted} {row.number}, {called.get('id', 'id')}"))
         seen |= {task["id"]} if "id" in task else set()
     if mistakes:

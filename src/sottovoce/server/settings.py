@@ -103,7 +103,7 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             description="Results come in steps: the truth of a task is shown once it has this many claims and changes "
-            "when there are this many more; counts, exports and the list of spent invitations follow the same steps.",
+            "when there are this many more; counts, exports and the list of used invitations follow the same steps.",
         ),
     ] = 5
     retention_days: Annotated[

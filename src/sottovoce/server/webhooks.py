@@ -2,7 +2,7 @@
 
 Events follow the Standard Webhooks convention, so that receivers can check them with existing libraries: the headers
 ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``, an HMAC-SHA256 over the three parts of the message.
-Each version is sent at least once, in order, with the same id at every attempt. What was received is recorded only
+Each version is sent at least once, in order, with the same id in every attempt. What was received is recorded only
 after the receiver has confirmed it, so a server that is killed in between sends it again.
 
 An address is chosen by an operator, and the server must not become their key to its own network. So it is resolved

@@ -1,4 +1,4 @@
-// Two layers, for reproduction: everybody draws once how often they send the other answer.
+// Two layers, for reproduction: each device draws at random, once, how often to send the other answer.
 
 import { Corners } from "./corners.js";
 import { exactNumber, isParameter, over, ratio } from "./exact.js";

@@ -69,7 +69,7 @@ export function discreteGaussian(stream, n, d) {
   }
 }
 
-/** A set of `size` of the numbers from 0 to `cells` - 1, in rising order. */
+/** A set of `size` of the numbers from 0 to `cells` - 1, in ascending order. */
 export function subset(stream, cells, size) {
   const chosen = new Set();
   for (let last = cells - size; last < cells; last += 1n) {

@@ -121,9 +121,9 @@ class WeightsExperiment(Experiment):
         )
         return Verdict(
             bool(sum(lost) >= 0.9 * len(lost) and min(map(np.mean, agreement.values())) > _FOLLOWS and ranks < -0.5),
-            f"{loud} ({len(agreement['after'])} runs); noise and gain of weight have a rank correlation of {ranks:.2f}."
+            f"{loud} ({len(agreement['after'])} runs); noise and gain in weight have a rank correlation of {ranks:.2f}."
             f" Estimated and true weights correlate with {np.mean(agreement['before']):.3f} on original and "
-            f"{np.mean(agreement['after']):.3f} on perturbed data on average; the bar is {_FOLLOWS:g}.",
+            f"{np.mean(agreement['after']):.3f} on perturbed data on average; the threshold is {_FOLLOWS:g}.",
         )
 
 

@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True)
 class TheoremVerdict:
-    """Which of the two promises this noise keeps."""
+    """Which of the two guarantees hold with this noise."""
 
     privacy: bool
     utility: bool
@@ -108,7 +108,7 @@ def compare(
     error_rate
         Rate (λ1) of the users' error variances.
     noise_rate
-        Rate (λ2) of the noise variances; None takes the largest that keeps the corrected privacy promise.
+        Rate (λ2) of the noise variances; None takes the largest for which the corrected privacy guarantee holds.
     alpha, beta
         Utility: aggregates before and after noise differ by α or more with a chance of at most β.
     participants
@@ -154,27 +154,34 @@ def _privacy_rows(
     printed, corrected = printed_distance(error_rate, b, eta), corrected_distance(error_rate, b, eta)
     claimed = claimed_probability(b, eta)
     return (
-        Row("distance of two readings", "Δ_s", printed, corrected, "γ_s/λ1 should be γ_s/√λ1; the two agree at λ1 = 1"),
-        Row("claimed chance that it holds", "η(1−2e^{−b²/2}/b)", claimed, claimed, "the same claim, each for its Δ_s"),
+        Row(
+            "distance between two readings", "Δ_s", printed, corrected,
+            "γ_s/λ1 should be γ_s/√λ1; the two agree at λ1 = 1",
+        ),
+        Row(
+            "claimed chance that it holds", "η(1−2e^{−b²/2}/b)", claimed, claimed,
+            "the same claim, each with its own Δ_s",
+        ),
         Row(
             "true chance that it holds", "1−exp(−√λ1·Δ_s)",
             true_probability(error_rate, printed), true_probability(error_rate, corrected),
-            "two readings of one user differ by a Laplace law; as printed the claim can fail for λ1 > 1",
+            "the difference of two readings of one user has a Laplace distribution; as printed the claim can fail for "
+            "λ1 > 1",
         ),
         Row(
-            "largest noise rate for the promise", "λ2",
+            "largest noise rate for the guarantee", "λ2",
             printed_rate(epsilon, delta, printed), corrected_rate(epsilon, delta, corrected),
             "2εℓ/Δ² is valid but not tight; 2ℓ(ε+ℓ)/Δ² is tight; each with its own Δ_s",
         ),
         Row(
-            "smallest noise level for the promise", "c",
+            "smallest noise level for the guarantee", "c",
             printed_lowest_level(error_rate, epsilon, delta, b, eta), corrected_lowest_level(epsilon, delta, b, eta),
             "γ_s²/(2λ1εℓ) should be γ_s²/(2ℓ(ε+ℓ)), from which λ1 cancels",
         ),
         Row(
             "δ at this noise rate", "δ(ε)",
             paper_delta(noise_rate, printed, epsilon), exact_delta(noise_rate, corrected, epsilon),
-            "1−exp(−λ2Δ²/(2ε)) is an upper bound of the exact one; each with its own Δ_s",
+            "1−exp(−λ2Δ²/(2ε)) is an upper bound on the exact one; each with its own Δ_s",
         ),
     )  # fmt: skip
 
@@ -184,26 +191,26 @@ def _utility_rows(error_rate: float, level: float, alpha: float, beta: float, pa
     appendix = equal_rates(error_rate)
     return (
         Row(
-            "mean distance of two users", "E[Y]",
+            "mean distance between two users", "E[Y]",
             _finite(printed_pair_distance(error_rate, level)), corrected_pair_distance(error_rate, level),
             "√2(1+√c) should be 2(1+√c); as printed it is infinite at c = 1 and negative just below",
         ),
         Row(
             "error that α must exceed", "α_{λ1,c}",
             _finite(printed_alpha(error_rate, level)), corrected_alpha(error_rate, level),
-            "2√(2/π)·E[Y], so the same slip",
+            "2√(2/π)·E[Y], so the same mistake",
         ),
         Row(
             "variance of the mean over pairs", "Var(mean Y)",
             _finite(printed_pair_variance(error_rate, level, participants)),
             corrected_pair_mean(error_rate, level, participants).variance,
-            "pairs share users, so it falls like 1/S, not 1/S²",
+            "pairs share users, so it falls as 1/S, not 1/S²",
         ),
         Row(
             "chance of an error of α or more", "β",
             printed_beta(alpha, participants, error_rate, level),
             corrected_beta(alpha, participants, error_rate, level),
-            "at most this; Chebyshev's factor is 2/π, the variance is over S, E[Y]² may not be bounded from above",
+            "at most this; Chebyshev's factor is 2/π, the variance is over S, and an upper bound cannot replace E[Y]²",
         ),
         Row(
             "largest noise level for the error", "C",

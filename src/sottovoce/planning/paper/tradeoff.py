@@ -41,7 +41,7 @@ class Frontier:
 
 
 def _printed_edges(alpha: float, error_rate: float) -> list[float]:
-    """Noise levels at which α = α_{λ1,c} as printed, and c = 1, in rising order: roots of a quartic in √c."""
+    """Noise levels at which α = α_{λ1,c} as printed, and c = 1, in ascending order: roots of a quartic in √c."""
     error = alpha * math.sqrt(error_rate / 8)
     part = 1 / math.sqrt(2)
     roots = np.roots([part, part - error, part - error, error - 0.75, error - 0.75])

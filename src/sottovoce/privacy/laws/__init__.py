@@ -91,7 +91,7 @@ def parse_noise_law(text: str) -> NoiseLaw:
     law = parse_law(text)
     if not isinstance(law, NoiseLaw):
         raise BadParameter(
-            f"noise law {text!r}: it is for answers, and here noise is added to numbers; use {forms(noise_laws())}"
+            f"noise law {text!r}: it is for answers, but here noise is added to numbers; use {forms(noise_laws())}"
         )
     return law
 
@@ -101,6 +101,6 @@ def parse_answer_law(text: str) -> AnswerLaw:
     law = parse_law(text)
     if not isinstance(law, AnswerLaw):
         raise BadParameter(
-            f"noise law {text!r}: it adds noise to numbers, and here answers are perturbed; use {forms(answer_laws())}"
+            f"noise law {text!r}: it adds noise to numbers, but here answers are perturbed; use {forms(answer_laws())}"
         )
     return law

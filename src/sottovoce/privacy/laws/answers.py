@@ -68,7 +68,7 @@ class AnswerLaw(Law):
     def simulate(
         self, truths: "NDArray[np.integer]", users: "NDArray[np.integer]", cells: int, rng: "np.random.Generator"
     ) -> "NDArray[np.int64]":
-        """Reported cells (answers × cells reported, in rising order), for experiments only.
+        """Reported cells (answers × cells reported, in ascending order), for experiments only.
 
         ``users`` says whose answer each is. Devices never use this: they draw `shifts`.
         """

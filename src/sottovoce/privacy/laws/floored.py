@@ -23,7 +23,7 @@ class FlooredVariance(DrawnVariance):
     rate: float
     name: ClassVar[str] = "floored"
     title: ClassVar[str] = "Floored"
-    words: ClassVar[str] = "everybody draws how much noise they get, but never less than a minimum"
+    words: ClassVar[str] = "each device draws at random how much noise to add, but never less than a minimum"
     label: ClassVar[str] = "floored variance"
     example: ClassVar[str] = "floored:0.5:1.0"
     powers: ClassVar[Mapping[str, int]] = {"floor": 2, "rate": -2}

@@ -25,7 +25,7 @@ class SharedVariance(DrawnVariance):
     rate: float
     name: ClassVar[str] = "shared"
     title: ClassVar[str] = "As in the paper"
-    words: ClassVar[str] = "everybody draws once how much noise all their readings get"
+    words: ClassVar[str] = "each device draws at random how much noise to add, once for all its readings"
     label: ClassVar[str] = "shared variance (paper)"
     example: ClassVar[str] = "shared:0.5"
     powers: ClassVar[Mapping[str, int]] = {"rate": -2}

@@ -1,4 +1,4 @@
-"""The two-layer law of Li et al. 2018, for reproduction: everybody draws how often they answer otherwise."""
+"""The two-layer law of Li et al. 2018, for reproduction: each device draws how often to send the other answer."""
 
 import math
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class TwoLayer(AnswerLaw):
     b: float | None = None
     name: ClassVar[str] = "twolayer"
     title: ClassVar[str] = "Two layers"
-    words: ClassVar[str] = "everybody draws once how often they send the other answer"
+    words: ClassVar[str] = "each device draws at random, once, how often to send the other answer"
     label: ClassVar[str] = "two layers"
     example: ClassVar[str] = "twolayer:uniform"
     noised_together: ClassVar[bool] = True

@@ -57,7 +57,7 @@ class PlanRequest:
     error: float | None  # of a reading before noise, as a standard deviation
     law: str
     grids: tuple[str, ...]
-    values: Literal["any", "distance"]  # which are protected from each other: by comparisons, or by noise
+    values: Literal["any", "distance"]  # for which the promise holds: by comparisons, or by noise
     width: float  # of the widest range
     measured_in: str = ""  # the tasks' unit of measurement, if they share one
 

@@ -37,7 +37,7 @@ class BackupContents:
 
 def back_up(database: str, out: Path) -> BackupContents:
     """Copy a database into a new file, even while the server runs; the file appears once it is checked."""
-    source = _file_of(database, "make a copy with pg_dump --format=custom --file=FILE URL, also while the server runs")
+    source = _file_of(database, "make a copy with pg_dump --format=custom --file=FILE URL, even while the server runs")
     if out.exists():
         raise UnreadableFile(f"{out}: it exists already, and a backup is not overwritten; name another file")
     return _copy(source, out)
