@@ -45,7 +45,7 @@ operators = Table(
     Column("token_hash", String(64), nullable=False, unique=True, comment="SHA-256 of the operator's token"),
     Column("administrator", Boolean, nullable=False, comment="may add, list and revoke operators"),
     Column("created_at", BigInteger, nullable=False, comment="when the operator was added"),
-    Column("revoked_at", BigInteger, comment="when the token was revoked; null while it is valid"),
+    Column("revoked_at", BigInteger, comment="when the token ceased to be valid; null while it is"),
 )
 
 # A replaced token may still be in the server's environment; the next start must not accept it again.
@@ -89,7 +89,7 @@ campaigns = Table(
     Column("computed", BigInteger, nullable=False, comment="the number of changes that were considered for a step"),
     Column("computed_at", BigInteger, comment="when they were considered"),
     Column("cohort", BigInteger, nullable=False, server_default="0", comment="the last cohort that is complete"),
-    Column("step", BigInteger, nullable=False, server_default="0", comment="grows when results have to be recomputed"),
+    Column("step", BigInteger, nullable=False, server_default="0", comment="grows when results are due to change"),
     Column("published", BigInteger, nullable=False, server_default="0", comment="the step that was computed last"),
     Column("shown_reports", BigInteger, nullable=False, server_default="0", comment="reports as of the last step"),
     Column(
@@ -136,7 +136,7 @@ def _pictures(name: str) -> Table:
         Column("campaign_key", Key, campaign, nullable=False, comment="campaign"),
         Column("sha256", String(64), nullable=False, comment="SHA-256 of the picture, as in the manifest"),
         Column("type", String(20), nullable=False, comment="its media type"),
-        Column("content", LargeBinary, nullable=False, comment="the picture, checked and re-encoded"),
+        Column("content", LargeBinary, nullable=False, comment="the picture, checked and written anew"),
         PrimaryKeyConstraint("campaign_key"),
     )
 

@@ -17,7 +17,7 @@ def upgrade() -> None:
         sa.Column("token_hash", sa.String(64), nullable=False, unique=True, comment="SHA-256 of the operator's token"),
         sa.Column("administrator", sa.Boolean, nullable=False, comment="may add, list and revoke operators"),
         sa.Column("created_at", sa.BigInteger, nullable=False, comment="when the operator was added"),
-        sa.Column("revoked_at", sa.BigInteger, comment="when the token was revoked; null while it is valid"),
+        sa.Column("revoked_at", sa.BigInteger, comment="when the token ceased to be valid; null while it is"),
     )
     op.create_table(
         "campaigns",

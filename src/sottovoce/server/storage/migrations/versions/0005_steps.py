@@ -27,7 +27,7 @@ def _add_columns() -> None:
         sa.Column("erasing_at", sa.BigInteger, comment="when erasing began; from then on no results are computed"),
         sa.Column("computed_at", sa.BigInteger, comment="when they were considered"),
         _count("cohort", "the last cohort that is complete"),
-        _count("step", "grows when results have to be recomputed"),
+        _count("step", "grows when results are due to change"),
         _count("published", "the step that was computed last"),
         _count("shown_reports", "reports as of the last step"),
         _count("shown_withdrawn", "withdrawals as of their last step"),
