@@ -1,6 +1,7 @@
 """Every language says everything: no text is missing, unused or in the code; numbers are written and read its way."""
 
 import json
+import math
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -93,10 +94,13 @@ def test_no_words_are_in_the_code_of_the_page():
 def cases():
     """Made once for all languages: that takes longer than the rest of the test."""
     draw = Random(20)
-    return [
-        (random_manifest(draw), Promise(10 ** draw.uniform(-3, 2), draw.choice([0.0, 0.4, 10 ** draw.uniform(-9, -1)])))
-        for _ in range(60)
+    promises = [
+        Promise(10 ** draw.uniform(-3, 2), draw.choice([0.0, 0.4, 10 ** draw.uniform(-9, -1)])) for _ in range(60)
     ]
+    # On both sides of where words change: factors of 3, 25 and a million, and chances of one in a hundred.
+    edges = [math.log(factor) + side for factor in (3, 25, 10**6) for side in (-0.01, 0.01)]
+    promises += [Promise(edge, 0.0) for edge in edges] + [Promise(0.5, 0.0099), Promise(0.5, 0.0101)]
+    return [(random_manifest(draw), promise) for promise in promises]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
