@@ -40,7 +40,7 @@ WRONG = {
     "no choice": ({"tasks": [PATH | {"choices": []}]}, "at least 2 items"),
     "one choice": ({"tasks": [PATH | {"choices": ["yes"]}]}, "at least 2 items"),
     "101 choices": ({"tasks": [PATH | {"choices": [f"c{n}" for n in range(101)]}]}, "at most 100 items"),
-    "choices that differ in case": ({"tasks": [PATH | {"choices": ["Yes", "yes"]}]}, "more than spaces and case"),
+    "choices that differ in case": ({"tasks": [PATH | {"choices": ["Yes", "yes"]}]}, "more than spaces, case and"),
     "choices that differ in spaces": (
         {"tasks": [PATH | {"choices": ["no path", "nopath", "x"]}]},
         "'no path' and 'nopath'",
@@ -52,24 +52,24 @@ WRONG = {
     **{
         f"choices that differ in the invisible {ord(one):X}": (
             {"tasks": [PATH | {"choices": ["\u2764", "\u2764" + one]}]},
-            "or invisible characters",
+            "and invisible characters",
         )
         for one in INVISIBLE
     },
     "an invisible character between a letter and its accent": (
         {"tasks": [PATH | {"choices": ["caf\u00e9", "cafe\ufe0f\u0301"]}]},
-        "or invisible characters",
+        "and invisible characters",
     ),
     **{
         f"a choice that is nothing but {ord(one):X}": (
             {"tasks": [PATH | {"choices": ["yes", f"{one} {one}"]}]},
-            "that can be seen",
+            "one visible character",
         )
         for one in INVISIBLE
     },
-    "a title without ink in another language": ({"title": {"en": "Paths", "ko": "\u3164"}}, "that can be seen"),
-    "a task without a visible title": ({"tasks": [PATH | {"title": "\u2800"}, WIDTH]}, "that can be seen"),
-    "an id without ink": ({"tasks": [PATH | {"id": "\uffa0"}, WIDTH]}, "that can be seen"),
+    "a title without ink in another language": ({"title": {"en": "Paths", "ko": "\u3164"}}, "one visible character"),
+    "a task without a visible title": ({"tasks": [PATH | {"title": "\u2800"}, WIDTH]}, "one visible character"),
+    "an id without ink": ({"tasks": [PATH | {"id": "\uffa0"}, WIDTH]}, "one visible character"),
     "choices alike in another language": (
         {"tasks": [PATH | {"choices": [texts(en="yes", de="Ja"), texts(en="no", de="ja")]}]},
         "'Ja' and 'ja'",

@@ -182,12 +182,12 @@ def test_a_hallway_is_as_long_as_steps_times_stride(participant, server):
 @pytest.mark.parametrize(
     ("stub", "words"),
     [
-        ("DeviceMotionEvent.requestPermission = async () => 'denied'", "may not use the sensor"),
+        ("DeviceMotionEvent.requestPermission = async () => 'denied'", "is not allowed to use the sensor"),
         (
             "DeviceMotionEvent.requestPermission = async () => { throw new Error('no gesture') }",
-            "may not use the sensor",
+            "is not allowed to use the sensor",
         ),
-        ("delete globalThis.DeviceMotionEvent", "may not use the sensor"),
+        ("delete globalThis.DeviceMotionEvent", "is not allowed to use the sensor"),
         ("DeviceMotionEvent.requestPermission = async () => 'granted'", "no such sensor"),
     ],
     ids=["denied", "refused", "no motion", "granted, but silent"],
@@ -323,7 +323,7 @@ def test_a_refused_microphone_leaves_typing(participant, server):
     refuse = "(name) => { navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', name) } }"
     page.evaluate(refuse, "NotAllowedError")
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.locator("main p[role=status]")).to_contain_text("may not use the sensor")
+    expect(page.locator("main p[role=status]")).to_contain_text("is not allowed to use the sensor")
     page.evaluate(refuse, "NotFoundError")
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator("main p[role=status]")).to_contain_text("no such sensor")
@@ -433,7 +433,7 @@ def test_steps_follow_the_language_with_what_they_said(participant, server):
     mounted(page, server, "steps")
     page.evaluate("() => { delete globalThis.DeviceMotionEvent }")
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.locator("main p[role=status]")).to_contain_text("may not use the sensor")
+    expect(page.locator("main p[role=status]")).to_contain_text("is not allowed to use the sensor")
     page.evaluate(
         """async () => {
             const { speak } = await import("./language.js");
@@ -441,7 +441,7 @@ def test_steps_follow_the_language_with_what_they_said(participant, server):
             document.querySelector("main > div").dispatchEvent(new Event("language"));
         }"""
     )
-    expect(page.locator("main p[role=status]")).not_to_contain_text("may not use the sensor")
+    expect(page.locator("main p[role=status]")).not_to_contain_text("is not allowed to use the sensor")
     expect(page.get_by_role("button", name="Démarrer", exact=True)).to_be_visible()
 
 

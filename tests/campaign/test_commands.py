@@ -101,7 +101,7 @@ def test_a_campaign_is_duplicated(campaigns, draft):
     assert (made["title"], made["state"]) == ("Again", "draft")
     assert made["tasks"] == campaigns("status", draft)["tasks"]
     shown = campaigns.run("campaign", "duplicate", draft).stdout
-    assert "3 tasks, without invitations and readings" in " ".join(shown.split())
+    assert "3 tasks, without invitations or readings" in " ".join(shown.split())
     assert "there is no such campaign" in campaigns.refused("duplicate", "nothing")
 
 

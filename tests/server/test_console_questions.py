@@ -68,7 +68,7 @@ def test_questions_come_in_a_table_too(server, console):
     [
         ({**QUESTION, "low-0": "0"}, "lowest value: '0': a question with choices has none; leave it empty"),
         ({**QUESTION, "choices-0": "yes"}, "a question has 2 to 100 choices"),
-        ({**QUESTION, "choices-0": "yes | Yes"}, "must differ in more than spaces and case"),
+        ({**QUESTION, "choices-0": "yes | Yes"}, "must differ in more than spaces, case and"),
         ({**QUESTION, "choices-0": " | ".join(f"c{n}" for n in range(101))}, "a question has 2 to 100 choices"),
         ({"table": "id,choices,low\npath,yes|no,0\n"}, "low: '0': a question with choices has none"),
         (
@@ -103,7 +103,7 @@ def test_results_show_a_bar_for_each_answer_with_the_majority(server, console):
     for page in (server.client.get(f"/c/{campaign}").text, console.get(f"/campaigns/{campaign}").text):
         bars = re.findall(r"<title>((?:yes|no|finch|robin|wren|tit): [^<]*)</title>", page)
         assert len(bars) == 6
-        assert sum("the answer of most people" in bar for bar in bars) == 2
+        assert sum("the answer that most people gave" in bar for bar in bars) == 2
         assert "Interval or chance" in page
     for sort in ("truth", "width", "claims", "task"):
         assert server.client.get(f"/c/{campaign}?sort={sort}&order=down").status_code == 200

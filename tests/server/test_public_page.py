@@ -273,7 +273,7 @@ def test_each_unit_has_its_own_scale():
 
 def test_truths_far_apart_are_drawn_each_around_its_own():
     drawn = str(forest_plot([row("a", 10.0), row("b", 1000.0)]))
-    assert "Each task is drawn around its own truth" in drawn
+    assert "Each task is plotted around its own truth" in drawn
     lows = percents(drawn, r'class="interval" x1="([\d.]+)%" x2="[\d.]+%" y1="15" y2="15"')
     assert lows[0] == lows[1]
     assert "Each around" not in forest_plot([row("a", 10.0), row("b", 12.0)])

@@ -128,12 +128,12 @@ def duplicate(
     title: Annotated[str | None, typer.Option(help="Another title; the same by default.")] = None,
     json: bool = False,
 ) -> None:
-    """Make a draft like a campaign: its tasks, texts, plan, noise, quotas and known truths, for other people."""
+    """Make a draft with the tasks, texts, plan, noise, quotas and known truths of a campaign, for other people."""
     made = client.duplicate(campaign, {} if title is None else {"title": title})
     print_done(
         json,
         made,
-        f"Draft {made['id']}: {made['title']}, {_tasks_of(made)}, without invitations and readings.\n"
+        f"Draft {made['id']}: {made['title']}, {_tasks_of(made)}, without invitations or readings.\n"
         f"Next: sottovoce campaign open {made['id']}",
     )
 
@@ -223,8 +223,8 @@ def target(
 ) -> None:
     """Say what the truth of a number is in a campaign's results; new results follow within seconds."""
     changed = client.set_target(campaign, truth)
-    aim = f"are for the target {changed['target']}" if changed["target"] else "are for the method's own target"
-    print_done(json, changed, f"From now on, results of {campaign} {aim}.")
+    aim = f"target {changed['target']}" if changed["target"] else "method's own target"
+    print_done(json, changed, f"From now on, results of {campaign} use the {aim}.")
 
 
 @app.command()

@@ -113,7 +113,10 @@ def discover(
     ] = False,
     decay: Annotated[
         float | None,
-        typer.Option(help="On a pack: losses of each earlier round count this much less (0 to 1). Some methods only."),
+        typer.Option(
+            help="On a pack: factor (above 0, at most 1) that multiplies losses once for each later round. "
+            "Some methods only."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:

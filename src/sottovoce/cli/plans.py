@@ -49,7 +49,7 @@ def plan(
     clear: Annotated[bool, typer.Option("--clear", help="Remove the plan and all places.")] = False,
     json: bool = False,
 ) -> None:
-    """Show or set the plan of a draft: a picture of the place, with the tasks on it. Nothing is looked up elsewhere."""
+    """Show or set the plan of a draft: a picture of the place, with the tasks on it. No map service is used."""
     from sottovoce.operators.plans import put_plan, write_places
 
     if clear and (picture or places):

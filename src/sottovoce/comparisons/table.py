@@ -164,5 +164,5 @@ def _cuts_of(labels: Labels) -> NDArray[np.float64]:
 def _check_cuts(cuts: Sequence[float], name: str) -> Sequence[float]:
     rising = all(before < after for before, after in pairwise(cuts))
     if not (len(cuts) and rising and all(math.isfinite(cut) for cut in cuts)):
-        raise BadParameter(f"cuts {list(cuts)} of {name}: they must be finite and rising; correct them")
+        raise BadParameter(f"cuts {list(cuts)} of {name}: they must be finite and strictly ascending; correct them")
     return cuts

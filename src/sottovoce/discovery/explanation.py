@@ -80,9 +80,9 @@ def explain(result: Result | ChoiceResult, claims: Claims, label: str) -> Explan
 def _why(truth: float, mean: float, width: float, values: Any, shares: Any, users: list[str]) -> str:
     moved = truth - mean
     if len(values) == 1:
-        return "There is one claim, and it is the truth."
+        return "There is only one claim, so its value is the truth."
     if abs(moved) <= 1e-9 * max(1.0, abs(mean)) or abs(moved) < 0.02 * width:
-        return "The truth is practically the plain mean: all who claim this object count about the same, or agree."
+        return "The truth is practically the plain mean: all users who made a claim count about the same, or agree."
     # What each user's weight adds to the difference from the mean; over all users this is the weighted mean's part.
     parts = (shares - 1 / len(values)) * (values - mean)
     by_users = float(parts.sum())
@@ -110,7 +110,7 @@ def _of_choices(result: ChoiceResult, claims: Claims, place: int, mine: slice, s
     held = sum(share for share, answer in zip(shares, answers, strict=True) if answer == truth)
     votes = sum(answer == truth for answer in answers)
     why = (
-        f"{votes} of {len(answers)} answers are {truth}; with the weights of their users they hold {held:.0%}."
+        f"{votes} of {len(answers)} answers are {truth}, and they hold {held:.0%} of the weight."
         if truth == majority
         else f"Most chose {majority}, but those who chose {truth} ({votes} of {len(answers)}) agree with the crowd "
         f"elsewhere and hold {held:.0%} of the weight."

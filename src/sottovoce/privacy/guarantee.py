@@ -121,7 +121,7 @@ class Guarantee:
         if delta < _SMALLEST_DELTA:
             if pure is None or pure == math.inf:
                 raise BadParameter(
-                    f"delta {delta:g}: the law {self.law} with {self.readings} readings promises nothing without "
+                    f"delta {delta:g}: the law {self.law} with {self.readings} readings has no guarantee without "
                     "exception; ask for a small delta such as 1e-5, or use a fresh variance per reading"
                 )
             return pure

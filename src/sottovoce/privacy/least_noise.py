@@ -46,7 +46,8 @@ def law_for(
     if delta == 0 and not kind.is_pure:
         pure = " or ".join(law.name for law in noise_laws().values() if law.is_pure)
         raise BadParameter(
-            f"delta 0 with the law {kind.name!r}: only {pure} noise promises without exception; give a positive delta"
+            f"delta 0 with the law {kind.name!r}: only {pure} noise has a guarantee without exception; "
+            "give a positive delta"
         )
     quiet_guarantee(kind.one(), distance, readings, unit, grid)  # checks the arguments
     # The search is for readings one step or one distance apart; its result can be scaled to any unit of length.

@@ -38,7 +38,7 @@ def _printable(text: Any) -> Any:
     if isinstance(text, str) and (not text.replace("\n", "").isprintable() or text != text.strip()):
         raise ValueError("must be printable text without spaces around it")
     if isinstance(text, str) and text and not comparable(text):
-        raise ValueError("must have a character that can be seen; leave out blank ones, such as U+3164")
+        raise ValueError("must have at least one visible character; leave out blank ones, such as U+3164")
     return text
 
 

@@ -117,7 +117,7 @@ class SecondChoiceTask(SecondTask, ChoiceTask):
             alike = first_repeated(map(comparable, words))
             if alike is not None:
                 one, *_, other = [word for word in words if comparable(word) == alike]
-                rule = "must differ in more than spaces and case, or invisible characters"
+                rule = "must differ in more than spaces, case and invisible characters"
                 raise field_error(
                     "choices",
                     f"choices {one!r} and {other!r} of task {self.id!r} {rule}",

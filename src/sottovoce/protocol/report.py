@@ -71,7 +71,9 @@ class Reading(Document):
                     f"answer {cell} to task {self.task!r}: it must be a number from 0 to {part.cells - 1}",
                 )
             if cell >= following:
-                raise Problem("bad_report", f"value {_short(self.value)} for task {self.task!r}: a set must be rising")
+                raise Problem(
+                    "bad_report", f"value {_short(self.value)} for task {self.task!r}: a set must be strictly ascending"
+                )
         if task.kind == "number":
             check_cuts(self.task, self.cuts, part.cells)
 

@@ -91,7 +91,7 @@ class _Reader:
             raise refused(f"an SVG with more than {_MOST_ELEMENTS:,} elements, or nested deeper than {_DEEPEST}")
         space, _, name = qualified.rpartition(" ")
         if name in _ACTIVE:
-            raise refused(f"an SVG with the element {name!r}: a picture must not contain anything that runs")
+            raise refused(f"an SVG with the element {name!r}: a picture must not contain active content")
         if self._root is None and (space, name) != (_SVG, "svg"):
             raise refused(f"an XML file that begins with {name[:40]!r}: it must be PNG, JPEG or SVG")
         kept = self._attributes(name, attributes)  # also where it is left out, so that handlers are found
@@ -122,7 +122,7 @@ class _Reader:
         for qualified, entry in attributes.items():
             space, _, name = qualified.rpartition(" ")
             if name.lower().startswith("on"):
-                raise refused(f"an SVG with the handler {name[:40]!r}: a picture must not contain anything that runs")
+                raise refused(f"an SVG with the handler {name[:40]!r}: a picture must not contain active content")
             if name == "href" and space in ("", _XLINK):
                 if element != "a":
                     kept["href"] = _checked_link(element, entry)

@@ -131,7 +131,7 @@ def _compared(task: NumberTask, noise: str, readings: int, unit: str) -> str:
     except BadParameter:
         return "not known"
     if not plan.enough:
-        return f"too few readings: about {2 * plan.participants_to_find:,} find the truth"
+        return f"too few readings: about {2 * plan.participants_to_find:,} are needed to find the truth"
     return _measured(plan.predicted_error, unit)
 
 

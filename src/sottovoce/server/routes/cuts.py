@@ -22,7 +22,7 @@ class PublishedCuts(BaseModel):
 
     as_of: str | None = Field(description="when the cuts last changed; null if nothing is compared")
     tasks: dict[str, list[list[int]]] = Field(
-        description="by task: alternatives, of which a device draws one: rising lists of cuts in half grid steps"
+        description="by task: alternatives, of which a device draws one: ascending lists of cuts in half grid steps"
     )
 
 
