@@ -213,8 +213,8 @@ def test_what_is_pressed_right_after_an_answer_is_not_lost(participant, invited)
     expect(page.locator("#yes")).to_be_visible()
     page.evaluate("() => ['dialog button.plain', '#send'].forEach((each) => document.querySelector(each).click())")
     expect(page.locator("#yes")).to_be_visible()
-    for each in ("#yes", "#send"):  # it is being sent: nothing is asked again
-        page.evaluate("(each) => document.querySelector(each).click()", each)
+    # It is being sent, so nothing is asked again. One moment later: soon the form is gone, and its button with it.
+    page.evaluate("async () => { for (const each of ['#yes', '#send']) await document.querySelector(each).click(); }")
     expect(page.locator("li .chip.delivered")).to_be_visible()
     expect(page.locator("dialog")).to_have_count(0)
 
