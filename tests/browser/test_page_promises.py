@@ -259,6 +259,21 @@ def test_many_readings_with_little_drawn_noise_are_judged_as_by_the_installed_cl
     assert float(found) == pytest.approx(promise_of(one, delta, enough=0).epsilon, rel=1e-2)
 
 
+@pytest.mark.parametrize(
+    ("noise", "readings", "delta"),
+    [
+        ("shared:0.039064", 2, 1e-4),  # was 85 % too large: a variance drawn by a single step counted as up to twice it
+        ("shared:0.00558", 2, 1e-5),
+        ("shared:0.04", 30, 1e-5),
+        ("floored:0.0025:0.04", 100, 1e-5),
+    ],
+)
+def test_the_smallest_variances_that_may_be_drawn_count_as_they_are(ask, noise, readings, delta):
+    one = manifest(noise=noise, grid="0.5", distance="0.5", tasks=readings, readings=readings, unit="participant")
+    (found,) = figures(ask, [one], delta)
+    assert float(found) == pytest.approx(promise_of(one, delta).epsilon, rel=1e-3)
+
+
 @pytest.mark.slow
 def test_two_shared_draws_and_large_losses_are_judged_as_by_the_installed_client(ask):
     two = answers("", 30, 2) | {"readings": 60}

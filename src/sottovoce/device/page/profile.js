@@ -153,7 +153,8 @@ function* groupsOf(fixed, quantum, moved, negligible, close, closeSums) {
     // Without an end, a floor far above the quantum would make this infinite, and the group as wide as all numbers.
     const next = Math.min(Math.max(first + 1, Math.floor((last - fixed) / quantum)), MOST_DRAWN);
     const chance = -left * Math.expm1((first - next) / VARIANCE_STEPS);
-    const largest = fixed + (next + 1) * quantum; // the smallest of the next group, whose sums are needed anyway
+    // Of several, the smallest of the next group will do, whose sums are needed anyway. Of a few draws, it is far larger.
+    const largest = next === first + 1 ? variance : fixed + (next + 1) * quantum;
     yield group(variance, largest, left, chance, Math.max(0, 1 - variance / (fixed + next * quantum)));
     first = next;
   }

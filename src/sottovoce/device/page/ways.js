@@ -123,7 +123,7 @@ export function largestEpsilon(parts, most, delta, work) {
   const others = layers.length ? sumOfLayers(layers) : undefined;
   if (others === null) return undefined;
   const before = sum(joint.map((part, place) => part.epsilon(root.high[place], share))) + (others ? smallestEpsilon(others, share) : 0);
-  if (!before) return 0;
+  if (before === 0) return 0;
   // Roughly first: then it is known where values of δ are worth their time.
   const top = Math.min(2 * before, LARGEST);
   const roughly = spread(0, top / 64, top / 64, top, ROUGH_STEP);
