@@ -16,7 +16,7 @@ demo: $(VENV)/.ready
 test: check system
 	$(PYTEST)
 
-# A check for every day, in less than two minutes on two idle cores: every part of the program, without what takes long.
+# A check for every day, in about two minutes on two idle cores: every part of the program, without what takes long.
 quick: $(VENV)/.ready
 	$(PYTEST) -m "not slow" --ignore tests/browser
 

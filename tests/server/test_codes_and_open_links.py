@@ -197,6 +197,7 @@ def test_the_console_makes_all_kinds(server):
     assert all(exchange(server, code).status_code == 200 for code in codes)
     poster = console.post(path, kind="open", people="40", kiosk="yes").text
     assert "for 40 people" in poster
+    assert "for one person" in console.post(path, kind="open", people="1", kiosk="yes").text
     assert poster.count("&amp;kiosk") == 3  # in the table, the address and its text
     assert "number,link" in console.post(path, count="2").text
     listed = console.get(path).text

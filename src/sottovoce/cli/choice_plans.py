@@ -42,7 +42,9 @@ def show_choice_plan(
 
         check_picture(plot)
         if not simulations:
-            raise BadParameter("plot with simulations 0: errors of choices are simulated; leave one of them out")
+            raise BadParameter(
+                "plot with simulations 0: the plot shows errors found by simulation; leave out one of the two options"
+            )
     with progress_bar() as progress:
         progress.add_task("planning", total=None)
         found = plan_choices(

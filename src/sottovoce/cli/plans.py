@@ -53,7 +53,9 @@ def plan(
     from sottovoce.operators.plans import put_plan, write_places
 
     if clear and (picture or places):
-        raise BadParameter("--clear with a picture or places: a plan is either removed or set; leave one of them out")
+        raise BadParameter(
+            "--clear with --picture or --places: a plan is either removed or set; leave out --clear, or the others"
+        )
     check_options(places, frame)
     if clear:
         entry = client.clear_plan(campaign)

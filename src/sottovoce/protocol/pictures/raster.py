@@ -42,7 +42,7 @@ def _cleaned_png(content: bytes) -> Picture:
             header = struct.unpack(">IIBBBBB", body)
             check_size(header[0], header[1])
         elif kind[:1].isupper() and kind not in _KEPT_CHUNKS:
-            raise refused(f"a PNG with the unknown chunk {kind!r}: it must be a plain one")
+            raise refused(f"a PNG with the unknown chunk {kind!r}: it must be a standard PNG")
         if kind in _KEPT_CHUNKS:
             parts.append(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)))
         if kind == b"IDAT":
@@ -71,7 +71,7 @@ def _check_pixels(header: tuple[int, ...], data: list[bytes]) -> None:
     """Unpack the pixels in small pieces: they must be as many as the header says, and no more."""
     width, height, depth, colour, _, _, interlaced = header
     if depth not in _DEPTHS.get(colour, ()) or interlaced not in (0, 1):
-        raise refused("a PNG with unknown colours: it must be a plain one")
+        raise refused("a PNG with an invalid colour type, bit depth or interlacing: it must be a standard PNG")
     wanted = sum(
         rows * (1 + (columns * _SAMPLES[colour] * depth + 7) // 8)
         for columns, rows in _passes(width, height, bool(interlaced))
