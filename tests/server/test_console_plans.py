@@ -56,7 +56,7 @@ def test_a_bad_upload_changes_nothing_and_says_why(server, console):
     for words, contents in {
         "no file": {},
         "no valid SVG": {"picture": b"hello"},
-        "runs": {"picture": b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'},
+        "active content": {"picture": b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'},
         "GeoJSON": {"picture": SVG, "places": b"\xff"},
         "cellar": {"picture": SVG, "places": line("cellar", [0, 0], [1, 1])},
         "LEFT:BOTTOM:RIGHT:TOP": {"picture": SVG, "places": line("hall-0", [0, 0], [1, 1])},
