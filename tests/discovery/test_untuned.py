@@ -156,7 +156,8 @@ def test_two_users_and_four_objects_are_as_certain_as_their_differences():
         matrix = np.random.default_rng((seed, 1)).standard_normal((2, 4)) + 3.0 * np.arange(4)
         low, high = sv.NoiseAware(target="mean").fit(sv.Claims.from_matrix(matrix)).intervals()
         half = stdtrit(4, 0.975) * np.sqrt(((matrix[0] - matrix[1]) ** 2).sum() / 16)
-        ratios.append((high - low).mean() / 2 / half)
+        # Of a usual object: where the two differ much, the interval is wider.
+        ratios.append(np.median(high - low) / 2 / half)
     assert np.median(ratios) > 0.9
 
 

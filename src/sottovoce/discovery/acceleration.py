@@ -45,7 +45,8 @@ class Acceleration:
         return self._begin
 
     def _next(self, end: Floats, step: Floats) -> Floats:
-        length = math.sqrt(_product(step, step))
+        squared = _product(step, step)
+        length = math.sqrt(squared)
         if self._best is not None and self._turns and length > _LONGER * self._best[0]:
             place = self._best[1]
             self._farthest = max(self._farthest / 4, 1.0)
@@ -58,7 +59,7 @@ class Acceleration:
         far, most = math.sqrt(_product(beyond, beyond)), self._farthest * length
         if far > most:
             beyond *= most / far
-        if length**2 + _product(beyond, step) < 0:
+        if squared + _product(beyond, step) < 0:
             self._forget()
             return np.asarray(end + self._farthest * step)
         return np.asarray(end + beyond)
