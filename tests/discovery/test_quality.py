@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import expit, log_expit
+from scipy.special import expit, kve, log_expit
 from scipy.stats import chi2, gamma
 
 from sottovoce.discovery.quality import Quality
@@ -91,3 +91,15 @@ def test_users_of_one_kind_have_one(users):
         quality = Quality(None, 1.0)
         quality.learn(own * rng.chisquare(counts), counts)
         assert len(quality.prior) == 2
+
+
+@pytest.mark.parametrize("claims", [1, 30, 300])
+@pytest.mark.parametrize("shape", [0.2, 1.0, 50.0])
+def test_nodes_are_as_fine_as_the_claims_ask_for(claims, shape):
+    """Without noise, variances have a generalised inverse Gaussian law a posteriori: means are Bessel functions."""
+    quality = Quality(None, 1.0, claims)
+    quality.begin_with(np.array([0.0, math.log(shape)]))
+    squares, counts = claims * np.array([0.3, 1.0, 3.0]), np.full(3, float(claims))
+    order, root = shape - claims / 2, np.sqrt(2 * shape * squares)
+    expected = np.sqrt(2 * shape / squares) * kve(order - 1, root) / kve(order, root)
+    assert quality.evaluate(squares, counts).weight == pytest.approx(expected, rel=1e-5)

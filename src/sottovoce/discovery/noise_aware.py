@@ -105,7 +105,7 @@ class NoiseAware(TruthDiscovery):
     def weigh(self, losses: UserLosses) -> Floats:
         """Expected precisions, where each user's loss is the sum of their squared errors."""
         squares, counts = losses.sum, np.asarray(losses.count, np.float64)
-        quality = Quality(self._law(), float(np.median(losses.mean)))
+        quality = Quality(self._law(), float(np.median(losses.mean)), int(counts.max()))
         quality.learn(squares, counts)
         return quality.belief(squares, counts).weight
 
@@ -161,7 +161,7 @@ class _AwareIteration(Iteration):
         noise = law.reading_noise() if law else None
         if noise and self._opinions:  # a mean takes readings as they are: of the noise only the variance counts
             law, noise = Gaussian(math.sqrt(noise.variance)), None
-        self._quality = Quality(law, 1.0 if self._objects else typical)
+        self._quality = Quality(law, 1.0 if self._objects else typical, int(engine.claims_per_user.max()))
         self._lookup = ReadingLookup(noise, typical) if noise else None
         # Without noise, one who agrees with themselves alone must not capture truths; see `_residuals`.
         self._rejects = not self._opinions and (law is not None or self._coincide)
