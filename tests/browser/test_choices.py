@@ -120,7 +120,7 @@ def test_an_answer_can_be_taken_back_before_it_is_sent(asked):
     page.get_by_role("button", name="Clear the answer").click()
     expect(page.get_by_label("yes")).not_to_be_checked()
     page.locator("#send").click()
-    expect(page.get_by_role("alert")).to_have_text("Enter at least one reading.")
+    expect(page.get_by_role("alert")).to_have_text("Answer at least one task.")
     assert not phone.bodies()
 
 

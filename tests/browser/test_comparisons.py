@@ -266,7 +266,7 @@ def test_full_tasks_are_left_out_before_the_device_draws(participant, compared, 
     phone = participant()
     phone.context.route(CUTS, answer_with({task: offered[task] for task in ("b", "d")}))
     page = phone.join(url)
-    expect(page.get_by_text("2 tasks have enough answers and are not asked any more.")).to_be_visible()
+    expect(page.get_by_text("2 tasks already have enough answers and are left out.")).to_be_visible()
     expect(page.locator("form.card input")).to_have_count(2)
     assert {text[-2] for text in page.locator("form.card label").all_inner_texts()} == {"b", "d"}
     phone.context.unroute(CUTS)

@@ -167,7 +167,7 @@ def test_a_hallway_is_as_long_as_steps_times_stride(participant, server):
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator("main p[role=status]")).to_contain_text("The length of your stride is not known yet")
     assert taken() == []
-    page.get_by_label("Length that you have just walked").fill("40")
+    page.get_by_label("Distance that you have just walked").fill("40")
     page.get_by_role("button", name="Calibrate").click()
     assert float(taken()[-1]) == pytest.approx(40)
     page.evaluate(WALK, walk(draw, 100, **WALKS["usual"]))

@@ -45,7 +45,7 @@ def test_what_is_no_choice_is_no_answer(asked):
         kept_as(phone, url, [entry])
         expect(page.get_by_role("button", name="Clear the answer").locator("visible=true")).to_have_count(0)
         page.locator("#send").click()
-        expect(page.get_by_role("alert")).to_have_text("Enter at least one reading.")
+        expect(page.get_by_role("alert")).to_have_text("Answer at least one task.")
         expect(page.locator("dialog")).to_have_count(0)
     assert not phone.bodies()
 

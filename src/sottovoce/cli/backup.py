@@ -38,7 +38,7 @@ def restore(
 ) -> None:
     """Restore a copy after checking it. The server must not be running.
 
-    Reports that arrived after the copy was made are lost: devices do not send a report again once it was accepted.
+    Reports that arrived after the copy was made are lost: devices do not send a report again once it has been accepted.
     """
     _print_contents(_copying().restore(file, database, replace=replace), database, json)
 

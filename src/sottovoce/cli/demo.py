@@ -21,15 +21,16 @@ def demo(
         bool,
         typer.Option(
             "--whole-range",
-            help="Protect any two readings: people compare with published values, and answers close in.",
+            help="Show another campaign instead, which protects readings over the whole range: devices only say "
+            "whether a reading is above a published value, and these values close in on the truth.",
         ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Show the idea: a server asks, devices answer with noise, and the crowd still tells the truth.
 
-    A campaign server runs on this machine for the time of the demo, on a free port, with its database in a temporary
-    folder. Then people answer questions with two choices, in a second campaign.
+    A campaign server runs on this machine while the demo lasts, on a free port, with its database in a temporary
+    folder. In a second campaign, simulated people answer questions with two choices.
     """
     from sottovoce.lab.demo import DISTANCE, LEAST_CLAIMS, run_demo
     from sottovoce.lab.demo_questions import run_questions

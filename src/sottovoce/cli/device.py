@@ -139,8 +139,8 @@ def submit(
 ) -> None:
     """Add noise to readings, once, and send them. What cannot be sent now is queued and sent later.
 
-    Readings are final. A task is released only once: a changed reading is refused, since two noisy copies reveal more
-    than one. If the campaign has closed, this is reported before anything counts against your limits.
+    Readings are final. Each task's reading is released only once: a changed one is refused, since two noisy copies
+    reveal more than one does. If the campaign has closed, this is reported before anything counts against your limits.
     """
     from sottovoce.device import flush, release
     from sottovoce.device.cuts import fetch_cuts, require_open

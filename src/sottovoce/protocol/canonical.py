@@ -160,7 +160,7 @@ def canonical_decimal(number: object) -> str:
     if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal):
         raise Problem("bad_number", f"{_short(number)}: it must be a number")
     if isinstance(number, int) and abs(number) > 10**_LARGEST_POWER:  # converting a very long one to text takes long
-        raise Problem("bad_number", "a whole number: it must lie between -1e15 and 1e15")
+        raise Problem("bad_number", "a number is out of range: it must lie between -1e15 and 1e15")
     text = repr(number) if isinstance(number, float) else str(number).strip()
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         raise Problem("bad_number", f"{_short(text)}: it must be a decimal number")

@@ -255,7 +255,7 @@ class Jobs:
             return
         content = json.loads(newest_results(connection, campaign_key).content)
         when = moment(self._clock())
-        text = f"The readings were erased on {when}, as promised, before the last results could be computed from them."
+        text = f"The readings were erased on {when}, before the last results could be computed from them."
         content["warnings"] = [*content["warnings"], {"code": "erased_early", "text": text}]
         self._add_version(connection, campaign_key, content)
 

@@ -194,7 +194,9 @@ class Webhooks:
         if not found:
             raise Unreachable(f"the host name {host} has no address")
         if not self._settings.webhook_private and not all(ip_address(one).is_global for one in found):
-            raise Unreachable(f"the host name {host} resolves to a private network")
+            raise Unreachable(
+                f"the host name {host} resolves to a private address; this server sends webhooks only to public ones"
+            )
         address = f"[{found[0]}]" if ":" in found[0] else found[0]
         named = f"[{host}]" if ":" in host else host
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

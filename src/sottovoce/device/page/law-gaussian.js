@@ -1,4 +1,4 @@
-// The same normal noise for everybody.
+// Normal noise, equally wide for everybody.
 
 import { exactNumber, over, times } from "./exact.js";
 import { logOdds, normalOnGrid } from "./normal-noise.js";

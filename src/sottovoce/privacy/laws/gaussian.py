@@ -1,4 +1,4 @@
-"""The same normal noise for everybody."""
+"""Normal noise, equally wide for everybody."""
 
 import math
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gaussian(NoiseLaw):
-    """The same normal noise for everybody, with standard deviation ``sigma``."""
+    """Normal noise with standard deviation ``sigma``, equally wide for everybody."""
 
     sigma: float
     name: ClassVar[str] = "gaussian"
     title: ClassVar[str] = "Bell curve"
-    words: ClassVar[str] = "the same normal noise for everybody"
+    words: ClassVar[str] = "normal noise, equally wide for everybody"
     label: ClassVar[str] = "constant (Gaussian)"
     example: ClassVar[str] = "gaussian:1.0"
     powers: ClassVar[Mapping[str, int]] = {"sigma": 1}

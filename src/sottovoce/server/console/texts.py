@@ -112,7 +112,9 @@ def _read(name: str, content: bytes, language: str) -> Translations:
     try:
         return read_texts(name, content.decode("utf-8-sig"), language)
     except UnicodeDecodeError:
-        raise Problem("bad_request", f"{name}: it must be a table in UTF-8") from None
+        raise Problem(
+            "bad_request", f"{name}: the file is not encoded in UTF-8; save it as “CSV UTF-8” and upload it again"
+        ) from None
 
 
 def _page(
