@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtri
 
 import sottovoce as sv
-from sottovoce.discovery import noise_aware
+from sottovoce.discovery import aware_estimate
 from sottovoce.discovery.scatter_check import Pulls
 from sottovoce.discovery.variance_prior import VariancePrior
 from sottovoce.engines import MemoryEngine
@@ -54,10 +54,12 @@ def test_the_factor_is_the_variance_of_an_average_with_that_tail():
     assert found == pytest.approx(truths.var() * kept.sum(axis=1).mean(), rel=0.07)
 
 
-def test_smaller_variances_have_to_be_clear():
+def test_smaller_variances_are_taken_less_what_may_be_chance():
     errors = 0.9 * np.random.default_rng(4).standard_normal(20_000)
     assert factor(errors) == pytest.approx(0.81, abs=0.05)
-    few = 0.9 * ndtri((np.arange(20) + 0.5) / 20)
+    few = ndtri((np.arange(20) + 0.5) / 20)
+    squares = 0.81 * few**2
+    assert factor(0.9 * few) == pytest.approx(squares.mean() + squares.std() / np.sqrt(20) / 2)
     assert factor(few) == 1.0
     assert factor(0.1 * errors) == 0.7
 
@@ -142,7 +144,7 @@ def test_a_prior_that_does_not_describe_users_makes_intervals_wider(monkeypatch,
     monkeypatch.setattr(VariancePrior, "learn", VariancePrior.search)
     claims = MemoryEngine(crowd(20, 100, "two kinds", seed=np.random.default_rng(5)).claims, threads=1)
     seen = sv.NoiseAware(target=target).fit(claims).intervals()
-    monkeypatch.setattr(noise_aware.Pulls, "of", lambda *_: Pulls())
+    monkeypatch.setattr(aware_estimate.Pulls, "of", lambda *_: Pulls())
     believed = sv.NoiseAware(target=target).fit(claims).intervals()
     assert np.median((seen[1] - seen[0]) / (believed[1] - believed[0])) > 1.02
 

@@ -8,21 +8,17 @@ from scipy.special import ndtri, stdtrit
 
 from sottovoce.discovery.acceleration import Acceleration
 from sottovoce.discovery.aware_choices import AwareChoices
+from sottovoce.discovery.aware_estimate import LEAST_COUNT, SAMPLE, AwareEstimate
 from sottovoce.discovery.base import TruthDiscovery, check_level
 from sottovoce.discovery.between_steps import StepEvidence
 from sottovoce.discovery.choices import ChoiceInput, ChoiceIteration
-from sottovoce.discovery.common_bias import CommonBias
-from sottovoce.discovery.copied_figures import MOST_CLAIMS as MOST_COPIED
-from sottovoce.discovery.copied_figures import MOST_ROUNDS, claims_coincide, votes
-from sottovoce.discovery.cross_check import PlainAverages, cross_check
+from sottovoce.discovery.copied_figures import claims_coincide
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats, Iteration, Knowledge, UserLosses
-from sottovoce.discovery.object_scales import NORMAL_DEVIATION, ObjectScales, typical_variance
-from sottovoce.discovery.own_influence import MOST_CLAIMS, OwnInfluence
+from sottovoce.discovery.object_scales import ObjectScales, typical_variance
 from sottovoce.discovery.own_offsets import independent_share, repeated_share, squares_worth
 from sottovoce.discovery.quality import Quality
 from sottovoce.discovery.reading_lookup import ReadingLookup
-from sottovoce.discovery.rounding import rounding_step, shared_variance
-from sottovoce.discovery.scatter_check import SEVERAL, Pulls
+from sottovoce.discovery.rounding import rounding_step
 from sottovoce.discovery.state import State
 from sottovoce.discovery.tails import FIRST_TAIL, learn_tail, learn_whole_tail
 from sottovoce.discovery.target import Target, check_target, likely_target
@@ -34,21 +30,14 @@ _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tai
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
 # Of few claims, beliefs from before may keep an answer that nobody finds from scratch, and save next to no time.
 _MOSTLY, _FEWEST_CLAIMS = 0.9, 1000
-_SAMPLE = 20_000
 _FIRST_REST = 1e-3  # move of a truth
 _MOST_LESSONS = 60
 _FARTHEST_PRIOR = 4.0  # of its steps from lesson to lesson, which are known less well than those of truths
 _FARTHEST_LOG = 30.0  # of a user's squares and counts, from what is seen
-_CROWD_SWEEPS = 5  # to find what the crowd alone says about known objects
-_LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
 # Squares beside those of a user's errors, over the typical one: no claim is infinitely accurate, least of all a copy;
 # and one who has few claims may agree with others by chance.
 _RESOLUTION, _COPIED, _BY_CHANCE = 1e-4, 0.02, 0.04
-_LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
-_FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
-_LEAST_TOTAL = 0.1  # of the weights about an object, where some of its claims say what all would be
 _LARGEST_VARIANCE = 1e150  # of noise: squares of weights have to be numbers as well
-_LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
 
 
 class NoiseAware(TruthDiscovery):
@@ -247,7 +236,7 @@ class _AwareIteration(Iteration):
         if self._rejects:
             least = claims * _COPIED if self._coincide else 1e-12
             return swept.losses + swept.doubts + least * self._quality.scale, claims
-        counts = np.maximum(claims - self._belief.weight * swept.doubts, _LEAST_COUNT)
+        counts = np.maximum(claims - self._belief.weight * swept.doubts, LEAST_COUNT)
         usual = min(self._quality.scale, self._quality.mean)  # units of objects leave the scale open
         # Who has no share in the truths of their objects agrees with others by accuracy, not by chance. Of opinions,
         # even many agree by chance.
@@ -291,157 +280,25 @@ class _AwareIteration(Iteration):
         return Knowledge({"truth": self._truths, **scales}, vars(self._belief), learnt)
 
     def estimate(self) -> Estimate:
-        engine, known, belief = self._engine, self._given.known, self._belief
-        truths = self._swept.truths
-        if self._coincide:  # errors are rare and gross: the truth is what somebody claims, not between two claims
-            truths = self._voted()
-        truths[known] = self._given.known_truths
-        if self._lookup:
-            weights = self._lookup.information(belief.learnt)
-            precision = engine.object_sums(weights)
-        else:
-            weights = belief.weight
-            # The marginal likelihood is flatter than the one at the mean weights, the more uncertain these are.
-            uncertain = engine.weighted_squares(self._truths, belief.spread) * self._unit**4
-            whole = self._swept.precision * (1 + self._tail) / (1 + 3 * self._tail)
-            precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
-        effective_users, scatter = engine.precision(self._truths, weights)
-        # Where nobody can be compared with anybody, nothing is known of errors.
-        compared = known.any() or bool((engine.comparable() > 0).any())
-        variance = 1 / precision if compared else np.full(engine.n_objects, np.inf)
-        freedom = None if self._noisy and not self._opinions else self._freedom()
-        if freedom is not None and not self._coincide:
-            # The information in Student's t is less than its scale says: not to be counted twice.
-            variance = variance * (freedom + 1) / (freedom + 3)
-        several, pulls = (engine.claims_per_object >= SEVERAL) & ~known, Pulls()
-        if freedom is not None and not self._coincide and compared:
-            pulls = self._pulls(several, variance, effective_users)
-            variance = np.where(several, pulls.factor * variance, variance)
-            if self._opinions:
-                # Nothing is known of how opinions are distributed: where those about an object scatter more, it counts.
-                enough = np.maximum(effective_users, 1 + _LEAST_FREEDOM)
-                seen = scatter * enough / (enough - 1)
-                freedom = np.where(seen > variance, np.minimum(freedom, enough - 1), freedom)
-                variance = np.maximum(variance, seen)
-        variance = variance + self._added_where_few_decide(effective_users, truths)
-        bias = self._common_bias() if known.any() and compared else None
-        if compared and not (self._noisy or self._coincide or bias):
-            assert freedom is not None
-            if self._opinions:
-                truths, variance = self._without_own_influence(truths, variance)
-            plain = PlainAverages.of(engine, self._opinions)
-            truths = np.where(several, truths + pulls.mean_share * (plain.mean - truths), truths)
-            medians = truths if self._opinions else self._weighted_medians(belief.weight)
-            checked = cross_check(truths, variance, plain, medians, ~known)
-            truths, variance = checked.truths, checked.variance
-            peaked = several & ~checked.plain  # of skewed errors, a median has a place of its own
-            truths = np.where(peaked, truths + pulls.median_share * (medians - truths), truths)
-            freedom = np.where(checked.plain, np.minimum(freedom, np.maximum(engine.claims_per_object - 1, 1)), freedom)
-        if compared and not self._noisy:
-            if self._steps and not bias:
-                voted = self._voted()
-                if self._steps.prefer(voted, truths):  # and the interval holds what it held about the averages
-                    truths, variance = voted, (np.sqrt(variance) + np.abs(voted - truths) / 2) ** 2
-            deciding = np.minimum(scatter, 1 / self._swept.precision) * effective_users
-            variance = variance + shared_variance(self._rounded_to, deciding)
-        if bias:
-            truths = np.where(known, truths, truths - bias.shift / self._scatter_unit)
-            variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self._scatter_unit)
-        return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
-
-    def _pulls(self, several: NDArray[np.bool_], variance: Floats, effective_users: Floats) -> Pulls:
-        """What the claims about objects with several of them say about the truths."""
-        if not several.any():
-            return Pulls()
-        objects, users, residuals = self._engine.sample(self._truths, _SAMPLE)
-        chosen = several[objects]
-        objects, users, residuals = objects[chosen], users[chosen], residuals[chosen] * self._unit[objects[chosen]]
-        assumed = float(np.exp(np.log(variance * self._swept.precision)[several].mean()))
-        shares = 1 / np.maximum(effective_users[objects], 1 + _LEAST_FREEDOM)
-        weights, spreads = self._belief.weight[users], self._belief.spread[users]
-        medians = not (self._opinions or self._steps)  # those who agree by rounding make a peak as well
-        followed = self._independent[users] * spreads
-        return Pulls.of(residuals, weights, self._worth * spreads, followed, self._tail, shares, assumed, medians)
-
-    def _without_own_influence(self, truths: Floats, variance: Floats) -> tuple[Floats, Floats]:
-        """Truths and variances without what claims do to their own weights."""
-        engine, swept, known = self._engine, self._swept, self._given.known
-        squares, counts = self._residuals(swept)
-        objects, users, residuals = engine.sample(swept.truths, MOST_CLAIMS)
-        weights, totals = self._belief.weight[users], swept.precision[objects]
-        other_squares = np.maximum(squares[users] - residuals**2, (squares - swept.losses)[users])
-        other_counts = np.maximum(counts[users] - (1 - weights / totals), _LEAST_COUNT)
-        independent = self._independent[users]
-        others = self._quality.evaluate(other_squares * independent, other_counts * independent).weight
-        claims, change = engine.claims_per_object, others - weights
-        sampled = np.maximum(np.bincount(objects, minlength=engine.n_objects), 1)
-        changes = np.bincount(objects, change, engine.n_objects) * claims / sampled
-        totals = np.maximum(totals + changes[objects], _LEAST_TOTAL * totals)
-        pulls = claims[objects] * change * residuals / totals / np.sqrt(variance[objects])
-        found, wider = OwnInfluence.learn(pulls[~known[objects]]).corrected(truths, variance, claims)
-        found = np.clip(found, *engine.ranges())  # no weights lead beyond the claims
-        return np.where(known, truths, found), np.where(known, variance, wider)
-
-    def _weighted_medians(self, weights: Floats) -> Floats:
-        middling = Step(self._center, np.ones(self._engine.n_objects), self._spreads, average="median")
-        return self._engine.sweep(middling, weights, self._truths).truths
-
-    def _voted(self) -> Floats:
-        """What users claim who are right about other objects too."""
-        engine, known = self._engine, self._given.known
-        truths = self._weighted_medians(self._belief.weight)
-        for _ in range(MOST_ROUNDS):
-            truths[known] = self._given.known_truths
-            objects, users, residuals = engine.sample(truths, MOST_COPIED)
-            counted = votes(objects, users, residuals / self._spreads[objects], engine.n_users)
-            before, truths = truths, self._weighted_medians(counted)
-            if np.array_equal(before[~known], truths[~known]):
-                break
-        return truths
-
-    def _added_where_few_decide(self, effective_users: Floats, truths: Floats) -> Floats:
-        """Added to the variance where fewer than three users decide.
-
-        That they are the accurate ones rests on a few claims of theirs, so the scatter of most others counts a little;
-        one absurd claim is no reason. Where claims coincide, errors are gross, and all of it counts.
-        """
-        engine, claims = self._engine, self._engine.claims_per_object
-        enough = np.minimum(claims, _FEW)
-        lacking = np.clip((enough - effective_users) / np.maximum(enough - 1, 1), 0, 1)
-        if self._coincide:
-            share, spread, middle = 1.0, self._given.deviations, engine.means()
-        else:
-            share, spread, middle = _SHARE_OF_ONE, NORMAL_DEVIATION * engine.deviations(), engine.medians()
-        scatter = (spread**2 + (middle - truths) ** 2) / np.maximum(claims - 1, 1)
-        return np.asarray(share * lacking**2 * scatter)
-
-    def _common_bias(self) -> CommonBias | None:
-        """What the crowd would have said about the known objects shows how it errs."""
-        engine, known = self._engine, self._given.known
-        truths = self._truths.copy()
-        quality = self._lookup.places(self._belief.learnt) if self._lookup else self._belief.weight
-        for _ in range(_CROWD_SWEEPS):
-            truths = engine.sweep(self._step(np.zeros(engine.n_objects, bool)), quality, truths).truths
-        errors, unit = truths[known] - self._truths[known], self._scatter_unit[known]
-        # By the scatter of these claims: what is believed of users has taken the bias for an error of their own.
-        users, scatter = (each[known] for each in engine.precision(truths, self._belief.weight))
-        variance = scatter * users / np.maximum(users - 1, 0.5)
-        return CommonBias.learn(errors * unit, variance * unit**2)
-
-    def _freedom(self) -> Floats:
-        """Degrees of freedom of the truths' variances: how well those are known who decide about an object."""
-        belief, engine = self._belief, self._engine
-        # One with a single claim is believed to be like the others, and that is learnt from all of them,
-        once = engine.claims_per_user == 1
-        spread = np.minimum(belief.spread, np.where(once, _MOST_DOUBT[0], _MOST_DOUBT[1]) * belief.weight**2)
-        total = engine.object_sums(belief.weight)
-        doubt = engine.object_sums(spread) / total**2
-        doubt = doubt + self._objects.doubt if self._objects else doubt
-        # but not better than all claims together show how far they err. Opinions have no law that says more than these.
-        believed = 1.0 if self._opinions else engine.object_sums(np.where(once, belief.weight, 0.0)) / total
-        errors = max(engine.n_claims - engine.n_objects, 1) * self._worth
-        doubt = np.maximum(doubt, believed**2 * 2 / errors)
-        return np.clip(2 / np.maximum(doubt, 1e-12), _LEAST_FREEDOM, 1e6)
+        return AwareEstimate(
+            given=self._given,
+            step=self._step(self._given.known),
+            swept=self._swept,
+            truths=self._truths,
+            quality=self._quality,
+            belief=self._belief,
+            residuals=self._residuals(self._swept),
+            independent=self._independent,
+            worth=self._worth,
+            scatter_unit=self._scatter_unit,
+            rounded_to=self._rounded_to,
+            noisy=self._noisy,
+            opinions=self._opinions,
+            coincide=self._coincide,
+            lookup=self._lookup,
+            objects=self._objects,
+            steps=self._steps,
+        ).estimate()
 
 
 def _mostly_the_same(given: FitInput, kind: str) -> State | None:
@@ -458,5 +315,5 @@ def _standard_errors(
     engine: Engine, truths: Floats, unit: Floats, weights: Floats
 ) -> tuple[NDArray[np.intp], NDArray[np.int32], Floats]:
     """Objects, users and residuals of a sample of claims, in their users' deviations."""
-    objects, users, residuals = engine.sample(truths, _SAMPLE)
+    objects, users, residuals = engine.sample(truths, SAMPLE)
     return objects, users, np.asarray(residuals * unit[objects] * np.sqrt(weights[users]))

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SEVERAL = 5  # claims about an object: fewer leave too little of their scatter
-_CLEAR = 2.0  # standard errors by which a variance is too large, before it becomes smaller, or a mean varies less
+_CLEAR = 2.0  # standard errors by which another average varies less, before it counts
+_DOUBT = 0.5  # standard errors by which a variance is too large, before it becomes smaller
 _LEAST, _MOST = 0.7, 3.0  # times the model's variance
 _LEAST_CURVATURE = 0.2  # of the sum of weights
 _NEAR, _FEWEST_NEAR = 0.2, 10  # deviations from the truth, and claims within them, to see a density
@@ -33,7 +34,7 @@ _OF_FEW = 0.8
 class Pulls:
     """What the pulls of claims say about truths."""
 
-    factor: float = 1.0  # by how much variances of truths are too small, or clearly too large
+    factor: float = 1.0  # by how much variances of truths are too small, or more than by chance too large
     mean_share: float = 0.0  # of the plain mean in the combination with the least variance, if clearly above 0
     median_share: float = 0.0  # of the weighted median, where that is better than the mean
 
@@ -66,7 +67,7 @@ class Pulls:
             return cls()
         factor = float(scatter.mean()) * float(kept.mean()) / assumed
         if factor < 1:
-            factor = min(1.0, factor * (1 + _CLEAR * _standard_error(scatter) / float(scatter.mean())))
+            factor = min(1.0, factor * (1 + _DOUBT * _standard_error(scatter) / float(scatter.mean())))
         factor = min(max(factor, _LEAST), _MOST)
         ours = pulls / curvature(followed)
         mean_share, by_mean = _combined(ours, mean)
