@@ -10,10 +10,10 @@ def decimals_for(uncertainty: float) -> int | None:
     return max(0, min(12, 1 - math.floor(math.log10(uncertainty))))
 
 
-def counted(count: int, thing: str) -> str:
-    """A number of things, in words.
+def counted(count: int, thing: str, things: str | None = None) -> str:
+    """A number of things, in words; ``things`` is the plural where it is irregular.
 
-    >>> counted(1, "claim"), counted(1200, "claim")
-    ('1 claim', '1,200 claims')
+    >>> counted(1, "claim"), counted(1200, "claim"), counted(2, "person", "people")
+    ('1 claim', '1,200 claims', '2 people')
     """
-    return f"{count:,} {thing}{'s' * (count != 1)}"
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"

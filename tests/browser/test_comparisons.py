@@ -230,7 +230,7 @@ def test_without_any_list_the_page_waits_and_keeps_what_was_typed(participant, c
     expect(page.locator("#reading-0")).to_have_value("9")
     expect(page.locator("li .chip")).to_have_count(0)
     page.goto(f"{phone.server.url}/j/#ledger")
-    expect(page.get_by_text("Nothing has left this browser yet.")).to_be_visible()
+    expect(page.get_by_text("No reports yet.")).to_be_visible()
     phone.context.unroute(CUTS)
     page = phone.open(url)
     phone.fill("9")

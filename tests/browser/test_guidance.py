@@ -158,7 +158,7 @@ def test_the_ledgers_lines_add_up_to_its_sum(participant, invited, server):
     expect(page.locator("main")).to_contain_text("ε 2 of 10 spent")
     costs = page.locator("li.card details > p").all_text_contents()
     assert sorted(costs) == [
-        "Cost: none. The first report to this campaign counts for all of them.",
+        "Cost: none. The first report to this campaign covers all the others.",
         *["Cost: ε 1, δ 0"] * 2,
     ]
 
@@ -232,7 +232,7 @@ def test_a_page_without_its_worker_says_so_and_keeps_what_was_typed(participant,
     expect(page.locator("#reading-0")).to_have_value("12.5")
     expect(page.locator("#send")).to_be_enabled()
     page.goto(f"{server.url}/j/#ledger")
-    expect(page.locator("main")).to_contain_text("Nothing has left this browser yet.")
+    expect(page.locator("main")).to_contain_text("No reports yet.")
     phone.context.unroute("**/noise-worker.js")
     page.goto(url)
     expect(page.locator("#reading-0")).to_have_value("12.5")

@@ -333,9 +333,9 @@ def test_a_refused_microphone_leaves_typing(participant, server):
 def test_a_sound_is_measured_for_the_time_that_the_campaign_states(browser, hearing, server):
     phone = hearing(browser.browser_type, 1000, 0.4)
     mounted(phone.page, server, "sound-level", "dB(A)", stated=":60")
-    expect(phone.page.locator("main")).to_contain_text("how loud it is for 1 minute.")
+    expect(phone.page.locator("main")).to_contain_text("For 1 minute, the microphone measures how loud it is.")
     taken = mounted(phone.page, server, "sound-level", "dB(A)", stated=":2")
-    expect(phone.page.locator("main")).to_contain_text("how loud it is for 2 seconds.")
+    expect(phone.page.locator("main")).to_contain_text("For 2 seconds, the microphone measures how loud it is.")
     assert phone.page.locator("progress").get_attribute("max") == "2"
     measure(phone.page)
     # A sine of amplitude 0.4 has the power 0.08; uncalibrated, the microphone's full scale counts as 100 dB.

@@ -126,7 +126,7 @@ def test_tasks_that_have_enough_are_not_asked(server, participant):
     assert b"hall-1" in body
     another = participant()
     page = another.open(later)
-    expect(page.locator("main")).to_contain_text("all the readings it needs")
+    expect(page.locator("main")).to_contain_text("all the answers it needs")
     expect(page.get_by_role("button", name="Join this campaign")).to_have_count(0)
     assert not another.reports_sent()
     server.client.delete(f"/api/campaigns/{campaign}/participation", headers=bearer(token))  # one place is free again

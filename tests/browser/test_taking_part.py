@@ -244,7 +244,7 @@ def test_a_promise_that_an_older_page_got_wrong_is_not_relied_on(participant, in
     page.evaluate(_OLD_RECORD)
     page.reload()
     phone.send("12.3")
-    expect(heading(page, "This noise cannot keep the promise")).to_be_visible()
+    expect(heading(page, "This campaign’s noise cannot keep its promise")).to_be_visible()
     page.wait_for_timeout(1500)  # longer than a report waits
     assert not phone.reports_sent()
 
@@ -341,7 +341,7 @@ def test_further_readings_can_follow_under_fresh_noise(participant, invited, cla
     phone = participant()
     page = phone.join(url)
     phone.send("1", "2", "3")
-    expect(page.get_by_role("alert")).to_contain_text("More readings than the campaign accepts")
+    expect(page.get_by_role("alert")).to_contain_text("More answers than the campaign accepts")
     phone.send("1", "", "")
     delivered(page)
     expect(page.locator("form.card")).to_contain_text("You may still answer 1 task.")

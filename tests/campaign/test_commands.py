@@ -241,8 +241,8 @@ def test_tasks_that_make_no_sense_are_refused(campaigns, tmp_path, text, message
 
 
 def test_what_is_missing_is_named(campaigns, tasks):
-    assert "noise: it is missing" in campaigns.refused("create", tasks, "--title", "T")
-    assert "tasks: it is missing" in campaigns.refused("create", "--title", "T")
+    assert "no noise: every campaign needs one" in campaigns.refused("create", tasks, "--title", "T")
+    assert "no tasks: every campaign needs at least one" in campaigns.refused("create", "--title", "T")
 
 
 def test_token_is_needed_and_never_shown(campaigns, operator):

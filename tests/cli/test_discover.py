@@ -109,7 +109,9 @@ def test_where_results_go_is_looked_at_before_the_work(crowd, tmp_path, options)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("rows", "word"), [("elsewhere,1", "elsewhere"), ("1,1\n1,2", "two truths"), ("1,?", "row 1")])
+@pytest.mark.parametrize(
+    ("rows", "word"), [("elsewhere,1", "elsewhere"), ("1,1\n1,2", "more than one truth"), ("1,?", "row 1")]
+)
 def test_bad_truths_are_reported(crowd, tmp_path, rows, word):
     (tmp_path / "truth.csv").write_text(f"object,value\n{rows}\n")
     ran = run("discover", crowd / "claims.csv", "--truth", tmp_path / "truth.csv")

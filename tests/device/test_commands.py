@@ -125,7 +125,7 @@ def test_limits_are_set_and_kept(ask):
 
 @pytest.mark.slow
 def test_the_campaign_is_named_where_there_are_several(ask):
-    assert "you have joined none" in ask("submit", "--reading", "hall-1=1").words
+    assert "you must have joined one" in ask("submit", "--reading", "hall-1=1").words
     with campaign_server(manifest(), manifest(campaign="stairs")) as server:
         for campaign in ("hallways", "stairs"):
             ask("join", server.invite(campaign), "--yes", "--json")

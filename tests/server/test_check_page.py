@@ -41,11 +41,13 @@ def test_the_page_shows_error_quota_deadline_and_promise_in_the_tasks_units(serv
     page = text_of(console.get(f"/campaigns/{campaign}?participants=1000"))
     assert "at most 40 readings" in page
     assert "30 Jun 2035, 18:00 UTC" in page
-    assert re.search(r"± [\d.]+ m with 40 readings", page)  # the quota, not the crowd
+    assert re.search(r"± [\d.]+ m · 40 readings", page)  # the quota, not the crowd
     assert "up to 10 m different" in page
     assert "Worth a second look" not in page
     for wrong in ("0", "-1", "x", "1" * 13, "²"):
-        assert console.get(f"/campaigns/{campaign}?participants={wrong}").status_code == 422
+        refused = console.get(f"/campaigns/{campaign}?participants={wrong}")
+        assert refused.status_code == 422
+        assert "API" not in refused.text  # advice for people
 
 
 def test_the_expected_error_of_numbers_is_what_a_crowd_shows(server):
@@ -68,7 +70,7 @@ def test_the_expected_share_of_wrong_answers_is_what_a_crowd_shows(server, cells
     """Compared with the method on simulated crowds: within five points, and three standard errors."""
     question = BIRD | {"choices": [f"c{n}" for n in range(cells)]}
     (found,) = expectations(draft(question, noise="response:1", distance=None), {}, 60)
-    stated = int(re.search(r"about (\d+) of 100", found.error)[1]) / 100
+    stated = int(re.search(r"about (\d+) %", found.error)[1]) / 100
     wrong = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -88,12 +90,13 @@ def test_warnings_name_what_an_operator_did_not_mean(server):
     assert "“Length”" in wide
     assert "wider than the range" in wide
     (units,) = warned(draft(LENGTH, WARMTH))
-    assert "1 in m, °C" in units
+    assert "(m, °C) share the protected distance 1" in units
     assert warned(draft(LENGTH | {"distance": 2}, WARMTH | {"distance": 1})) == []
     assert "larger than the range" in warned(draft(LENGTH, distance=200))[0]
     assert "quota of “Length”" in warned(draft(LENGTH), {"length": 4})[0]
     assert "has passed" in warned(draft(LENGTH), deadline=999_999)[0]
-    assert "30 minutes" in warned(draft(LENGTH), deadline=1_000_000 + 30 * 60_000)[0]
+    assert "30 minutes away" in warned(draft(LENGTH), deadline=1_000_000 + 30 * 60_000)[0]
+    assert "1 minute away" in warned(draft(LENGTH), deadline=1_000_000 + 60_000)[0]
     assert warned(draft(BIRD, noise="response:1", distance=None)) == []
 
 
@@ -101,7 +104,7 @@ def test_warnings_name_what_an_operator_did_not_mean(server):
 def test_each_unit_gets_a_distance_of_its_own(server, console):
     campaign = console.create(**{"title-1": "Warmth", "unit-1": "°C", "low-1": "-10", "high-1": "40", "grid-1": "0.1"})
     page = text_of(console.get(f"/campaigns/{campaign}"))
-    assert "Tasks in different units" in page
+    assert "Tasks with different units" in page
     assert "(m, °C) different" in page  # units in every promise
     before = server.status(campaign)["tasks"]
     for wrong in ("x", "0", "-1", ""):
@@ -112,7 +115,7 @@ def test_each_unit_gets_a_distance_of_its_own(server, console):
     tasks = server.status(campaign)["tasks"]
     assert [task["distance"] for task in tasks] == ["5", "0.5"]
     assert [task["title"] for task in tasks] == [task["title"] for task in before]
-    assert "Tasks in different units" not in text_of(console.get(f"/campaigns/{campaign}"))
+    assert "Tasks with different units" not in text_of(console.get(f"/campaigns/{campaign}"))
     assert 'value="5"' in console.get(f"/campaigns/{campaign}/privacy").text  # what the promise depends on
     answer = console.post(f"/campaigns/{campaign}/privacy", epsilon="0.5", distance="2", unit="reading", law="fresh")
     assert answer.status_code == 303, answer.text

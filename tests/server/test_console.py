@@ -65,10 +65,10 @@ def addresses(method, campaign, invitation=1):
 
 def test_the_first_run_leads_to_the_first_token(server):
     first = server.client.get("/sign-in").text
-    assert "Nobody has signed in here yet" in first
+    assert "To sign in for the first time" in first
     assert "SOTTOVOCE_OPERATOR_TOKEN" in first
     Console(server)
-    assert "Nobody has signed in here yet" not in server.client.get("/sign-in").text
+    assert "To sign in for the first time" not in server.client.get("/sign-in").text
 
 
 def test_a_wrong_token_opens_nothing(server):
@@ -601,8 +601,24 @@ def test_health_in_words(server, console):
     page = console.get("/server").text
     assert "All is well" in page
     assert re.search(r"Reports stored</dt><dd>2<", page)
-    assert re.search(r"Time to respond to a report</dt><dd>[\d.]+ m?s<", page)
+    assert re.search(r"Mean time to respond to a report</dt><dd>[\d.]+ m?s<", page)
     assert "All is well" in console.get("/server/figures").text
+
+
+@SQLITE
+def test_a_campaign_that_closed_with_too_few_reports_says_so_once_it_is_certain(server, console, clock):
+    campaign = server.opened()
+    server.crowd(campaign, 2)
+    clock.pass_time(seconds=60)
+    console.post(f"/campaigns/{campaign}/close")
+    page = console.get(f"/campaigns/{campaign}").text
+    assert "Computing the last results" in page
+    address = html.unescape(re.search(r'hx-get="([^"]+/findings[^"]*)"', page)[1])
+    clock.pass_time(seconds=60)
+    server.recompute()
+    newer = console.get(address)
+    assert newer.status_code == 200
+    assert "Fewer than 5 participants reported before the campaign closed" in newer.text
 
 
 @SQLITE

@@ -103,7 +103,7 @@ def test_results_show_a_bar_for_each_answer_with_the_majority(server, console):
     for page in (server.client.get(f"/c/{campaign}").text, console.get(f"/campaigns/{campaign}").text):
         bars = re.findall(r"<title>((?:yes|no|finch|robin|wren|tit): [^<]*)</title>", page)
         assert len(bars) == 6
-        assert sum("the answer that most people gave" in bar for bar in bars) == 2
+        assert sum("the most frequent answer" in bar for bar in bars) == 2
         assert "Interval or chance" in page
     for sort in ("truth", "width", "claims", "task"):
         assert server.client.get(f"/c/{campaign}?sort={sort}&order=down").status_code == 200

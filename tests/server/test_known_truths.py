@@ -110,7 +110,7 @@ def test_after_closing_the_error_that_everybody_shares_is_corrected(server, tmp_
         abs=0.051,  # rounded to a decimal, as their intervals are wide
     )
     page = server.client.get(f"/c/{campaign}").text
-    assert "8 tasks, whose truth the operator knew" in page
+    assert "8 tasks whose truth the operator knew" in page
 
 
 def test_known_truths_count_when_the_deadline_closes_the_campaign_too(server):
@@ -213,7 +213,7 @@ def test_tasks_that_go_take_their_truth_with_them_and_versions_keep_it(server):
 def test_the_console_takes_known_truths(server):
     console, campaign = Console(server), server.create(**MIXED)
     page = console.get(f"/campaigns/{campaign}/known").text
-    assert "Participants cannot tell these tasks from the others" in page
+    assert "participants cannot tell these tasks from the others" in page
     assert console.post(f"/campaigns/{campaign}/known", **{"truth-0": "yes", "truth-1": "4,5"}).status_code == 303
     width = server.status(campaign)["tasks"][1]["id"]
     assert server.status(campaign)["known"] == {"path": "yes", width: "4.5"}

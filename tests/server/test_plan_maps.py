@@ -71,7 +71,7 @@ def test_a_task_without_a_truth_is_marked_as_unknown_and_one_without_a_place_is_
     rows = [row("a", 10), row("b", 20) | {"truth": None}, row("c", 30)]
     page = shown(rows, places={"a": [[0, 0]], "b": [[5, 5], [6, 6]]})
     assert {name for name, _ in marks(page)} == {"truth-3", "unknown"}
-    assert "not known yet" in legend(page).values()
+    assert "not known" in legend(page).values()
     assert len(marks(page)) == 2
 
 

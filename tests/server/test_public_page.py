@@ -100,8 +100,8 @@ def test_the_promise_stands_there_in_words_and_figures(shared, campaign, page):
 
 
 def test_a_task_with_too_few_claims_is_named_without_its_truth(page):
-    assert "1 of 3 tasks is not shown yet. A truth is shown when it has 5 claims" in page.text
-    assert "Hallway 2 too few claims yet 0" in page.text
+    assert "1 of 3 tasks is not shown. A truth is shown when it has 5 claims" in page.text
+    assert "Hallway 2 too few claims 0" in page.text
     assert "77.7" not in page.text
 
 

@@ -154,7 +154,7 @@ def test_instruments_are_chosen_in_the_wizard_and_sensors_need_https(server):
     page = console.get(f"/campaigns/{campaign}/tasks").text
     assert '<option value="steps" selected>' in page
     assert "only over HTTPS" in page
-    assert "no sensor without HTTPS" in console.get(f"/campaigns/{campaign}").text
+    assert "let a page use sensors only over HTTPS" in console.get(f"/campaigns/{campaign}").text
     row = {"id-0": "hallway", "title-0": "Hallway", "unit-0": "m", "low-0": "0", "high-0": "100", "grid-0": "0.1"}
     about = {"title": "How long?", "asked_by": "Facility"}
     console.post(f"/campaigns/{campaign}/tasks", **about, **row, **{"instrument-0": "counter"})

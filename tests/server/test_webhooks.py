@@ -199,7 +199,7 @@ def test_a_public_name_that_leads_into_a_private_network_gets_nothing(start_loca
     state = server.state
     Webhooks(state.engine, state.writer, state.clock, state.settings, resolve=lambda *_: found).deliver()
     assert receiver.events == []
-    assert ("private network" if found else "no address") in state_of(server, campaign)["failure"]
+    assert ("private address" if found else "no address") in state_of(server, campaign)["failure"]
 
 
 def test_only_the_campaigns_own_operator_sets_it(server, receiver):

@@ -121,7 +121,7 @@ def from_lists(
         place = int(offsets.searchsorted(unknown, "right")) - 1
         answer, about = to_numpy(seen).tolist()[ids[unknown]], objects.tolist()[place]
         raise BadRow(
-            f"answer {answer!r} about {about!r}: it is not among its options "
+            f"answer {answer!r} about {about!r}: it must be one of the object's options "
             f"({shown_options(listed[place if lists is not None else 0])}); correct it, or add it to the options"  # type: ignore[arg-type]
         )
     # Labels of Python's own kind stay what they are; Arrow only where it has one type for all of them.

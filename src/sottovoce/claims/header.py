@@ -24,8 +24,9 @@ def require(required: Iterable[str], present: Sequence[str], name: str, fix: str
     for column in required:
         if column not in present:
             similar = [other for other in present if other.strip().casefold() == column.strip().casefold()]
+            columns = ", ".join(map(shown, present))
             raise MissingColumn(
-                f"{name}: there is no column {column!r} among {', '.join(map(shown, present)) or 'none'}; "
+                f"{name}: there is no column {column!r}{f' among {columns}' if columns else ''}; "
                 + (f"did you mean {shown(similar[0])}? Otherwise {fix}" if similar else fix)
             )
 

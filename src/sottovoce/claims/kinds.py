@@ -25,7 +25,7 @@ _MISSING = {"", "nan", "null", "na", "n/a"}
 
 def check_kind(kind: str | None) -> None:
     if kind is not None and kind not in KINDS:
-        raise BadParameter(f"kind={kind!r}: it must be 'number' or 'choice'; leave it out to decide by the values")
+        raise BadParameter(f"kind={kind!r}: it must be 'number' or 'choice'; leave it out to let the values decide")
 
 
 def is_missing(text: str) -> bool:

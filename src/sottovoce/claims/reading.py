@@ -55,8 +55,9 @@ class Table:
         values = self.values.tolist() if self.answers is None else np.array(texts(self.answers))[self.values].tolist()
         known = {names[place]: truth for place, truth in zip(ids.tolist(), values, strict=True)}
         if len(known) < len(ids):
+            twice = next(names[place] for place, count in enumerate(np.bincount(ids).tolist()) if count > 1)
             raise BadRow(
-                f"{source}: {len(ids) - len(known)} objects have two truths: each must have only one; remove the others"
+                f"{source}: object {twice!r} has more than one truth: each object must have only one; remove the others"
             )
         return known
 

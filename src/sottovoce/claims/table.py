@@ -232,7 +232,9 @@ class Claims:
             if size > 1:
                 values = np.sort(values.reshape(-1, size), axis=1).reshape(-1)
         elif choices is not None:
-            raise BadParameter(f"choices={choices!r}: the values are numbers; give kind='choice' too, or leave it out")
+            raise BadParameter(
+                f"choices={choices!r}: the values are numbers; give kind='choice' (--kind choice) too, or omit choices"
+            )
         claims = cls(offsets, users, values, user_labels, object_labels, table.skipped, table.noise, answers)
         claims.left_out = table.left_out
         return claims

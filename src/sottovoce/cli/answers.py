@@ -49,12 +49,13 @@ def show_answer_guarantee(
         return
     table = figures_table()
     table.add_row("ε", number(epsilon), "")
-    table.add_row("δ", number(at_epsilon), f"exact for {readings} answers" if unit == "participant" else "")
+    table.add_row("δ", number(at_epsilon), f"exact for {counted(readings, 'answer')}" if unit == "participant" else "")
     table.add_row("pure ε", "none" if pure is None else number(pure), "the ε that holds without exception")
     table.add_row("true answer", number(channel.hit), "the chance that it is reported")
-    table.add_row("any other", number(channel.miss), "the chance that this one is reported")
+    others = "the other" if cells == 2 else "each of the others"
+    table.add_row(others, number(channel.miss), "the chance that it is reported")
     what = f"{cells} {'choices' if choices is not None else 'levels'}"
-    console.print(f"{law}, {what}, any two answers, level of a {unit}", highlight=False)
+    console.print(f"{law}, {what}, for any two answers, per {unit}", highlight=False)
     console.print(table)
     console.print()
     console.print(escape(law.in_words(cells)), highlight=False)
@@ -82,7 +83,7 @@ def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json:
         print_json({"out": str(out), "noise": str(law), "choices": len(options), "readings": len(noisy)})
         return
     console.print(
-        f"{counted(len(noisy), 'answer')} of {counted(noisy.n_users, 'user')} among {len(options)} options, "
+        f"{counted(len(noisy), 'answer')} from {counted(noisy.n_users, 'user')} among {len(options)} options, "
         f"noise {law}, in {out}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip

@@ -40,13 +40,15 @@ def audit(
 ) -> None:
     """Try to distinguish two inputs by the output of the sampler.
 
-    The inputs are readings of 0, and the same with the first reading at the distance; or, with --choices, answers with
-    the first choice, and the same with the second as the first answer. Prints a lower bound on ε beside
+    The inputs are readings of 0, and the same with the first reading at the distance; or, with --choices, answers that
+    are all the first choice, and the same with the second choice as the first answer. Prints a lower bound on ε beside
     the promise, and whether the noise has its law's probabilities. Ends with exit code 1 if the promise is broken.
     An audit can find a leak; it can never prove that there is none.
     """
     if input and noise is None:
-        raise BadParameter(f"input {input}: the draws do not say their law; add --noise, such as --noise fresh:0.5")
+        raise BadParameter(
+            f"input {input}: the draws do not say which law they follow; add --noise, such as --noise fresh:0.5"
+        )
     options = {"epsilon": epsilon, "delta": delta}
     audits = []
     with printed_warnings(UnwiseChoice), progress_bar() as progress:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sottovoce.cli.output import JsonOption, console, print_json
+from sottovoce.digits import counted
 from sottovoce.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def _print_contents(contents: "BackupContents", place: Path | str, json: bool) -
         print_json({"out": str(place), **vars(contents)})
         return
     console.print(
-        f"{place}: {contents.campaigns:,} campaigns, {contents.reports:,} reports, {contents.bytes:,} bytes; complete, "
+        f"{place}: {counted(contents.campaigns, 'campaign')}, {counted(contents.reports, 'report')}, "
+        f"{contents.bytes:,} bytes; complete, "
         f"schema {contents.revision}"
         + ("." if contents.current else ", which the server brings up to date when it starts."),
         highlight=False, soft_wrap=True,

@@ -12,6 +12,7 @@ from sottovoce.cli import tasks as tasks_command
 from sottovoce.cli.command_line import CommandLine
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import console, plain_table, print_done, print_json, promise_words
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def create(
     noise: Annotated[
         list[str] | None,
         typer.Option(
-            help="Noise law, such as fresh:0.5; sottovoce plan finds one. If both numbers and choices are asked, give "
-            "it twice, with a law for each. Under response:1, numbers are compared, which protects any value."
+            help="Noise law, such as fresh:0.5; sottovoce plan finds one. If both numbers and choices are asked for, "
+            "give it twice, with a law for each. Under response:1, numbers are compared, which protects any value."
         ),
     ] = None,
     distance: Annotated[
@@ -61,7 +62,7 @@ def create(
         int | None, typer.Option(help="Maximum number of readings per participant; by default, one per task.")
     ] = None,
     deadline: Annotated[
-        str | None, typer.Option(help="When it closes automatically, such as 2030-01-31T12:00:00Z.")
+        str | None, typer.Option(help="When the campaign closes automatically, such as 2030-01-31T12:00:00Z.")
     ] = None,
     method: Annotated[str | None, typer.Option(help="Method for the results, as in sottovoce discover --help.")] = None,
     target: Annotated[
@@ -100,10 +101,14 @@ def create(
     numbers = any(isinstance(task, dict) and not task.get("choices") for task in draft.get("tasks", [{}]))
     if numbers and "tasks" in draft and (usual := _levels_for(draft)):
         draft["levels"] = usual
+    needed = {
+        "tasks": "every campaign needs at least one",
+        "distance": "every campaign that adds noise to numbers needs one",
+    }
     for name in ("tasks", "title", "noise", *(("distance",) if numbers and _adds_noise(draft) else ())):
         if name not in draft and not previous:
             way = "name a file of tasks" if name == "tasks" else f"give --{name}, or a JSON file that has it"
-            raise BadParameter(f"{name}: it is missing, and every campaign needs it; {way}")
+            raise BadParameter(f"no {name}: {needed.get(name, 'every campaign needs one')}; {way}")
     tasks_command.print_notes(notes)
     made = (
         create_with_plan(client, draft, previous, picture, places, frame)
@@ -179,7 +184,7 @@ def close(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fal
     if json:
         print_json(closed)
         return
-    console.print(f"{escape(closed['title'])} is closed, with {closed['reports']:,} reports.", highlight=False)
+    console.print(f"{escape(closed['title'])} is closed, with {counted(closed['reports'], 'report')}.", highlight=False)
 
 
 @app.command()
@@ -276,20 +281,20 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
     if json:
         print_json(entry)
         return
-    counts, trouble = entry["counts"], entry["trouble"]
+    counts, trouble, manifest = entry["counts"], entry["trouble"], entry["manifest_sha256"]
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, content in (
         ("campaign", f"{entry['id']}, version {entry['version']}"),
         ("title", entry["title"]),
-        ("state", f"{entry['state']}" + (f", until {entry['deadline']}" if entry["deadline"] else "")),
-        ("tasks", f"{len(entry['tasks'])}, at most {entry['readings']} readings per participant"),
+        ("state", entry["state"] + (f", deadline {entry['deadline']}" if entry["deadline"] else "")),
+        ("tasks", f"{len(entry['tasks'])}, at most {counted(entry['readings'], 'reading')} per participant"),
         ("invitations", f"{counts['invitations']:,}: {counts['spent']:,} used, {counts['revoked']:,} revoked"),
-        ("participants", f"{counts['participants']:,}, of whom {counts['withdrawn']:,} have withdrawn"),
+        ("participants", f"{counts['participants']:,}, including {counts['withdrawn']:,} who withdrew"),
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
         ("noise", _noise_of(entry)),
         ("method", _method_of(entry) + (f", target {entry['target']}" if entry.get("target") else "")),
         *([("results", f"not the newest: {trouble['reason']}, since {trouble['since']}")] if trouble else []),
-        ("manifest", f"sha256 {entry['manifest_sha256']}" if entry["manifest_sha256"] else "fixed when it opens"),
+        ("manifest", f"sha256 {manifest}" if manifest else "fixed when the campaign opens"),
     ):  # fmt: skip
         table.add_row(f"[bold]{name}[/]", escape(content))
     console.print(table)
@@ -302,7 +307,7 @@ app.command()(campaign_results.export)
 
 
 def _tasks_of(entry: dict[str, Any]) -> str:
-    return f"{len(entry['tasks']):,} task{'s' * (len(entry['tasks']) != 1)}"
+    return counted(len(entry["tasks"]), "task")
 
 
 def _noise_of(entry: dict[str, Any]) -> str:

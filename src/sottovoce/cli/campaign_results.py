@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from sottovoce.cli.connection import CampaignArgument, connected
 from sottovoce.cli.output import cell, console, plain_table, print_done, print_json, promise_words
-from sottovoce.digits import decimals_for
+from sottovoce.digits import counted, decimals_for
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ def results(
         _print_results([entry for entry in results["results"] if ("chances" in entry) == (kind == "choice")], kind)
     withheld, many = sum(entry["truth"] is None for entry in results["results"]), len(results["results"])
     console.print(
-        f"\nVersion {results['version']} of {results['as_of']}: {results['reports']:,} reports, "
+        f"\nVersion {results['version']} of {results['as_of']}: {counted(results['reports'], 'report')}, "
         + f"method {results['method']}"
-        + (f" ({results['iterations']} iterations)" if results.get("iterations") else "")
+        + (f" ({counted(results['iterations'], 'iteration')})" if results.get("iterations") else "")
         + f", {results['level']:.0%} intervals."
         + (
-            f" Fewer than {results['least_claims']} claims, so withheld: {withheld} of {many} tasks."
+            f" Fewer than {results['least_claims']} claims, so withheld: {withheld} of {counted(many, 'task')}."
             if withheld
             else ""
         ),

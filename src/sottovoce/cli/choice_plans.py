@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sottovoce.cli.output import console, notes, print_json, progress_bar
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def show_choice_plan(
 
     if delta and unit == "reading":
         raise BadParameter(
-            f"delta {delta:g} with choices {choices}: the promise for one answer holds without exception; leave it "
-            "out, or promise it to participants (--unit participant)"
+            f"delta {delta:g} with choices {choices}: the promise for one answer holds without exception; leave "
+            "delta out, or plan for a participant (--unit participant)"
         )
     if plot:
         from sottovoce.lab.plots import check_picture, draw_choice_trade_off
@@ -65,7 +66,7 @@ def show_choice_plan(
         return
     console.print(
         f"Promise per {unit}: ε = {epsilon:g}, {f'δ ≤ {delta:g}' if delta else 'without exception'}, for any two "
-        f"answers out of {choices}; {participants:,} participants with {readings} questions each.\n"
+        f"answers out of {choices}; {counted(participants, 'participant')} with {counted(readings, 'question')} each.\n"
         f"Participants' own answers are right {100 * found.quality.mean:.0f} times out of 100 "
         f"({found.quality.source}).\n",
         highlight=False,
@@ -77,10 +78,10 @@ def show_choice_plan(
         style = "bold" if row["epsilon"] == epsilon else None
         table.add_row(f"{row['epsilon']:g}", row["noise"], _share(row["simulated_error"]), style=style)
     console.print(table)
-    if error:
+    if error and found.participants_needed is not None:
         console.print(
-            f"\nWith about {found.participants_needed:,} participants, at most {100 * error:g} % of the results are "
-            "wrong.",
+            f"\nWith about {counted(found.participants_needed, 'participant')}, at most {100 * error:g} % of the "
+            "results are wrong.",
             highlight=False,
         )
     console.print(f"\nBest: [bold]--noise {found.law}[/]\n{escape(found.sentence())}", highlight=False)

@@ -71,9 +71,13 @@ def pack(
 
     databases = [name for name in inputs if "://" in name]
     if databases and (len(inputs) > 1 or campaign is None):
-        raise BadParameter(f"{databases[0]}: a pack holds one campaign of one database; name it with --campaign ID")
+        raise BadParameter(
+            f"{databases[0]}: a pack holds one campaign of one database; give only the database, and --campaign ID"
+        )
     if campaign is not None and not databases:
-        raise BadParameter(f"--campaign {campaign}: only a database holds campaigns; give its URL, or leave it out")
+        raise BadParameter(
+            f"--campaign {campaign}: only a database holds campaigns; give the URL of one, or leave --campaign out"
+        )
     with progress_bar() as progress:
         task = progress.add_task("reading", total=1.0)
 

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from sottovoce.cli.output import console, notes, number, plain_table, print_json, progress_bar
 from sottovoce.cli.ranges import parse_range
-from sottovoce.digits import decimals_for
+from sottovoce.digits import counted, decimals_for
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -97,8 +97,9 @@ def _print_truths(
     from sottovoce.claims.table import skipped_text
 
     console.print(
-        f"{len(comparisons):,} comparisons of {comparisons.levels_each} levels by {len(fit.users_):,} users about "
-        f"{len(fit.objects_):,} objects{skipped_text(comparisons.skipped)}. Truths are medians of posteriors.\n",
+        f"{counted(len(comparisons), 'comparison')} with {comparisons.levels_each} levels by "
+        f"{counted(len(fit.users_), 'user')} about "
+        f"{counted(len(fit.objects_), 'object')}{skipped_text(comparisons.skipped)}. Truths are posterior medians.\n",
         highlight=False,
     )
     decimals = decimals_for(median(row["high"] - row["low"] for row in rows) / 2)
@@ -111,7 +112,8 @@ def _print_truths(
         console.print(f"… and {len(rows) - _ROWS_SHOWN:,} more; --out FILE writes them all.", highlight=False)
     if scores:
         console.print(
-            f"\nOver {scores['objects']:,} known truths: MAE {number(scores['mae'])}, RMSE {number(scores['rmse'])}",
+            f"\nOver {counted(scores['objects'], 'known truth')}: MAE {number(scores['mae'])}, "
+            f"RMSE {number(scores['rmse'])}",
             highlight=False,
         )
 
@@ -160,9 +162,11 @@ def simulate_comparisons(
     if json:
         print_json({"out": str(out), **figures})
         return
+    within = f" ± {outcome.rmse_error:.3f}" if objects > 1 else ""
     console.print(
-        f"{participants:,} people compared {objects:,} objects, one person after another, with {chosen} levels and "
-        f"{law}.\nRoot mean squared error: {outcome.rmse:.3f} ± {outcome.rmse_error:.3f} spreads of the readings "
+        f"{counted(participants, 'person', 'people')} compared {counted(objects, 'object')}, one person after another, "
+        f"with {chosen} levels and "
+        f"{law}.\nRoot mean squared error: {outcome.rmse:.3f}{within} spreads of the readings "
         f"({number(outcome.rmse * usual)}); {outcome.coverage:.0%} of the 95 % intervals contain the truth.\n"
         f"Answers are in {out / 'answers.csv'}, truths in {out / 'truth.csv'}",
         highlight=False, soft_wrap=True,

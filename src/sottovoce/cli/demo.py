@@ -102,7 +102,7 @@ def _show_whole_range(out: Path, seed: int, json: bool) -> None:
     last = moments[-1]
     console.print(
         f"\n{outcome.within} of {len(outcome.truths)} truths lie within their 95 % intervals. With the same readings "
-        f"and the same promise, noise is {last.wide_error / last.error:,.0f} times further off.\n"
+        f"and the same promise, noise is {last.wide_error / last.error:,.0f} times as far off.\n"
         "[bold]What it takes:[/] people. About a hundred answers per task are needed to find the truth at all. "
         "Noise for a small distance needs fewer, but promises less.\n"
         "[bold]What it aims at:[/] the median of the crowd's readings, which is not their mean if they err mostly in "

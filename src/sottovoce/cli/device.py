@@ -17,7 +17,8 @@ from sottovoce.cli.participant import (
     print_sent,
     title,
 )
-from sottovoce.errors import BadParameter
+from sottovoce.digits import counted
+from sottovoce.errors import BadParameter, SottovoceError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,11 +30,15 @@ if TYPE_CHECKING:
 def join(
     link: Annotated[
         str,
-        typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH; with --code the server's address."),
+        typer.Argument(help="Invitation link, https://server/j/TOKEN#sha256=HASH; with --code, the server's address."),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Consent without a confirmation prompt.")] = False,
     trust_server: Annotated[
-        bool, typer.Option("--trust-server", help="Accept a link without a hash, and any terms that the server offers.")
+        bool,
+        typer.Option(
+            "--trust-server",
+            help="Accept a link without a hash, and any terms within your limits that the server offers.",
+        ),
     ] = False,
     code: Annotated[
         str | None,
@@ -44,7 +49,7 @@ def join(
 ) -> None:
     """Join a campaign with an invitation link, after seeing what it asks and what it promises.
 
-    The manifest must have the hash that the link carries, and must keep the participant's own limits.
+    The manifest must have the hash that the link carries, and must be within the participant's own limits.
     """
     from sottovoce.device import join as join_campaign
     from sottovoce.protocol import InvitationLink, Problem
@@ -95,10 +100,11 @@ def _show_manifest(manifest: "Manifest", promise: "Promise", screen: "Console") 
     screen.print(f"[bold]{escape(title(manifest))}[/], asked by {escape(said(manifest.asked_by))}", highlight=False)
     if manifest.purpose:
         screen.print(escape(said(manifest.purpose)), highlight=False)
-    drawn = ", drawn by your device," if manifest.device_draws else ""
+    many = len(manifest.tasks)
+    asked = f"tasks that your device draws out of {many}" if manifest.device_draws else counted(many, "task")
     laws = " and ".join(dict.fromkeys(map(str, manifest.laws.values())))
     screen.print(
-        f"Up to {manifest.most_readings} readings{drawn} of {len(manifest.tasks)} tasks, noise {laws}"
+        f"Up to {counted(manifest.most_readings, 'reading')} for {asked}, noise {laws}"
         + (f", until {manifest.deadline}" if manifest.deadline else ""),
         highlight=False,
     )
@@ -137,10 +143,11 @@ def submit(
     device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:
-    """Add noise to readings, once, and send them. What cannot be sent now is queued and sent later.
+    """Add noise to readings, once, and send them. What cannot be sent now is queued.
 
     Readings are final. Each task's reading is released only once: a changed one is refused, since two noisy copies
-    reveal more than one does. If the campaign has closed, this is reported before anything counts against your limits.
+    reveal more than one does. If the server says that the campaign has closed, nothing is released, and nothing
+    counts against your limits. What is queued is sent by the next submit, or by sottovoce ledger --send.
     """
     from sottovoce.device import flush, release
     from sottovoce.device.cuts import fetch_cuts, require_open
@@ -193,15 +200,20 @@ def submit(
         )
     if left_out := full & taken.keys():
         console.print(
-            f"{len(left_out)} of the {len(taken)} readings stay here: their tasks have enough readings.",
+            f"{_kept_here(len(left_out), len(taken))}: "
+            f"{'its task has' if len(left_out) == 1 else 'their tasks have'} enough readings.",
             highlight=False,
         )
     if (not_drawn := len(taken) - len(left_out) - len(tasks)) > 0:
         console.print(
-            f"{not_drawn} of the {len(taken)} readings stay here: each device answers only a few of the campaign's "
+            f"{_kept_here(not_drawn, len(taken))}: each device answers only a few of the campaign's "
             "tasks, and yours drew them when you joined, before it knew any reading.",
             highlight=False,
         )
+
+
+def _kept_here(count: int, taken: int) -> str:
+    return f"{count} of your {counted(taken, 'reading')} stay{'s' * (count == 1)} here"
 
 
 @grouped
@@ -213,12 +225,14 @@ def withdraw(
 ) -> None:
     """Withdraw from a campaign: nothing more is sent, and the server is asked to erase the readings."""
     from sottovoce.device import withdraw as withdraw_from
-    from sottovoce.protocol import Problem
 
     with device.opened() as mine:
-        chosen = chosen_campaign(mine, campaign)
+        chosen = chosen_campaign(mine, campaign, "its id")
         if not (yes or typer.confirm(f"Withdraw permanently from {title(chosen.manifest)!r}?", err=True)):
-            raise Problem("no_consent", f"campaign {chosen.campaign!r}: you did not confirm the withdrawal")
+            raise SottovoceError(
+                f"campaign {chosen.campaign!r}: you did not confirm the withdrawal, so you still take part; run the "
+                "command again to withdraw"
+            )
         confirmed = withdraw_from(mine, chosen.campaign, device.client, device.retries())
     if json:
         print_json({"campaign": chosen.campaign, "confirmed": confirmed})

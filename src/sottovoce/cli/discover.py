@@ -292,7 +292,9 @@ def _refuse_with_all(**options: Any) -> None:
 def _state(kept: "Checkpoint | None", method: str) -> "State":
     """What the checkpoint holds."""
     if kept is None:
-        raise BadParameter("--resume: only a pack has a default checkpoint; name the file with --checkpoint")
+        raise BadParameter(
+            "--resume: only a pack that can be written to has a default checkpoint; name the file with --checkpoint"
+        )
     checkpoint = kept.read()
     if checkpoint.method != method:
         raise BadParameter(

@@ -22,7 +22,9 @@ _SHOWN = 30  # claims
 
 @grouped
 def explain(
-    claims: Annotated[str, typer.Argument(help="Claims: CSV, Parquet, Arrow or JSON Lines; - reads standard input.")],
+    claims: Annotated[
+        str, typer.Argument(help="Claims: CSV, Parquet, Arrow or JSON Lines; - reads CSV from standard input.")
+    ],
     thing: Annotated[str, typer.Argument(metavar="OBJECT", help="Label of the object to explain.")],
     method: OneMethodOption = None,
     noise: Annotated[

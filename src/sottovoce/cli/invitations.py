@@ -7,6 +7,7 @@ import typer
 
 from sottovoce.cli.connection import CampaignArgument, InvitationArgument, connected
 from sottovoce.cli.output import console, notes, plain_table, print_done, print_json
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def invite(
     ] = None,
     days: Annotated[
         int | None,
-        typer.Option(min=1, help="How long codes (by default 14 days) or an open link (no limit) are valid."),
+        typer.Option(
+            min=1, help="Days for which codes (14 by default) or an open link (no limit by default) can be used."
+        ),
     ] = None,
     json: bool = False,
 ) -> None:
@@ -65,15 +68,18 @@ def invite(
             console.print(one.get("code") or one["url"], highlight=False, soft_wrap=True)
     address = made[0]["url"].partition("/j/")[0]
     if (trouble := why_out_of_reach(address)) is not None:
-        notes.print(f"[yellow]Note:[/] the links lead to {address}: {trouble}.", highlight=False, soft_wrap=True)
+        notes.print(f"[yellow]Note:[/] invitations lead to {address}: {trouble}.", highlight=False, soft_wrap=True)
     what = "code" if code else "link"
-    admits = f"It lets {people:,} people in" if people else "Each lets one person in"
-    where = f" People type them at {address}/j/." if code else ""
+    admits = f"It lets {counted(people, 'person', 'people')} in" if people else "Each lets one person in"
+    keys, them = ("treat it like a key", "it") if len(made) == 1 else ("treat them like keys", "them")
+    if len(made) == 1 and not people:
+        admits = "It lets one person in"
+    where = f" People type {them} at {address}/j/." if code else ""
     notes.print(
-        f"{len(made)} {what if len(made) == 1 else f'{what}s'}"
+        counted(len(made), what)
         + (f" in {out}" if out else "")
-        + (f", QR codes in {qr}" if qr else "")
-        + f". {admits}; treat them like keys.{where}",
+        + (f", QR code{'s' * (len(made) != 1)} in {qr}" if qr else "")
+        + f". {admits}; {keys}.{where}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 

@@ -80,7 +80,8 @@ def limits(
     epsilon: Annotated[float | None, typer.Option(help="Largest ε of a campaign.", show_default=False)] = None,
     delta: Annotated[float | None, typer.Option(help="Largest δ of a campaign.", show_default=False)] = None,
     distance: Annotated[
-        float | None, typer.Option(help="Smallest distance, as a share of a task's range.", show_default=False)
+        float | None,
+        typer.Option(help="Smallest protected distance, as a share of a task's range.", show_default=False),
     ] = None,
     total_epsilon: Annotated[
         float | None, typer.Option(help="Largest ε of all campaigns together.", show_default=False)
@@ -113,8 +114,8 @@ def limits(
     console.print(
         f"{name}In one campaign, somebody who guesses which of two possible readings is yours would be right "
         f"{guessed(mine_now.epsilon, mine_now.delta)}.\n"
-        f"Each campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, for values at least "
-        f"{mine_now.distance:.4g} of a task's range apart.\n"
+        f"Each campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, with a "
+        f"protected distance of at least {mine_now.distance:.4g} of a task's range.\n"
         f"All campaigns together: ε at most {mine_now.total_epsilon:.4g}, δ at most {mine_now.total_delta:.4g}.",
         highlight=False,
     )

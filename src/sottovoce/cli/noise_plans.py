@@ -21,6 +21,7 @@ from sottovoce.cli.output import (
 )
 from sottovoce.cli.privacy import DELTA, DISTANCE, DistanceOption, UnitName
 from sottovoce.cli.ranges import parse_range
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, UnwiseChoice
 from sottovoce.privacy.parameters import check_range
 
@@ -173,7 +174,7 @@ def plan(
         return
     console.print(
         f"Promise per {unit.value}: ε = {epsilon:g}, δ ≤ {delta:g}, for values up to {distance:g} apart; "
-        f"{participants:,} participants with {readings} readings each.\n"
+        f"{counted(participants, 'participant')} with {counted(readings, 'reading')} each.\n"
         + (
             f"Noise as devices draw it on a grid of {' or '.join(f'{step:g}' for step in grid)}.\n"
             if grid

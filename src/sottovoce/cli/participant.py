@@ -70,20 +70,22 @@ class DeviceOptions:
 USUAL_DEVICE = DeviceOptions()
 
 
-def chosen_campaign(mine: "ParticipantFile", campaign: str | None) -> "Membership":
-    """The chosen campaign: the named one, or the only one."""
+def chosen_campaign(mine: "ParticipantFile", campaign: str | None, how: str = "--campaign") -> "Membership":
+    """The chosen campaign: the named one, or the only one; ``how`` says with what to name it."""
     from sottovoce.protocol import Problem
 
     joined = [entry for entry in mine.memberships() if entry.campaign == campaign or campaign is None]
     if campaign is None and len(joined) > 1:
         joined = [entry for entry in joined if not entry.withdrawn_at]
     if not joined:
-        name = f"campaign {campaign!r}" if campaign else "no campaign"
-        raise Problem("not_joined", f"{name}: you have not joined it" if campaign else f"{name}: you have joined none")
+        raise Problem(
+            "not_joined",
+            f"campaign {campaign!r}: you have not joined it" if campaign else "no campaign: you must have joined one",
+        )
     if len(joined) > 1:
         names = ", ".join(entry.campaign for entry in joined)
         raise BadParameter(
-            f"{len(joined)} campaigns: it is not clear which one you mean; give --campaign, one of {names}"
+            f"{len(joined)} campaigns: it is not clear which one you mean; name it with {how}, one of {names}"
         )
     return joined[0]
 
@@ -113,7 +115,7 @@ def print_sent(sent: "list[SendOutcome]", to_stderr: bool = False) -> None:
     for entry in sent:
         text = {
             "delivered": "delivered: the server has stored it",
-            "refused": f"refused by the server permanently: {entry.problem}",
+            "refused": f"permanently refused by the server: {entry.problem}",
             "queued": f"waiting: {entry.problem}. Send it later with: sottovoce ledger --send",
         }[entry.state]
         screen.print(f"Report {entry.report_id} {escape(text)}", highlight=False, soft_wrap=True)

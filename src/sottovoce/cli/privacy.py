@@ -30,7 +30,11 @@ NoiseOption = Annotated[str, typer.Option("--noise", help=f"Noise law: {forms()}
 # Without a default, so that it can be refused where a promise has no distance.
 DistanceOption = Annotated[
     float | None,
-    typer.Option("--distance", help="How far apart two values of a reading may be (Δ).", show_default=f"{DISTANCE}"),
+    typer.Option(
+        "--distance",
+        help="Protected distance (Δ): values up to this far apart are hard to distinguish.",
+        show_default=f"{DISTANCE}",
+    ),
 ]
 
 
@@ -108,9 +112,9 @@ def perturb(
         )
         return
     console.print(
-        f"{counted(len(noisy), 'reading')} of {counted(noisy.n_users, 'user')}, noise {law}, "
+        f"{counted(len(noisy), 'reading')} from {counted(noisy.n_users, 'user')}, noise {law}, "
         f"grid {float(sampler.grid):g}, in {out}"
-        + (f"; {clipped:,} were clipped to the range" if clipped else ""),
+        + (f"; {clipped:,} {'was' if clipped == 1 else 'were'} clipped to the range" if clipped else ""),
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 
@@ -143,7 +147,7 @@ def guarantee(
         for name, given in (("distance", distance), ("grid", grid)):
             if given is not None:
                 raise BadParameter(
-                    f"{name} {given} with choices or levels: their promise holds for any two answers; leave it out"
+                    f"{name} {given} with choices or levels: their promise holds for any two answers; leave {name} out"
                 )
         show_answer_guarantee(noise, choices, levels, readings, unit.value, epsilon, delta, json)
         return
@@ -172,7 +176,7 @@ def guarantee(
     table = figures_table()
     table.add_row("ε", number(epsilon), "")
     exactly = (
-        f"exact for {readings} readings"
+        f"exact for {counted(readings, 'reading')}"
         if grid is None
         else "summed over the sampler's own law, for any number of readings"
     )

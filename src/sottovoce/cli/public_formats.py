@@ -40,7 +40,8 @@ def convert(
         typer.Argument(help="New folder for claims.csv, and for truth.csv if truths are given."),
     ],
     format: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of the file; `sottovoce claims formats` lists them.")
+        str | None,
+        typer.Option(metavar="NAME", help="Format of the file, one of those that `sottovoce claims formats` lists."),
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="File of known truths, in the same format.")] = None,
     column: Annotated[

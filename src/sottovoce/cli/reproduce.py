@@ -26,7 +26,7 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with real answers: a folder for each set, with claims.csv and truth.csv."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids, in seconds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids; takes seconds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
     lambda1: Annotated[
         str | None,
@@ -37,7 +37,7 @@ def reproduce(
     participants: Annotated[
         str | None, typer.Option(help="Users in the crowd (S); several (50,100,200) make the axis of Fig. 4.")
     ] = None,
-    objects: Annotated[int | None, typer.Option(help="Objects they measure (N).")] = None,
+    objects: Annotated[int | None, typer.Option(help="Objects that the users measure (N).")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions of each point.")] = None,
     method: Annotated[str | None, typer.Option(help="Method to use instead of the figure's own.")] = None,
     b: Annotated[

@@ -32,7 +32,8 @@ def serve(
 ) -> None:
     """Run the campaign server.
 
-    Every setting can also come from the environment: SOTTOVOCE_DATABASE, SOTTOVOCE_OPERATOR_TOKEN and so on.
+    All options except --host, --port and --json can also be set in the environment, such as SOTTOVOCE_DATABASE. Other
+    settings, such as SOTTOVOCE_OPERATOR_TOKEN, can only be set there.
     """
     try:
         from pydantic import ValidationError

@@ -9,6 +9,7 @@ from rich.markup import escape
 from sottovoce.cli.comparisons import simulate_comparisons
 from sottovoce.cli.connection import CaOption, InsecureOption, TokenOption
 from sottovoce.cli.output import JsonOption, console, number, plain_table, print_json, progress_bar, promise_words
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def simulate(
         ),
     ] = None,
     participants: Annotated[int, typer.Option(help="Users in the crowd (S).")] = 150,
-    objects: Annotated[int, typer.Option(help="Objects they measure (N).")] = 30,
+    objects: Annotated[int, typer.Option(help="Objects that the users measure (N).")] = 30,
     error_rate: Annotated[float, typer.Option(help="Rate λ1 of the users' error variances.")] = 1.0,
     fill: Annotated[float, typer.Option(help="Probability that a user measures an object.")] = 1.0,
     low: Annotated[float, typer.Option(help="Smallest truth.")] = 0.0,
@@ -89,10 +90,10 @@ def simulate(
 ) -> None:
     """Simulate a crowd: conflicting claims, and the truth to compare with.
 
-    With --url the crowd takes part in a campaign on a running server: it is created and
-    opened with the operator's token. Each participant joins with a link of their own, checks the promise against the
-    default limits, adds exact noise and sends. Then the server's results are compared with the truth, and with those
-    of the same claims computed from scratch.
+    With --url the crowd takes part in a new campaign on a running server, opened with the operator's token. Each
+    participant joins with a link of their own, checks the promise against the default limits, adds exact noise and
+    sends. Then the server's results are compared with the truth, and with results computed from scratch from the same
+    claims.
     """
     from sottovoce.privacy.laws import parse_noise_law
     from sottovoce.worlds import careful_floorplan, floorplan, synthetic
@@ -144,7 +145,8 @@ def simulate(
         print_json({"out": str(out), **counts, "noise": claims.noise})
     else:
         console.print(
-            f"{len(claims):,} claims by {claims.n_users:,} users about {claims.n_objects:,} objects "
+            f"{counted(len(claims), 'claim')} by {counted(claims.n_users, 'user')} about "
+            f"{counted(claims.n_objects, 'object')} "
             f"in {out / 'claims.csv'}, truths in {out / 'truth.csv'}",
             highlight=False, soft_wrap=True,
         )  # fmt: skip
@@ -185,14 +187,14 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
     """A simulated campaign for people: what was sent, how far off the results are, what was promised."""
     sent, shown = outcome.delivery, outcome.shown
     console.print(
-        f"{sent.reports} of {sent.participants} participants delivered {sent.readings:,} readings to campaign "
-        f"{outcome.campaign} in {sent.seconds:.1f} s, {sent.retries} retries; results {outcome.results_seconds:.1f} s "
-        "later.",
+        f"{sent.reports} of {counted(sent.participants, 'participant')} delivered {counted(sent.readings, 'reading')} "
+        f"to campaign {outcome.campaign} in {sent.seconds:.1f} s, with {counted(sent.retries, 'retry', 'retries')}; "
+        f"results {outcome.results_seconds:.1f} s later.",
         highlight=False,
     )
     for code, many in sent.refused.items():
         console.print(f"[yellow]{many} did not take part:[/] {escape(code)}", highlight=False)
-    error = f"mean error over {len(shown)} tasks" + (f", {unit}" if unit else "")
+    error = f"mean error over {counted(len(shown), 'task')}" + (f", {unit}" if unit else "")
     table = plain_table(error, numbers=("without noise", "with noise"))
     for place, row in enumerate(outcome.errors):
         name = f"{row.method}, from the server" if place == 0 else row.method
@@ -203,14 +205,18 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
     console.print(
         f"\n{outcome.within} of {len(shown)} 95 % intervals contain the truth "
         f"({outcome.within / max(1, len(shown)):.0%})"
-        + (f"; {withheld} more tasks have too few readings to be shown." if withheld else "."),
+        + (
+            f"; {counted(withheld, 'more task')} {'has' if withheld == 1 else 'have'} too few readings to be shown."
+            if withheld
+            else "."
+        ),
         highlight=False,
     )
     console.print(
-        "The server computed while reports came in, and its results equal those computed from scratch."
+        "The server updated its results while reports came in; they equal those computed from scratch."
         if outcome.as_from_scratch
         else f"[red]The server's results differ from those computed from scratch by {outcome.departure:.1%} of an "
-        "interval's width[/]; please report it with the exported claims.",
+        "interval's width[/]; please report this, with the exported claims.",
         highlight=False,
     )
     console.print(f"[bold]What was promised:[/] {promise_words(outcome.results['guarantee'])}", highlight=False)

@@ -91,7 +91,7 @@ def _span(levels: "Levels | None") -> str:
     if levels is None:
         return "none"
     without = ", ".join(f"{number(gap.low)} to {number(gap.high)}" for gap in levels.gaps)
-    return f"{number(levels.low)} to {number(levels.high)}" + (f" without {without}" if without else "")
+    return f"{number(levels.low)} to {number(levels.high)}" + (f" except {without}" if without else "")
 
 
 def _least(frontier: "Frontier") -> str:

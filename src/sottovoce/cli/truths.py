@@ -50,14 +50,14 @@ def print_result(result: "Result | ChoiceResult", skipped: int, scores: dict[str
     if len(fit.truths_) > _ROWS_SHOWN:
         console.print(f"… and {len(fit.truths_) - _ROWS_SHOWN:,} more; --out FILE writes them all.", highlight=False)
     if scores and "accuracy" in scores:
-        right = plain_table(f"right of {scores['objects']:,} known truths", numbers=["accuracy"])
+        right = plain_table(f"right out of {counted(scores['objects'], 'known truth')}", numbers=["accuracy"])
         for name, score in ((type(fit).__name__, scores), ("majority", scores["majority"])):
             right.add_row(name, f"{score['accuracy']:.2%}")
         console.print()
         console.print(right)
     elif scores:
         headings = ["MAE", "RMSE", f"within {result.level:.0%} interval"]
-        errors = plain_table(f"error over {scores['objects']:,} known truths", numbers=headings)
+        errors = plain_table(f"error over {counted(scores['objects'], 'known truth')}", numbers=headings)
         for name, score in (
             (type(fit).__name__, scores),
             ("mean", scores["mean"]),

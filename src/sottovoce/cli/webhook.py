@@ -31,7 +31,7 @@ def webhook(
     if json:
         print_json(found)
         return
-    state = f"{found['state']}, received up to version {found['delivered']}"
+    state = f"{found['state']}, next to be sent: version {found['delivered'] + 1}"
     if found["failure"]:
         state += f"; {found['failure']}, since {found['failing_since']}"
     console.print(f"{found['url']}: {state}.", highlight=False, soft_wrap=True)

@@ -138,7 +138,8 @@ class Database:
         if version not in (*_ADDED, VERSION):
             raise Problem(
                 "unknown_file",
-                f"file {self.path}: its version is {version}, but this program reads versions up to {VERSION}",
+                f"file {self.path}: its version is {version}, and this program reads versions {min(_ADDED)} to "
+                f"{VERSION}",
             )
         tables = {name for (name,) in self.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if missing := sorted(_TABLES - tables):

@@ -36,12 +36,14 @@ class Limits:
         for field in fields(self):
             limit, zero_is_fine = getattr(self, field.name), "delta" in field.name
             if not (0 <= limit < math.inf and (limit > 0 or zero_is_fine)):
-                raise BadParameter(
-                    f"limit {field.name} {limit!r}: it must be a positive number; leave it out for the default"
-                )
-        if self.distance > 1 or self.delta >= 1 or self.total_delta >= 1:
+                rule = f"it must be {'0 or ' * zero_is_fine}a positive number"
+                raise BadParameter(f"limit {field.name} {limit!r}: {rule}; leave it out for the default")
+        for name in ("delta", "total_delta"):
+            if (limit := getattr(self, name)) >= 1:
+                raise BadParameter(f"limit {name} {limit!r}: it is a probability and must be below 1; 1e-5 is typical")
+        if self.distance > 1:
             raise BadParameter(
-                "limits: a delta is a probability below 1, and the distance a share of the range, at most 1"
+                f"limit distance {self.distance!r}: it is a share of a task's range, at most 1; 0.001 is typical"
             )
 
     def judge(self, manifest: Manifest) -> Promise:

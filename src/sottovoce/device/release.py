@@ -11,6 +11,7 @@ from uuid import uuid4
 from sottovoce.device.cuts import Alternatives, alternatives_of, compared_tasks
 from sottovoce.device.sanity import check_promise
 from sottovoce.device.store import Membership, ParticipantFile, Release
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, NoClaims, UnreadableFile
 from sottovoce.privacy import sampler
 from sottovoce.privacy.comparing import compare
@@ -190,14 +191,14 @@ def _check(
         raise Problem(
             "one_release_only",
             f"task {next(iter(readings))!r}: under {manifest.noise} all readings share one secret variance, and "
-            f"{len(released)} have already been released with it",
+            f"you have already released {len(released)} with it",
         )
     fits = len(released) < manifest.most_answers  # where the device draws, it takes no more than there is room for
     if not (fits if membership.task_order else len(released) + len(readings) <= manifest.most_answers):
         raise Problem(
             "too_many_readings",
-            f"{len(readings)} readings: campaign {campaign!r} accepts {manifest.most_answers} per participant, and "
-            f"{len(released)} were released before",
+            f"{counted(len(readings), 'reading')}: campaign {campaign!r} accepts {manifest.most_answers} per "
+            f"participant, and you have released {len(released)} before",
         )
     limits = file.limits  # the participant may have tightened them since joining
     limits.check(membership.promise)

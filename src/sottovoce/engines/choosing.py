@@ -59,7 +59,7 @@ def choose_engine(
     if isinstance(claims, Claims):
         if engine not in ("auto", "memory"):
             raise BadParameter(
-                f"engine={engine!r}: claims in memory are computed there; make a pack of them and use that"
+                f"engine={engine!r}: claims in memory can only be processed there; pack them first, and use the pack"
             )
         return EngineChoice(MemoryEngine(claims), "memory", "the claims are in memory already")
     reason = "as asked for"

@@ -62,7 +62,9 @@ def sets_in(folder: str | Path, kind: Kind | None = None) -> list[Crowd]:
         raise UnreadableFile(f"{folder}: there is no such folder; name one that contains data sets")
     found = [crowd for place in (folder, *sorted(folder.iterdir())) if place.is_dir() for crowd in _set_in(place, kind)]
     if not found:
-        raise UnreadableFile(f"{folder}: it contains no data set, which is a folder with {'; or '.join(_FILES)}")
+        raise UnreadableFile(
+            f"{folder}: it contains no data set, which is a folder with {', or '.join(_FILES)}; name another folder"
+        )
     return found
 
 

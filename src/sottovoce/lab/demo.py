@@ -37,7 +37,7 @@ def run_demo(out: Path, seed: int, progress: Callable[[int, int], None] | None =
     if not outcome.as_from_scratch:
         raise SottovoceError(
             f"results from the server: they differ from those of the same claims computed from scratch by "
-            f"{outcome.departure:.1%} of an interval's width; please report it with the claims in {out}"
+            f"{outcome.departure:.1%} of an interval's width; please report this, with the claims in {out}"
         )
     assert world.building is not None
     draw_on_plan(world.building, outcome.shown, out / "plan.png")

@@ -109,10 +109,10 @@ weights.</p>{reason}"""
                 [self.result.fit.name, f"{scores['accuracy']:.1%}"],
                 ["majority", f"{scores['majority']['accuracy']:.1%}"],
             ]
-            heading = [f"right of {scores['objects']:,} known truths", "accuracy"]
+            heading = [f"right out of {_counted(scores['objects'], 'known truth')}", "accuracy"]
         else:
             heading = [
-                f"error over {scores['objects']:,} known truths",
+                f"error over {_counted(scores['objects'], 'known truth')}",
                 "MAE",
                 "RMSE",
                 f"within {self.result.level:.0%}",
@@ -139,7 +139,8 @@ weights.</p>{reason}"""
         share = fit.weights_ / (fit.weights_.sum() or 1.0)
         chosen = order if len(order) <= 2 * _MOST_USERS else np.concatenate([order[:_MOST_USERS], order[-_MOST_USERS:]])
         rows = [[fit.users_[n], f"{share[n]:.2%}", int(self.result.claims_per_user[n])] for n in chosen.tolist()]
-        which = "" if len(chosen) == len(order) else f"<p>The {_MOST_USERS} with most and with least weight.</p>"
+        half = f"the {_MOST_USERS} users with the most weight and the {_MOST_USERS} with the least"
+        which = "" if len(chosen) == len(order) else f"<p>Only {half} are shown.</p>"
         return f"<h2>Whose claims counted</h2>{which}{_table(['user', 'share of the weight', 'claims'], rows)}"
 
     def _left_out(self) -> str:
@@ -151,7 +152,7 @@ weights.</p>{reason}"""
         return f"<h2>Rows left out</h2>{_table(['line', 'reason'], rows)}{below}"
 
     def _made(self) -> str:
-        law = f"The claims carry noise of the law {escape(self.noise)}." if self.noise else "No noise law was given."
+        law = f"The noise law of the claims is {escape(self.noise)}." if self.noise else "No noise law was given."
         return f"""<h2>How this was made</h2>
 <p>By Sottovoce {__version__}, with <code>{escape(repr(self.result.fit))}</code>. {law}</p>
 <p><code>{escape(self.command)}</code></p>"""

@@ -114,8 +114,8 @@ def plan_choices(
     _check(epsilon, delta, choices, readings, participants, simulations, seed)
     if error is not None and not (0 < error < 1 and simulations):
         raise BadParameter(
-            f"error {error!r}: it is a share of wrong results above 0 and below 1, found by simulation; write 0.05, "
-            "and leave simulations on"
+            f"error {error!r}: it must be a share of wrong results, above 0 and below 1, and needs simulations; "
+            "write 0.05, and do not set simulations to 0"
         )
     quality = AnswerQuality.of(choices, pilot)
     answers = readings if unit == "participant" else 1

@@ -44,7 +44,7 @@ def noise_for(
         one_by_one = " or ".join(law.name for law in noise_laws().values() if law.takes_grids("reading", len(grids)))
         raise BadParameter(
             f"noise {kind.name!r} for a {unit} on {len(grids)} grids: readings that are handled together must "
-            f"be on one grid; give all tasks the same grid, or choose {one_by_one} noise for a reading"
+            f"be on one grid; give all tasks the same grid, or choose {one_by_one} noise and a promise for a reading"
         )
 
     def keeps_on(law: NoiseLaw, grid: float | None) -> bool:

@@ -16,7 +16,7 @@ from sottovoce.text_tables import harmless, read_rows
 def known_choice(truth: Any, choices: Sequence[str]) -> str:
     """One of the choices of a question, by its words."""
     if truth not in choices:
-        raise Problem("bad_request", f"it must be one of its choices; write {', '.join(choices)[:200]}")
+        raise Problem("bad_request", f"it must be one of the choices of the task ({', '.join(choices)[:200]})")
     return str(truth)
 
 

@@ -24,7 +24,7 @@ TABLE_COLUMNS = COLUMNS | {
         "Known truth",
         "known truth",
         headings=("truth", "gold", "gold value", "known value"),
-        explained="is a truth that you know, which stays on this server",
+        explained="is a truth that you know; it is not shown before the campaign is closed",
     )
 }
 CALLED = {name: column.called or name for name, column in TABLE_COLUMNS.items()}
@@ -55,7 +55,8 @@ class BadTasks(UnreadableFile):
         self.mistakes, self.rows = list(mistakes), list(rows)
         lines = [f"{name}, {mistake}" for mistake in mistakes[:_MOST_SHOWN]]
         if len(mistakes) > _MOST_SHOWN:
-            lines.append(f"and {len(mistakes) - _MOST_SHOWN:,} more mistakes")
+            more = len(mistakes) - _MOST_SHOWN
+            lines.append(f"and {more:,} more mistake{'s' if more != 1 else ''}")
         super().__init__("\n".join(lines))
 
 

@@ -67,7 +67,8 @@ def refuse_unusable(invitation: InvitationRow, now: int) -> None:
     """Refuse an invitation that admits nobody, according to the state that its operator sees."""
     state = state_of(invitation, now)
     if state == "spent" and invitation.kind == "open":
-        raise Problem("invitation_full", f"invitation {invitation.key}: it admits {invitation.most} people")
+        people = "1 person" if invitation.most == 1 else f"{invitation.most:,} people"
+        raise Problem("invitation_full", f"invitation {invitation.key}: it admits {people}")
     if state == "spent":
         raise Problem("invitation_spent", f"invitation {invitation.key}: it has been used")
     if state != "unspent":

@@ -97,7 +97,7 @@ class BodyLimits:
         # A length that is not a number is refused by the HTTP parser.
         too_large = declared.isdigit() and (len(declared) > 12 or int(declared) > limit)
         if too_large and scope["path"].startswith("/api/"):
-            await problem_response(_too_large(limit))(scope, receive, send)
+            await problem_response(_too_large(limit, scope["path"]))(scope, receive, send)
             return
         end = asyncio.get_running_loop().time() + self._seconds
         received = 0
@@ -106,7 +106,7 @@ class BodyLimits:
         async def limited() -> Message:
             nonlocal received, whole
             if too_large:  # pages report it in their own way, when they read the body
-                raise _too_large(limit)
+                raise _too_large(limit, scope["path"])
             if whole:  # what follows can only be a disconnect, at any time
                 return await receive()
             try:
@@ -116,7 +116,7 @@ class BodyLimits:
                 raise Problem("request_timeout", f"the body: it must arrive within {self._seconds:g} s") from None
             received += len(message.get("body", b""))
             if received > limit:
-                raise _too_large(limit)
+                raise _too_large(limit, scope["path"])
             whole = not message.get("more_body", False)
             return message
 
@@ -128,5 +128,6 @@ class BodyLimits:
         return self._small if path.endswith(_OF_PARTICIPANTS) else self._large
 
 
-def _too_large(limit: int) -> Problem:
-    return Problem("too_large", f"the body: at most {limit:,} bytes are read")
+def _too_large(limit: int, path: str) -> Problem:
+    what = "the body" if path.startswith("/api/") else "the upload"
+    return Problem("too_large", f"{what}: at most {limit:,} bytes are read")

@@ -51,12 +51,14 @@ def check_webhook(url: str, settings: Settings) -> None:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - a number out of range is refused here
     except ValueError:
-        raise _refused(url, "it cannot be read") from None
+        raise _refused(url, "it must be a web address, such as https://example.org/hooks/results") from None
     private = settings.webhook_private
     if parts.scheme not in (("https", "http") if private else ("https",)):
         raise _refused(url, "it must begin with https://")
     if not parts.hostname or parts.username or parts.password or parts.fragment or len(url) > MOST_CHARACTERS:
-        raise _refused(url, "it must name a host, without a password and without #")
+        raise _refused(
+            url, f"it must name a host, without a password and without #, in at most {MOST_CHARACTERS:,} characters"
+        )
     if not url.isascii() or not url.isprintable() or " " in url:
         raise _refused(url, "it must be written in plain ASCII characters")
     try:

@@ -234,7 +234,8 @@ def _files(folder: Path) -> tuple[Path, Path]:
         if all((folder / name).is_file() for name in pair):
             return folder / pair[0], folder / pair[1]
     raise UnreadableFile(
-        f"{folder}: a floorplan is {' and '.join(_TIDY)}, or {' and '.join(_PUBLISHED)}; neither pair is there"
+        f"{folder}: a floorplan is {' and '.join(_TIDY)}, or {' and '.join(_PUBLISHED)}; neither pair is there; "
+        "name another folder"
     )
 
 

@@ -169,7 +169,9 @@ class SequentialOutcome:
 
     @property
     def rmse_error(self) -> float:
-        """Standard error of `rmse`."""
+        """Standard error of `rmse`; not a number if there is only one object."""
+        if len(self.errors) == 1:
+            return math.nan
         return float((self.errors**2).std(ddof=1) / math.sqrt(len(self.errors)) / (2 * self.rmse))
 
     @property

@@ -143,7 +143,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
       joined.own && kept,
       released.length && [
         h("h2", say("releases")), h("ul", released.map((one) => releaseCard(one, manifest, one === released[0]))),
-        h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), results(campaign)),
+        h("p.actions", released.some(({ state }) => state === "queued") && button(say("tryNow"), flush), manifest.public_results !== false && results(campaign)),
       ],
       same("promise", [hash, record.limits], () => privacyCard(joined, joined, record.limits)),
       !withdrawn && same("withdrawal", [], () => withdrawal(campaign)));

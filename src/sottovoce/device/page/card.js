@@ -13,7 +13,8 @@ import { shown, table } from "./views.js";
 
 /** What is sent, one sentence for each kind of task. */
 function sentWords(manifest) {
-  const kinds = new Set(manifest.tasks.map((task) => (task.choices ? "answer" : isCompared(manifest, task) ? "compared" : "number")));
+  const ofAnswer = (task) => (lawOf(noiseOf(manifest, task)).cellsReported > 1 ? "set" : "answer");
+  const kinds = new Set(manifest.tasks.map((task) => (task.choices ? ofAnswer(task) : isCompared(manifest, task) ? "compared" : "number")));
   return [...kinds].map((kind) => say(`card.sent.${kind}`)).join(" ");
 }
 

@@ -18,7 +18,7 @@ const MOST_AT_ONCE = 5; // with more tasks than this, questions come one after t
  */
 export function form({ manifest }, tasks, left, { drafts, panels }, send) {
   const summary = h("p.error", { role: "alert" });
-  const areQuestions = tasks.every(({ kind }) => kind === "choice");
+  const hasQuestions = tasks.some(({ kind }) => kind === "choice");
   const noiseless = !tasks.some((task) => protectedDistance(manifest, task));
   const sendWords = noiseless ? say("form.sendAnswers") : say("form.send");
   const sender = button(sendWords, submit);
@@ -97,7 +97,7 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
     const keeping = drafts.areKept && manifest.public_results !== false && h("input", { type: "checkbox", id: "keep" });
     const once = readingsComeAtOnce(manifest) && readings.size < tasks.length && h("p", say("form.once"));
     const isSure = await confirmed({
-      title: areQuestions ? say("form.sure.answers", { count: readings.size }) : say("form.sure.readings", { count: readings.size }),
+      title: hasQuestions ? say("form.sure.answers", { count: readings.size }) : say("form.sure.readings", { count: readings.size }),
       body: [h("p", say("form.finalWhy")), once, keeping && h("label.choice", keeping, h("span", say("form.keep")))], yes: sendWords, no: say("form.checkAgain"),
     });
     if (!isSure) return;
@@ -106,7 +106,7 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
     sender.disabled = false; // what could not be sent is still here
   }
 
-  return h("form.card", { onsubmit: (event) => event.preventDefault(), onfocusin: showOnPlan, autocomplete: "off" }, h("h2", areQuestions ? say("form.answers") : say("form.title")),
+  return h("form.card", { onsubmit: (event) => event.preventDefault(), onfocusin: showOnPlan, autocomplete: "off" }, h("h2", hasQuestions ? say("form.answers") : say("form.title")),
     h("p.quiet", readingsComeAtOnce(manifest) ? say("form.once") : say("form.optional"), left < tasks.length && [" ", say("form.left", { count: left })], drafts.areKept && [" ", say("form.drafts")]),
     plan.element, steps?.place, fields.map(({ element }) => element), summary, h("p.actions", steps?.buttons, sending));
 }

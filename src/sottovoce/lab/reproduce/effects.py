@@ -136,7 +136,7 @@ class Effect(Experiment):
             return Verdict(
                 flat and all(moved_falls),
                 f"From {first['participants']} to {last['participants']} users the mean |noise| varies by at most "
-                f"{max(noise_flat):.1%}, and the {path} (δ = {first['delta']:g}), like S to the power −{slope:.2f}.",
+                f"{max(noise_flat):.1%}, and the {path} (δ = {first['delta']:g}), as S to the power −{slope:.2f}.",
             )
         corrected = where(table, distance="corrected")
         return Verdict(

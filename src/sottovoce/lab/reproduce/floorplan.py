@@ -126,7 +126,7 @@ class Floorplan(Experiment):
         return Verdict(
             bool(rises and 0 < share < SLACK * plain),
             f"As the noise grows the MAE between original and perturbed aggregates "
-            f"{'rises' if rises else 'does not rise'} throughout, by {share:.0%} of what the mean |noise| grows; a "
+            f"{'rises' if rises else 'does not rise'} throughout, by {share:.0%} of the growth of the mean |noise|; a "
             f"plain mean of as few readings would move by {plain:.0%}. At a mean |noise| of {last['noise']:.1f} m the "
             f"MAE is {last['moved']:.2f} m (mean {last['moved_mean']:.2f}, median {last['moved_median']:.2f}). The "
             f"error to the truth is {last['error_before']:.2f} m without noise (mean {last['error_before_mean']:.2f}, "

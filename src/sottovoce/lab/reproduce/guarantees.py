@@ -97,7 +97,7 @@ class Guarantees(Experiment):
                 f"At ε = {epsilon:g}, δ = {plain(delta)} the paper’s law with CRH errs by {paper['error']:.3g} (its "
                 f"oracle by {papers_oracle['error']:.2g}), fresh noise with the noise-aware method by "
                 f"{ours['error']:.3f} (its oracle by {fresh_oracle['error']:.3f}): "
-                f"{paper['error'] / ours['error']:.3g} times less. Best of all is {best['law']} noise with "
+                f"a factor of {paper['error'] / ours['error']:.3g}. Best of all is {best['law']} noise with "
                 f"{label_of(best['method'])}, {best['error']:.3f}."
             )
         return Verdict(None, " ".join(parts))

@@ -183,7 +183,7 @@ class TradeOff(Experiment):
         sentence = (
             f"As ε falls the MAE between original and perturbed aggregates "
             f"{'rises' if all(growths) else 'does not rise'} throughout, "
-            f"by at most {max(shares):.1%} of what the mean |noise| grows (a plain mean would by {plain:.1%}); "
+            f"by at most {max(shares):.1%} of the growth of the mean |noise| (a plain mean: {plain:.1%}); "
             f"it is never more than {ratio:.0%} of the noise (at ε = {last['epsilon']:g}, δ = {last['delta']:g}: "
             f"noise {last['noise']:.2f}, MAE {last['moved']:.3f}, error to the truth {last['error_before']:.3f} before "
             f"and {last['error_after']:.3f} after)."

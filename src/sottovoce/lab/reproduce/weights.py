@@ -122,8 +122,8 @@ class WeightsExperiment(Experiment):
         return Verdict(
             bool(sum(lost) >= 0.9 * len(lost) and min(map(np.mean, agreement.values())) > _FOLLOWS and ranks < -0.5),
             f"{loud} ({len(agreement['after'])} runs); noise and gain in weight have a rank correlation of {ranks:.2f}."
-            f" Estimated and true weights correlate with {np.mean(agreement['before']):.3f} on original and "
-            f"{np.mean(agreement['after']):.3f} on perturbed data on average; the threshold is {_FOLLOWS:g}.",
+            f" The mean correlation of estimated and true weights is {np.mean(agreement['before']):.3f} on original "
+            f"and {np.mean(agreement['after']):.3f} on perturbed data; the threshold is {_FOLLOWS:g}.",
         )
 
 

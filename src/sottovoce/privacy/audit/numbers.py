@@ -81,7 +81,7 @@ class NumberSetting(Neighbours[NoiseLaw]):
 
     def __str__(self) -> str:
         readings = f"{self.readings} reading{'s' * (self.readings != 1)}"
-        return f"Two inputs of {readings}, whose first differs by {self.distance:g}, on a grid of {self.step:g}"
+        return f"Two inputs of {readings}, whose first readings are {self.distance:g} apart, on a grid of {self.step:g}"
 
     def guarantee(self, law: NoiseLaw) -> Guarantee:
         return law.guarantee(distance=self.distance, readings=self.readings, grid=self.step)

@@ -88,7 +88,10 @@ class _Reader:
     def _start(self, qualified: str, attributes: dict[str, str]) -> None:
         self._count += 1
         if self._count > _MOST_ELEMENTS or len(self._open) + self._skipped > _DEEPEST:
-            raise refused(f"an SVG with more than {_MOST_ELEMENTS:,} elements, or nested deeper than {_DEEPEST}")
+            raise refused(
+                f"an SVG with more than {_MOST_ELEMENTS:,} elements, or nested deeper than {_DEEPEST}: it must be "
+                "simpler"
+            )
         space, _, name = qualified.rpartition(" ")
         if name in _ACTIVE:
             raise refused(f"an SVG with the element {name!r}: a picture must not contain active content")

@@ -84,7 +84,7 @@ def _check_pixels(header: tuple[int, ...], data: list[bytes]) -> None:
         if not piece and not left:
             break
     if found != wanted or not unpack.eof:
-        raise refused(f"a PNG whose pixel data does not match its size of {width:,} by {height:,}")
+        raise refused(f"a PNG whose pixel data does not match its size of {width:,} by {height:,}: it must be complete")
 
 
 def _passes(width: int, height: int, interlaced: bool) -> list[tuple[int, int]]:

@@ -45,7 +45,8 @@ async def answer(request: Request, session: Session, server: Server) -> Response
     except Problem as problem:
         if problem.code != "too_large":
             raise
-        return _page(request, server, status=413, trouble=("The file is too large", str(problem)))
+        mistake = f"{problem.detail}; run sottovoce discover on the file instead"
+        return _page(request, server, status=413, trouble=("The file is too large", mistake))
     if not hmac.compare_digest(form.text("form_token").encode(), session.form_token.encode()):
         raise Problem("stale_page", "the form: it does not belong to this session")
     filled = _filled(form)
@@ -54,7 +55,8 @@ async def answer(request: Request, session: Session, server: Server) -> Response
     except Problem as problem:
         if problem.code != "unavailable":
             raise
-        return _page(request, server, filled, status=503, trouble=("One moment", str(problem)))
+        wait = f"{problem.detail}; try again in a moment"
+        return _page(request, server, filled, status=503, trouble=("One moment", wait))
     except BadParameter as mistake:
         return _page(request, server, filled, status=422, trouble=("The form needs another look", mistake))
     except SottovoceError as mistake:

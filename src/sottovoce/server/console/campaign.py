@@ -21,7 +21,7 @@ from sottovoce.server.console.session import Form, Session
 from sottovoce.server.console.stored import parsed
 from sottovoce.server.downloads import claims_content, claims_file_of, results_file_of
 from sottovoce.server.methods import methods_of
-from sottovoce.server.results import trouble_words
+from sottovoce.server.results import is_final, trouble_words
 from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.routes.results import VersionNumber
 from sottovoce.server.state import Server, ServerState
@@ -109,6 +109,7 @@ def _findings(connection: Connection, row: CampaignRow, query: Mapping[str, str]
         "row": row,
         "manifest": parsed(row.manifest),
         "results": results,
+        "final": is_final(row),
         "listing": listing,
         "steps": steps,
     }

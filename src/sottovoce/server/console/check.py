@@ -114,12 +114,12 @@ def _expectation(manifest: Manifest, tasks: list[Task], readings: int) -> Expect
         error = predicted_error(law, 2 / float(part.protected_distance) ** 2, readings)
         return Expectation(names, readings, _measured(error, unit), _measured(math.sqrt(law.mean_variance), unit))
     channel = parse_answer_law(part.noise).channel(part.cells or 2)
-    changed = f"{100 * (1 - channel.hit):.0f} of 100 are changed"
+    changed = f"changes {100 * (1 - channel.hit):.0f} % of answers"
     if isinstance(first, NumberTask):
         return Expectation(names, readings, _compared(first, part.noise, readings, unit), changed)
     wrong = predicted_wrong(parse_answer_law(part.noise), part.cells or 2, readings)
-    share = "fewer than 1" if wrong < 0.005 else f"about {100 * wrong:.0f}"
-    return Expectation(names, readings, f"{share} of 100 such questions come out wrong", changed)
+    share = "less than 1" if wrong < 0.005 else f"about {100 * wrong:.0f}"
+    return Expectation(names, readings, f"{share} % of such questions come out wrong", changed)
 
 
 def _compared(task: NumberTask, noise: str, readings: int, unit: str) -> str:
@@ -131,7 +131,7 @@ def _compared(task: NumberTask, noise: str, readings: int, unit: str) -> str:
     except BadParameter:
         return "not known"
     if not plan.enough:
-        return f"too few readings: about {2 * plan.participants_to_find:,} are needed to find the truth"
+        return f"too few readings: about {2 * plan.participants_to_find:,} are needed"
     return _measured(plan.predicted_error, unit)
 
 
@@ -161,29 +161,30 @@ def warnings_of(
     far = [task for task in numbers if float(manifest.part_of(task).protected_distance or 0) > _width(task)]
     if far:
         yield (
-            f"The protected distance is larger than the range of {named(far)}. Nothing lies further apart than the "
-            "range, so a smaller distance promises the same and needs less noise."
+            f"The protected distance is larger than the range of {named(far)}. No two readings differ by more than "
+            "the range, so a distance equal to the range promises the same and needs less noise."
         )
     units: dict[tuple[str, str], Task] = {}
     for task in numbers:
         units.setdefault((str(manifest.part_of(task).protected_distance), manifest.words(task.unit)), task)
     for distance in {pair[0] for pair in units}:
-        sharing = [unit or "without a unit" for shared, unit in units if shared == distance]
+        sharing = [unit or "no unit" for shared, unit in units if shared == distance]
         if len(sharing) > 1:
             yield (
-                f"Tasks in different units share one protected distance and one noise: {distance} in "
-                f"{', '.join(sharing)}. Give each unit a distance of its own below, or ask in two campaigns."
+                f"Tasks with different units ({', '.join(sharing)}) share the protected distance {distance} and the "
+                "same noise. Give each unit a distance of its own below, or ask in separate campaigns."
             )
     few = [task for task in manifest.tasks if quotas.get(task.id, least_claims) < least_claims]
     if few:
         yield (
-            f"The quota of {named(few)} is too small: results are shown from {least_claims} readings on, so there "
-            "would be none. Raise the quota."
+            f"The quota of {named(few)} is too small: a truth is shown only once its task has {least_claims} "
+            "readings, so none would be shown. Raise the quota."
         )
     if deadline is not None and deadline <= now:
         yield "The deadline has passed. Choose a later one, or none."
     elif deadline is not None and deadline - now < _HOUR:
-        yield f"The deadline is only {max(1, (deadline - now) // 60_000)} minutes away."
+        minutes = max(1, (deadline - now) // 60_000)
+        yield f"The deadline is only {minutes} minute{'s' if minutes != 1 else ''} away."
 
 
 def _deviation(manifest: Manifest, task: NumberTask) -> float:

@@ -39,7 +39,7 @@ def sensor_warning(manifest: Mapping[str, Any], request: Request) -> str | None:
     if not count or sensors_reachable(request):
         return None
     return (
-        f"{count:,} task{'s are' if count != 1 else ' is'} measured with a sensor, and phones give a page no sensor "
-        "without HTTPS. Give the server a certificate, or set its public address to one that begins with https://; "
+        f"{count:,} task{'s are' if count != 1 else ' is'} measured with a sensor, and phones let a page use sensors "
+        "only over HTTPS. Give the server a certificate, or set its public address to one that begins with https://; "
         "until then, people have to type what they measure."
     )

@@ -77,7 +77,7 @@ async def invite(campaign: CampaignId, request: Request, session: Session, form:
 
 def _number(text: str, what: str, most: int) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
-        raise Problem("bad_request", f"{what} {text[:20]!r}: it must be from 1 to {most:,}")
+        raise Problem("bad_request", f"{what} {text[:20]!r}: it must be a whole number from 1 to {most:,}")
     return int(text)
 
 

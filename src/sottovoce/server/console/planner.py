@@ -41,6 +41,15 @@ _DELTA = 1e-5
 _HAIR = 1e-9  # by which devices, too, let a figure miss a round limit
 _STYLES = 5  # of lines in the chart
 _FINE = 100  # steps: on a finer grid the error looks the same
+# The fields of the form, as messages call them.
+_CALLED = {
+    "epsilon": "strength (ε)",
+    "distance": "protected distance",
+    "delta": "probability of failure (δ)",
+    "error": "error of a reading",
+    "readings": "maximum readings per participant",
+    "participants": "participants",
+}
 _SAME_ERROR = 6  # digits of a law in the key of the cache, so that the same law at another distance is found
 
 
@@ -72,7 +81,7 @@ class PlanRequest:
             raise Problem("bad_request", f"unit {unit[:20]!r}: a promise is for a reading or for a participant")
         delta = _number(query, "delta", _DELTA)
         if not delta < 0.1:
-            raise Problem("bad_request", f"probability of failure {delta:g}: it must be small; 0.00001 is typical")
+            raise Problem("bad_request", f"probability of failure {delta:g}: it must be below 0.1; 0.00001 is typical")
         grids = tuple(sorted({task["grid"] for task in manifest["tasks"]}))
         readings = typed_count(query, "readings", min(manifest["readings"], len(manifest["tasks"])), MOST_TASKS)
         now = _compared_epsilon_now(manifest) if compares else _epsilon_now(law, distance, unit, readings, grids)
@@ -202,7 +211,7 @@ class PlanRequest:
                 f"noise {self.law!r} for a {self.unit}: tasks on different grids need noise that is drawn per reading; "
                 "choose "
                 + " or ".join(kind.title.lower() for kind in noise_laws().values() if kind.takes_grids("reading", 2))
-                + ", for a reading",
+                + ", and protect each reading",
             )
         law = self.noise(self.law)
         change = {
@@ -324,7 +333,7 @@ def _number(query: Mapping[str, str], name: str, otherwise: float) -> float:
     except ValueError:
         number = math.nan
     if not 1e-9 <= number <= 1e12:
-        raise Problem("bad_request", f"{name} {text[:20]!r}: it must be a positive number")
+        raise Problem("bad_request", f"{_CALLED[name]} {text[:20]!r}: it must be a positive number, from 1e-9 to 1e12")
     return number
 
 
@@ -332,5 +341,7 @@ def typed_count(query: Mapping[str, str], name: str, otherwise: int, most: int) 
     """A whole number from a form; for an empty field, another one."""
     number = _number(query, name, float(otherwise))
     if number != int(number) or not 1 <= number <= most:
-        raise Problem("bad_request", f"{name} {query[name][:20]!r}: it must be a whole number from 1 to {most:,}")
+        raise Problem(
+            "bad_request", f"{_CALLED[name]} {query[name][:20]!r}: it must be a whole number from 1 to {most:,}"
+        )
     return int(number)

@@ -101,7 +101,11 @@ def _fields(knobs: Mapping[str, str], manifest: Mapping[str, Any]) -> dict[str, 
     try:
         epsilon, answer = float(knobs["epsilon"].replace(",", ".")), int(knobs["answer"])
     except ValueError:
-        raise Problem("bad_number", "strength and number of tasks: they must be numbers, such as 1 and 10") from None
+        raise Problem(
+            "bad_number",
+            f"strength {knobs['epsilon'][:20]!r} and number of tasks {knobs['answer'][:20]!r}: they must be numbers, "
+            "such as 1 and 10",
+        ) from None
     law = str(RandomResponse(epsilon))
     fields = {"noise": law, "unit": knobs["unit"], "answer": answer, "readings": len(manifest["tasks"])}
     if numbers and knobs["values"] == "any":

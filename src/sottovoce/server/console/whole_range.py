@@ -58,7 +58,7 @@ class WholeRange:
             "readings": asked.readings,
             "answer": self.answer,
         }
-        return checked_change(manifest, change, asked.epsilon, 0.0, "choose a larger strength")
+        return checked_change(manifest, change, asked.epsilon, 0.0, "choose a larger ε")
 
     def sentence(self, asked: PlanRequest, manifest: Mapping[str, Any]) -> str:
         """The promise in words and figures, as devices compute it."""

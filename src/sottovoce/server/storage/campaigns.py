@@ -209,9 +209,8 @@ def close_campaign(connection: Connection, campaign: CampaignRow, now: int) -> N
     """Accept no more reports, after those that are being stored."""
     campaign = _locked(connection, campaign)
     if campaign.state != "open":
-        raise Problem(
-            "wrong_state", f"campaign {campaign.id!r}: it is {campaign.state}, and only open ones can be closed"
-        )
+        state = "a draft" if campaign.state == "draft" else campaign.state
+        raise Problem("wrong_state", f"campaign {campaign.id!r}: it is {state}, and only open ones can be closed")
     connection.execute(
         update(campaigns)
         .where(campaigns.c.key == campaign.key)

@@ -58,7 +58,8 @@ def refuse_if_over(row: InvitationRow, now: int) -> None:
     if row.expires_at is not None and row.expires_at <= now:
         raise Problem("invitation_expired", f"invitation {row.key}: it was valid until {moment(row.expires_at)}")
     if row.most is not None and row.joined >= row.most:
-        raise Problem("invitation_full", f"invitation {row.key}: it admits {row.most} people, who have all joined")
+        people = "1 person, who has joined" if row.most == 1 else f"{row.most:,} people, who have all joined"
+        raise Problem("invitation_full", f"invitation {row.key}: it admits {people}")
 
 
 def _is_used(connection: Connection, row: InvitationRow, mark: str) -> bool:

@@ -167,11 +167,14 @@ function showProblem(xhr) {
   const answer = document.querySelector("#answer");
   if (!answer) return;
   let problem = { title: "The server cannot be reached", detail: "Nothing was computed", fix: "try again later" };
+  if (xhr.status) problem = { ...problem, title: "The form was not processed", fix: "reload the page and try again" };
   try {
     problem = JSON.parse(xhr.responseText);
   } catch {
-    // no document: the connection broke
+    // no document: the connection broke, or it is a page
   }
+  const seconds = xhr.getResponseHeader("Retry-After");
+  if (seconds) problem.fix = `try again in ${seconds} s`;
   const [section, title, text] = ["section", "h2", "p"].map((name) => document.createElement(name));
   section.className = "problem";
   section.role = "alert";
