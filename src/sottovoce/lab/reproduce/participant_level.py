@@ -86,7 +86,7 @@ class ParticipantLevelFigure(Experiment):
             for row in line:
                 gains.annotate(str(row["answer"]), (row["epsilon"], row["gain"]), (0, 4), textcoords="offset points",
                                ha="center", fontsize=7, color=style.colour)  # fmt: skip
-        errors.axhline(_RANGE / math.sqrt(12), color=GREY, lw=0.9, ls=":", label="a guess, nobody asked")
+        errors.axhline(_RANGE / math.sqrt(12), color=GREY, lw=0.9, ls=":", label="a guess without any readings")
         errors.set(xscale="log", yscale="log", xlabel=f"tasks m that a device answers, of {_TASKS}",
                    ylabel="root mean squared error / σ")  # fmt: skip
         ticks(errors, (1, 2, 5, 10, _TASKS))
@@ -101,7 +101,7 @@ class ParticipantLevelFigure(Experiment):
         seen = where(table, part="seen")
         return (
             f"{table[0]['participants']:,} participants, {_TASKS} tasks, normal errors with spread σ in a range of "
-            f"{_RANGE:g} σ; the promise is for all answers of a participant, pure but for the Gaussian "
+            f"{_RANGE:g} σ; the promise is for all answers of a participant, with δ = 0 except for the Gaussian "
             f"(δ = {plain(_DELTA)}); (b) by information, without the search for the range; (a) {seen[0]['runs']} "
             "truths or more, bars: 95\N{NO-BREAK SPACE}% intervals"
         )

@@ -70,11 +70,11 @@ class WholeRangeFigure(Experiment):
             part = where(table, against=against)
             for way, style in STYLES.items():
                 plot_line(axes, where(part, way=way), against, "error", style, way)
-            axes.axhline(_GUESS, color=GREY, lw=0.9, ls=":", label="a guess, nobody asked")
+            axes.axhline(_GUESS, color=GREY, lw=0.9, ls=":", label="a guess without any readings")
             axes.set(xscale="log", yscale="log")
             spread_ticks(axes, usual, distinct(part, against))
         by_epsilon, by_crowd = panels
-        by_epsilon.set(xlabel="ε, pure but for the paper’s law", ylabel="root mean squared error / σ")
+        by_epsilon.set(xlabel="ε (δ = 0 except for the paper’s law)", ylabel="root mean squared error / σ")
         by_crowd.set(xlabel="participants S")
         panel_title(by_epsilon, 0, f"S = {where(table, against='epsilon')[0]['participants']:,}")
         panel_title(by_crowd, 1, f"ε = {_EPSILON:g}")
