@@ -34,7 +34,7 @@ def test_flags_take_no_value_and_nothing_is_cut_off(path):
 
 def test_paragraphs_are_filled_to_the_width_of_the_terminal():
     lines = [line.strip() for line in _help(["submit"], 300).splitlines()]
-    assert any(line.startswith("Readings are final.") and line.endswith("against your limits.") for line in lines)
+    assert any(line.startswith("Readings are final.") and len(line) > 250 for line in lines)
 
 
 def test_arguments_are_in_capitals():

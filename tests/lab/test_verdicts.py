@@ -35,7 +35,7 @@ def trade_off(share, power=0.5):
     [
         (trade_off(0.08), True, "MAE is 0.080 (0.076–0.084), below 0.1"),
         (trade_off(0.13), False, "not below 0.1"),  # too large where the noise is 1
-        (trade_off(0.3), False, "30.0% of what"),  # and rising fast
+        (trade_off(0.3), False, "30.0% of the growth"),  # and rising fast
         (trade_off(0.08, power=-0.5), False, "does not rise"),
     ],
 )

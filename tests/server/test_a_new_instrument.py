@@ -72,7 +72,7 @@ def test_the_console_offers_it_with_its_times_and_warns_without_https(thermomete
     page = console.get(f"/campaigns/{campaign}/tasks").text
     assert '<option value="thermometer:90" selected>thermometer, 90 s</option>' in page
     assert re.search(r'id="no-sensors" data-instruments="[a-z -]*\bthermometer"', page)
-    assert "no sensor without HTTPS" in console.get(f"/campaigns/{campaign}").text
+    assert "use sensors only over HTTPS" in console.get(f"/campaigns/{campaign}").text
 
 
 def test_pages_that_measure_may_use_its_sensor_and_others_may_not():

@@ -46,7 +46,7 @@ def texts(
         print_json({"campaign": campaign, **entry, "out": out and str(out)})
         return
     table = plain_table("language", "missing")
-    table.add_row(entry["language"], "nothing: the campaign's own language")
+    table.add_row(entry["language"], "the campaign's own language")
     for tag, count in entry["missing"].items():
         table.add_row(tag, f"{count:,} of {len(entry['texts']):,} texts" if count else "nothing")
     console.print(table)
