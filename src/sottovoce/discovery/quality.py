@@ -170,13 +170,18 @@ class _Table:
         return cls(rows, columns, tuple(entry.reshape(_TABLE) for entry in entries))
 
     def belief(self, squares: Floats, counts: Floats) -> Belief:
-        i, f = _places(self.means, np.log(squares / counts))
-        j, g = _places(self.counts, np.log(counts))
+        row, down = _places(self.means, np.log(squares / counts))
+        column, right = _places(self.counts, np.log(counts))
+        both = down * right
+        corner = row * len(self.counts) + column
+        places = corner, corner + 1, corner + len(self.counts), corner + len(self.counts) + 1
+        shares = 1 - down - right + both, right - both, down - both, both
         found = []
         for cells in self.entries:
-            low = cells[i, j] * (1 - g) + cells[i, j + 1] * g
-            high = cells[i + 1, j] * (1 - g) + cells[i + 1, j + 1] * g
-            found.append(np.exp(low * (1 - f) + high * f))
+            between = np.zeros(len(squares))
+            for place, share in zip(places, shares, strict=True):
+                between += cells.take(place) * share
+            found.append(np.exp(between))
         return Belief(*found)
 
 
