@@ -27,6 +27,7 @@ from sottovoce.engines import Engine, Step, Sweep
 SAMPLE = 20_000  # claims
 LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
 _CROWD_SWEEPS = 5  # to find what the crowd alone says about known objects
+_CERTAIN = 1e6  # degrees of freedom: as good as a normal law
 _LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
 _FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
 _LEAST_TOTAL = 0.1  # of the weights about an object, where some of its claims say what all would be
@@ -99,17 +100,22 @@ class AwareEstimate:
                 variance = np.maximum(variance, seen)
         variance = variance + self._added_where_few_decide(effective_users, truths)
         bias = self._common_bias() if known.any() and compared else None
-        if compared and not (self.noisy or self.coincide or bias):
-            assert freedom is not None
-            if self.opinions:
+        if compared and not (self.coincide or bias):
+            if self.opinions and not self.noisy:
                 truths, variance = self._without_own_influence(truths, variance)
             plain = PlainAverages.of(engine, self.opinions)
-            truths = np.where(several, truths + pulls.mean_share * (plain.mean - truths), truths)
-            medians = truths if self.opinions else self._weighted_medians(belief.weight)
+            if not self.noisy:
+                truths = np.where(several, truths + pulls.mean_share * (plain.mean - truths), truths)
+            # Under noise, users' weights differ so much that nobody knows how a weighted median scatters.
+            medians = truths if self.opinions or self.noisy else self._weighted_medians(belief.weight)
             checked = cross_check(truths, variance, plain, medians, ~known)
-            truths, variance = checked.truths, checked.variance
-            peaked = several & ~checked.plain  # of skewed errors, a median has a place of its own
-            truths = np.where(peaked, truths + pulls.median_share * (medians - truths), truths)
+            variance = checked.variance
+            if not self.noisy:  # which hides where between the averages the truth lies
+                peaked = several & ~checked.plain  # of skewed errors, a median has a place of its own
+                truths = np.where(
+                    peaked, checked.truths + pulls.median_share * (medians - checked.truths), checked.truths
+                )
+            freedom = np.full(engine.n_objects, _CERTAIN) if freedom is None else freedom
             freedom = np.where(checked.plain, np.minimum(freedom, np.maximum(engine.claims_per_object - 1, 1)), freedom)
         if compared and not self.noisy:
             if self.steps and not bias:
@@ -120,7 +126,7 @@ class AwareEstimate:
             variance = variance + shared_variance(self.rounded_to, deciding)
         if bias:
             truths = np.where(known, truths, truths - bias.shift / self.scatter_unit)
-            variance, freedom = bias.widened(variance, 1e6 if freedom is None else freedom, self.scatter_unit)
+            variance, freedom = bias.widened(variance, _CERTAIN if freedom is None else freedom, self.scatter_unit)
         return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
 
     def _pulls(self, several: NDArray[np.bool_], variance: Floats, effective_users: Floats) -> Pulls:
@@ -220,4 +226,4 @@ class AwareEstimate:
 
 def _freedom_of(doubt: Floats) -> Floats:
     """Degrees of freedom of a variance that is known up to this relative variance."""
-    return np.clip(2 / np.maximum(doubt, 1e-12), _LEAST_FREEDOM, 1e6)
+    return np.clip(2 / np.maximum(doubt, 1e-12), _LEAST_FREEDOM, _CERTAIN)
