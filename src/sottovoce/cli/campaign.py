@@ -47,7 +47,8 @@ def create(
         list[str] | None,
         typer.Option(
             help="Noise law, such as fresh:0.5; sottovoce plan finds one. If both numbers and choices are asked for, "
-            "give it twice, with a law for each. Under response:1, numbers are compared, which protects any value."
+            "give it twice: a law that adds noise to numbers, and a response law for choices. With a response law "
+            "alone, such as response:1, numbers are compared with published values, which protects any value."
         ),
     ] = None,
     distance: Annotated[
@@ -219,8 +220,8 @@ def target(
     truth: Annotated[
         str | None,
         typer.Argument(
-            help="value: what a careful person would measure; mean: the crowd's average opinion; if left out, the "
-            "method decides.",
+            help="value: what a careful person would measure; mean: the crowd's average opinion; if left out, value. "
+            "Only the method noise-aware uses it.",
             show_default=False,
         ),
     ] = None,
@@ -228,7 +229,7 @@ def target(
 ) -> None:
     """Say what the truth of a number is in a campaign's results; new results follow within seconds."""
     changed = client.set_target(campaign, truth)
-    aim = f"target {changed['target']}" if changed["target"] else "method's own target"
+    aim = f"target {changed['target']}" if changed["target"] else "default target"
     print_done(json, changed, f"From now on, results of {campaign} use the {aim}.")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PictureOption = Annotated[
     Path | None,
-    typer.Option(help="The plan: PNG, JPEG or SVG. Without one, it is drawn from the places.", show_default=False),
+    typer.Option(help="The plan: PNG, JPEG or SVG. If there is none, one is drawn from --places.", show_default=False),
 ]
 PlacesOption = Annotated[
     Path | None,

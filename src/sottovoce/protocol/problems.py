@@ -61,8 +61,7 @@ CATALOGUE = _catalogue(
     Kind("deadline_passed", 409, "The deadline of the campaign has passed", "nothing more can be sent to it"),
     Kind("quota_reached", 409, "The task has enough readings", "leave this task out"),
     Kind("frozen", 409, "An open or closed campaign cannot be changed", "make a new version"),
-    Kind("wrong_state", 409, "The campaign's state does not allow this",
-         "a campaign is first a draft, then open, then closed"),
+    Kind("wrong_state", 409, "The present state does not allow this", "check the present state, and do what it allows"),
     Kind("withdrawn", 410, "The participant has withdrawn", "no further reports are accepted from this participant"),
     Kind("erased", 410, "The readings have been erased", "use the results, which are kept"),
     # who is asking

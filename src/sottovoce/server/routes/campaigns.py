@@ -96,7 +96,7 @@ class Campaign(CampaignEntry):
     plan: dict[str, str] | None = None
     logo: str | None = None
     method: StoredMethod | None
-    target: Annotated[Target | None, Field(description="what the truth of a number is; null: the method decides")]
+    target: Annotated[Target | None, Field(description="what the truth of a number is; null: value")]
     known: Annotated[
         dict[str, str], Field(description="truths that you know, by task; used once the campaign is closed")
     ]

@@ -58,7 +58,7 @@ function prepare() {
   const actions = {
     undo() {
       const points = places.get(chosen().value);
-      announce(points.pop() ? `${nameOf(chosen())}: the last point is removed; ${points.length} left.` : `${nameOf(chosen())}: there is no point.`);
+      announce(points.pop() ? `${nameOf(chosen())}: the last point is removed; ${points.length} left.` : `${nameOf(chosen())}: there are no points to remove.`);
     },
     clear() {
       places.get(chosen().value).length = 0;
