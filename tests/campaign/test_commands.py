@@ -66,7 +66,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert [row["claims"] for row in rows_of(tmp_path / "results.csv")] == ["5", "5", "0"]
 
     assert campaigns("close", draft)["state"] == "closed"
-    assert "only open ones can be closed; a campaign is first a draft" in campaigns.refused("close", draft)
+    assert "only open ones can be closed; check the present state" in campaigns.refused("close", draft)
     assert campaigns("results", draft)["reports"] == 5
 
 
