@@ -544,7 +544,9 @@ def test_results_progress_history_and_files(server, console):
     assert console.post(f"/campaigns/{campaign}/method", method="median").status_code == 303
     server.recompute()
     assert server.results(campaign)["method"] == "median"
-    assert console.post(f"/campaigns/{campaign}/method", method="nonsense").status_code == 422
+    refused = console.post(f"/campaigns/{campaign}/method", method="nonsense")
+    assert refused.status_code == 422
+    assert "go back and correct it" in refused.text  # an operator at a form has no use for advice about the API
 
 
 @pytest.mark.slow

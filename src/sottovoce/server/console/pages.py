@@ -17,7 +17,6 @@ from sottovoce import __version__
 from sottovoce.claims.kinds import Kind
 from sottovoce.discovery import DEFAULT, describe_method
 from sottovoce.discovery.schema import SCHEMAS, Column, Place, columns_in
-from sottovoce.protocol.problems import Kind as ProblemKind
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.promise import common_unit
 from sottovoce.protocol.table_formats import TITLES
@@ -150,27 +149,24 @@ def _sign_in_first(request: Request) -> Response:
     return RedirectResponse(f"/sign-in{back}", 303)
 
 
-# The catalogue advises programs and participants. An operator at the console reads this instead.
+# The catalogue advises programs and participants. An operator at the console reads these titles and fixes instead.
 _FOR_OPERATORS = {
-    kind.code: kind
-    for kind in (
-        ProblemKind("bad_request", 422, "This cannot be used", "go back and correct it"),
-        ProblemKind("bad_manifest", 422, "The campaign’s description is not valid", "go back and correct it"),
-        ProblemKind("too_large", 413, "The upload is too large", "choose a smaller file, or divide it"),
-        ProblemKind("request_timeout", 408, "The upload took too long to arrive", "try again"),
-        ProblemKind("unsupported_media_type", 415, "The form cannot be read", "reload the page and try again"),
-        ProblemKind("forbidden", 403, "You may not do this", "ask an administrator"),
-        ProblemKind("campaign_not_open", 409, "The campaign is not open",
-                    "open the draft first; a closed campaign stays closed"),
-        ProblemKind("invitation_spent", 409, "The invitation has been used", "create a new one"),
-        ProblemKind("internal", 500, "The server failed", "try again later; if it keeps failing, see the server’s log"),
-        ProblemKind("unavailable", 503, "The server cannot do this now", "try again later"),
-        ProblemKind("storage_full", 507, "The server has no space to store this",
-                    "free some space on the server and try again"),
-    )
-}  # fmt: skip
+    "bad_request": ("This cannot be used", "go back and correct it"),
+    "bad_manifest": ("The campaign’s description is not valid", "go back and correct it"),
+    "too_large": ("The upload is too large", "choose a smaller file, or divide it"),
+    "request_timeout": ("The upload took too long to arrive", "try again"),
+    "unsupported_media_type": ("The form cannot be read", "reload the page and try again"),
+    "forbidden": ("You may not do this", "ask an administrator"),
+    "campaign_not_open": ("The campaign is not open", "open the draft first; a closed campaign stays closed"),
+    "invitation_spent": ("The invitation has been used", "create a new one"),
+    "internal": ("The server failed", "try again later; if it keeps failing, see the server’s log"),
+    "unavailable": ("The server cannot do this now", "try again later"),
+    "storage_full": ("The server has no space to store this", "free some space on the server and try again"),
+}
 
 
 def problem_page(request: Request, problem: Problem) -> Response:
-    for_operator = _FOR_OPERATORS.get(problem.code) if hasattr(request.state, "signed_in") else None
-    return render(request, "problem.html", status=problem.status, problem=problem, kind=for_operator or problem.kind)
+    title, fix = problem.kind.title, problem.kind.fix
+    if hasattr(request.state, "signed_in"):
+        title, fix = _FOR_OPERATORS.get(problem.code, (title, fix))
+    return render(request, "problem.html", status=problem.status, problem=problem, title=title, fix=fix)
