@@ -18,7 +18,7 @@ def checked(differences, favour=0.5, medians=None):
     """Truths of zero with a variance of 1/2, beside means with a variance of 1."""
     truths, everything = np.zeros(OBJECTS), np.ones(OBJECTS, bool)
     medians = truths if medians is None else medians
-    return cross_check(truths, np.full(OBJECTS, 0.5), averages(differences, favour), medians, everything)
+    return cross_check(truths, np.full(OBJECTS, 0.5), averages(differences, favour), medians, everything, noisy=False)
 
 
 def test_differences_by_chance_change_nothing_but_a_little():
@@ -76,7 +76,7 @@ def test_two_camps_of_users_leave_truths_at_the_mean():
 
 def test_a_few_objects_say_nothing():
     truths, asked = np.zeros(OBJECTS), np.arange(OBJECTS) < 4
-    found = cross_check(truths, np.full(OBJECTS, 0.5), averages(np.full(OBJECTS, 9.0)), truths, asked)
+    found = cross_check(truths, np.full(OBJECTS, 0.5), averages(np.full(OBJECTS, 9.0)), truths, asked, noisy=False)
     assert np.abs(found.truths).max() == 0
     assert found.variance.tolist() == [0.5] * OBJECTS
 

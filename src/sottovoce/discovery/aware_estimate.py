@@ -108,7 +108,7 @@ class AwareEstimate:
                 truths = np.where(several, truths + pulls.mean_share * (plain.mean - truths), truths)
             # Under noise, users' weights differ so much that nobody knows how a weighted median scatters.
             medians = truths if self.opinions or self.noisy else self._weighted_medians(belief.weight)
-            checked = cross_check(truths, variance, plain, medians, ~known)
+            checked = cross_check(truths, variance, plain, medians, ~known, self.noisy)
             variance = checked.variance
             if not self.noisy:  # which hides where between the averages the truth lies
                 peaked = several & ~checked.plain  # of skewed errors, a median has a place of its own

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from sottovoce.engines import Engine
 
@@ -21,8 +21,8 @@ _SEVERAL = 5  # claims about an object whose averages are compared, and such obj
 _MEDIAN_VARIANCE = np.pi / 2  # of a median, over that of a mean, of normal errors
 _NORMAL_DEVIATION = 1.4826
 _LEAST_EXPECTED = 0.2  # of the squared difference, over the mean's variance
-_CHANCE = 0.003  # of taking a model for wrong that is right
-_DEVIATIONS = 3.0  # the same, of a normal law
+# Chance of taking a model for wrong that is right. Noise hides much, and under noise only intervals are changed.
+_CHANCE, _CHANCE_UNDER_NOISE = 0.003, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +59,15 @@ class Checked:
 
 
 def cross_check(
-    truths: Floats, variance: Floats, plain: PlainAverages, medians: Floats, asked: NDArray[np.bool_]
+    truths: Floats, variance: Floats, plain: PlainAverages, medians: Floats, asked: NDArray[np.bool_], noisy: bool
 ) -> Checked:
     """Compare the truths of the objects that are ``asked`` with plain means, and with medians of weighted claims."""
+    unlikely = (_CHANCE_UNDER_NOISE if noisy else _CHANCE) / 2  # on either side
     seen = plain.compared & asked
     if int(seen.sum()) < _SEVERAL:
         return Checked(truths, variance, np.zeros(len(truths), bool))
-    mean = _Difference.of(plain.mean - truths, variance, plain.variance, seen)
-    median = _Difference.of(medians - truths, variance, _MEDIAN_VARIANCE * variance, seen)
+    mean = _Difference.of(plain.mean - truths, variance, plain.variance, seen, unlikely)
+    median = _Difference.of(medians - truths, variance, _MEDIAN_VARIANCE * variance, seen, unlikely)
     # If errors are skewed, mean and median lie on either side of the truths. Medians by themselves may be off by
     # chance: between two camps they belong to one, and the same users decide about all objects.
     other_side = np.clip(median.common, np.minimum(-mean.seen, 0), np.maximum(-mean.seen, 0))
@@ -93,14 +94,16 @@ class _Difference:
     variance: Floats  # of the common part
 
     @classmethod
-    def of(cls, differences: Floats, variance: Floats, plain: Floats, seen: NDArray[np.bool_]) -> "_Difference":
+    def of(
+        cls, differences: Floats, variance: Floats, plain: Floats, seen: NDArray[np.bool_], unlikely: float
+    ) -> "_Difference":
         many, scale = int(seen.sum()), np.sqrt(plain)
         each = np.divide(differences, scale, out=np.zeros(len(scale)), where=scale > 0)
         expected = float(np.maximum(1 - variance[seen] / plain[seen], _LEAST_EXPECTED).mean())
         common, around = float(each[seen].mean()), float(each[seen].var())
         to_one_side, chance = many * common**2, max(around, expected)
-        one_by_one = _beyond_chance(around, (1 + _DEVIATIONS * np.sqrt(2 / many)) * expected)
-        farthest = float(stdtrit(many - 1, 1 - _CHANCE / 2)) ** 2
+        one_by_one = _beyond_chance(around, (1 - ndtri(unlikely) * np.sqrt(2 / many)) * expected)
+        farthest = float(stdtrit(many - 1, unlikely)) ** 2
         doubt = min(1.0, 3 * max(_beyond_chance(to_one_side, farthest * chance), one_by_one))
         # Plain averages may be far less precise than truths. The less precise, the clearer a difference has to be: a
         # correction by chance would cost more than it gains. One that is made is as uncertain as what it is made from.
