@@ -105,9 +105,9 @@ def test_a_phone_on_a_table_makes_no_step_even_if_it_is_knocked(ask):
     assert ask("steps", [still, knocked]) == [0, 0]
 
 
-def mounted(page, server, instrument, unit="m", stated=""):
+def mounted(page, server, instrument, unit="m", stated="", fragment=""):
     """The instrument alone in the page, and what it hands over."""
-    page.goto(f"{server.url}/j/")
+    page.goto(f"{server.url}/j/{fragment}")
     expect(page.locator("h1")).to_be_visible()
     page.evaluate(
         """async ([name, unit, stated]) => {
@@ -158,10 +158,11 @@ WALK = """async (moments) => {
 }"""
 
 
-def test_a_hallway_is_as_long_as_steps_times_stride(participant, server):
+@pytest.mark.parametrize("fragment", ["", "#code&kiosk"], ids=["own", "shared"])
+def test_a_hallway_is_as_long_as_steps_times_stride(participant, server, fragment):
     phone = participant()
     page = phone.page
-    taken = mounted(page, server, "steps")
+    taken = mounted(page, server, "steps", fragment=fragment)
     draw = random.Random(3)
     page.evaluate(WALK, walk(draw, 50, **WALKS["usual"]))
     page.get_by_role("button", name="Stop", exact=True).click()
@@ -177,6 +178,8 @@ def test_a_hallway_is_as_long_as_steps_times_stride(participant, server):
     page.get_by_role("button", name="−1").click()
     assert float(taken()[-1]) == pytest.approx(before - 0.8, rel=0.02)
     assert {request.method for request in phone.requests} == {"GET"}  # nothing was sent
+    stays = page.evaluate("() => Object.keys(localStorage)")
+    assert stays == ([] if fragment else ["sottovoce-stride"])  # on a shared device, not for the next person
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 // Small things that this browser keeps for the page and that never leave it: the language, what instruments need,
-// and what was typed and not sent yet.
+// and what was typed and not sent yet. On a device that people share, they are gone when the page is loaded again.
 
 import { isKiosk } from "./kiosk.js";
 
 const name = (key) => `sottovoce-${key}`;
+const memory = new Map(); // of a device that people share: nothing stays for the next person
 
 export function kept(key) {
-  if (isKiosk) return null;
+  if (isKiosk) return memory.get(key) ?? null;
   try {
     return localStorage.getItem(name(key));
   } catch {
@@ -15,7 +16,7 @@ export function kept(key) {
 }
 
 export function keep(key, text) {
-  if (isKiosk) return; // nothing stays for the next person
+  if (isKiosk) return void memory.set(key, text);
   try {
     localStorage.setItem(name(key), text);
   } catch {
@@ -24,6 +25,7 @@ export function keep(key, text) {
 }
 
 export function forget(key) {
+  memory.delete(key);
   try {
     localStorage.removeItem(name(key));
   } catch {
