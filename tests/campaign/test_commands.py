@@ -147,8 +147,11 @@ def test_method_and_target_can_be_pinned_and_released(campaigns, opened):
     assert campaigns("method", opened, "crh")["method"] == "crh"
     assert campaigns("method", opened)["method"] is None
     assert campaigns("target", opened, "mean")["target"] == "mean"
+    assert "use the target mean" in campaigns.run("campaign", "target", opened, "mean").stdout
     assert campaigns("target", opened)["target"] is None
     assert "median" in campaigns.refused("target", opened, "median")
+    campaigns("method", opened, "crh")
+    assert "the method crh does not use it" in campaigns.run("campaign", "target", opened, "mean").stdout
     assert "only drafts can be deleted; make a new version" in campaigns.refused("delete", opened)
 
 

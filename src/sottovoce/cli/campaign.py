@@ -228,9 +228,14 @@ def target(
     json: bool = False,
 ) -> None:
     """Say what the truth of a number is in a campaign's results; new results follow within seconds."""
+    from sottovoce.discovery import METHODS, takes
+
     changed = client.set_target(campaign, truth)
-    aim = f"target {changed['target']}" if changed["target"] else "default target"
-    print_done(json, changed, f"From now on, results of {campaign} use the {aim}.")
+    aim, used = f"target {changed['target']}" if changed["target"] else "default target", _method_of(changed)
+    done = f"From now on, results of {campaign} use the {aim}."
+    if used in METHODS and not takes(used, "target"):
+        done = f"The {aim} is saved, but the method {used} does not use it. To change the method: campaign method."
+    print_done(json, changed, done)
 
 
 @app.command()
