@@ -167,7 +167,7 @@ class AwareEstimate:
         return self.engine.sweep(middling, weights, self.truths).truths
 
     def _voted(self) -> Floats:
-        """What users claim who are right about other objects too."""
+        """What is claimed by users who are right about other objects too."""
         engine, known = self.engine, self.given.known
         truths = self._weighted_medians(self.belief.weight)
         for _ in range(MOST_ROUNDS):

@@ -302,7 +302,7 @@ class _AwareIteration(Iteration):
 
 
 def _mostly_the_same(given: FitInput, kind: str) -> State | None:
-    """The earlier state, if it knows most of these objects and users: only then its beliefs are of this crowd."""
+    """The earlier state, if it knows most of these objects and users: only then do its beliefs describe this crowd."""
     earlier, engine = given.earlier, given.engine
     if earlier is None or earlier.learnt.get("law") != kind or engine.n_claims < _FEWEST_CLAIMS:
         return None

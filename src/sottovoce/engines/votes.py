@@ -322,7 +322,7 @@ def _largest(scores, options):
 
 @njit(nogil=True, cache=True, inline="always")
 def _divide(scores, options, total, old, first, mix):
-    """Chances add up to 1; and some of the old ones is mixed into them."""
+    """Make the chances add up to 1, and mix in a share of the old ones."""
     share = 1.0 / total
     for c in range(options):
         scores[c] *= share
