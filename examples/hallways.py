@@ -1,4 +1,4 @@
-"""How long are the hallways? Walkers with phones tell, in a low voice.
+"""How long are the hallways? Walkers with phones tell us, in a low voice.
 
 A script with cells: run it whole (`python examples/hallways.py`), or cell by cell in an editor that knows `# %%`.
 It needs `pip install 'sottovoce[plot]'`. With a folder as its argument it takes the claims from there
@@ -27,14 +27,14 @@ for name, fit in fits.items():
     error = np.abs(fit.truths_ - truths).mean()
     print(f"{name:12} error {error:.3f} m, {np.median(fit.effective_users_):4.1f} effective walkers per hallway")
 
-# %% Do the intervals hold the truth?
+# %% Do the intervals contain the truth?
 fit = fits["noise-aware"]
 low, high = fit.intervals(level=0.95)
 inside = (low <= truths) & (truths <= high)
-print(f"{inside.mean():.0%} of the 95 % intervals hold the length; half of them are narrower than "
+print(f"{inside.mean():.0%} of the 95 % intervals contain the length; half of them are narrower than "
       f"{np.median(high - low):.2f} m")  # fmt: skip
 
-# %% Who is believed? The noise-aware weights beside what the walkers' errors really were
+# %% Whose readings count? The noise-aware weights, and how large the walkers' errors really were
 figure = Figure(figsize=(11, 4.5), layout="constrained")
 left, right = figure.subplots(1, 2)
 order = np.argsort(truths)
@@ -44,7 +44,7 @@ left.fill_between(places, low[order] - truths[order], high[order] - truths[order
 left.plot(places, (fit.truths_ - truths)[order], ".", color="#0072B2", label="noise-aware")
 left.plot(places, (fits["mean"].truths_ - truths)[order], "x", ms=4, color="#E69F00", label="mean")
 left.axhline(0, color="#8A8A8A", lw=1)
-left.set(xlabel="hallways, from short to long", ylabel="error (m)", title="What was found, less the truth")
+left.set(xlabel="hallways, from short to long", ylabel="error (m)", title="Estimate minus truth")
 left.legend(frameon=False)
 several = claims.claims_per_user >= 3
 right.plot(np.sqrt(world.error_variances[several]), fit.weights_[several], "o", ms=4, color="#009E73")

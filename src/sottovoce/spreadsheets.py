@@ -25,10 +25,10 @@ _MOST_UNPACKED = 16 << 20
 _MOST_PARTS = 1000  # of an archive
 # Elements of XML: those of ten thousand rows. Each takes some hundred bytes of memory, however small it is in the file.
 _MOST_ELEMENTS = 800_000
-_MOST_LOOKS = 50_000  # of them in the description of looks, each of which takes longer than a cell
+_MOST_LOOKS = 50_000  # of them in the description of styles, each of which takes longer than a cell
 _MOST_SHEETS = 10_000  # of them in the list of sheets, each of which takes longer still
 # Bytes: of a text, as long as a spreadsheet allows with every sign written as an entity; of a tag, which may list many
-# places; and of a tag that describes a look, because openpyxl's time grows with its square.
+# cells; and of a tag that describes a style, because openpyxl's time grows with its square.
 _LONGEST_TEXT, _LONGEST_TAG, _LONGEST_LOOK = 1 << 18, 1 << 16, 1 << 13
 _MOST_TEXT = 32 << 20  # characters of all cells: a text that is stored once may be in many of them
 _AT_ONCE = 1 << 16
@@ -183,7 +183,7 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
         import openpyxl
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about looks and rules of cells, which nobody asked for
+            warnings.simplefilter("ignore")  # about styles and rules of cells, which do not matter here
             book = openpyxl.load_workbook(unpacked, read_only=True, data_only=True, keep_links=False)
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
             if not sheets:

@@ -129,7 +129,7 @@ def _object_order(labels: NDArray[np.object_]) -> NDArray[np.intp]:
 
 
 _DIGITS = re.compile(r"([0-9]+)")
-_MOST_ORDERED = 100_000  # labels; more than that nobody reads through
+_MOST_ORDERED = 100_000  # labels; nobody reads through more
 
 
 def natural_order(labels: NDArray[Any]) -> NDArray[np.intp]:

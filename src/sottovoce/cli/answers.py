@@ -71,7 +71,7 @@ def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json:
     options = _options(choices)
     law.check_cells(len(options))
     assert claims.answers is not None
-    # An option is meant as the file spells it: 1 is a number where answers are.
+    # Options have the type of the file's answers: 1 is a number if these are numbers.
     known = {str(label): label for label in claims.answers.label_list()}
     same = {type(label) for label in known.values()}
     claims = claims.with_options([known.get(option, _as(same, option)) for option in options])

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_DEPTH = 5  # turns between steps that are combined
+_DEPTH = 5  # changes between steps that are combined
 _FARTHEST = 16.0  # beyond the end of a step, in its lengths
 _LONGER = 1.5  # times the shortest step: the prediction was wrong
-_ALIKE = 1e-10  # of turns' inner products, relative to the largest: below it, they say nothing new
+_ALIKE = 1e-10  # of inner products of changes, relative to the largest: below it, they say nothing new
 
 
 class Acceleration:
@@ -35,8 +35,8 @@ class Acceleration:
     def _forget(self) -> None:
         self._ends: list[Floats] = []
         self._step: Floats | None = None  # the last one
-        self._turns: list[Floats] = []  # from step to step
-        self._products = np.empty((0, 0))  # of turns
+        self._changes: list[Floats] = []  # from one step to the next
+        self._products = np.empty((0, 0))  # inner products of the changes
         self._best: tuple[float, Floats] | None = None  # length of the shortest step, and where it ended
 
     def ahead(self, end: Floats) -> Floats:
@@ -47,7 +47,7 @@ class Acceleration:
     def _next(self, end: Floats, step: Floats) -> Floats:
         squared = _product(step, step)
         length = math.sqrt(squared)
-        if self._best is not None and self._turns and length > _LONGER * self._best[0]:
+        if self._best is not None and self._changes and length > _LONGER * self._best[0]:
             place = self._best[1]
             self._farthest = max(self._farthest / 4, 1.0)
             self._forget()
@@ -68,9 +68,9 @@ class Acceleration:
         """Add a step, and forget the oldest beyond those that are combined."""
         self._ends.append(end)
         if self._step is not None:
-            self._turns.append(step - self._step)
-            del self._turns[:-_DEPTH], self._ends[: -_DEPTH - 1]
-            new = [_product(turn, self._turns[-1]) for turn in self._turns]
+            self._changes.append(step - self._step)
+            del self._changes[:-_DEPTH], self._ends[: -_DEPTH - 1]
+            new = [_product(change, self._changes[-1]) for change in self._changes]
             size = len(new)
             products = np.empty((size, size))
             products[:-1, :-1] = self._products[len(self._products) - size + 1 :, len(self._products) - size + 1 :]
@@ -80,11 +80,11 @@ class Acceleration:
 
     def _prediction(self, step: Floats) -> Floats:
         """Where a step would end that has no length, if steps depended linearly on where they begin."""
-        if not self._turns:
+        if not self._changes:
             return self._ends[-1].copy()
         sizes = np.sqrt(self._products.diagonal())
         sizes[sizes == 0] = 1.0
-        towards = np.array([_product(turn, step) for turn in self._turns]) / sizes
+        towards = np.array([_product(change, step) for change in self._changes]) / sizes
         shares = np.linalg.lstsq(self._products / np.outer(sizes, sizes), towards, rcond=_ALIKE)[0] / sizes
         # The last end, less each share of the way from one end to the next.
         place, part = np.zeros_like(step), np.empty_like(step)

@@ -20,8 +20,8 @@ from sottovoce.engines import Poll, Polled
 from sottovoce.errors import BadParameter
 
 _LEARNING = (0, 1, 2, 4, 7, 11, 16, 24, 36)  # iterations at which the crowd's law is learnt
-_SETTLED_ENOUGH = 4  # iterations before users' habits may be found not to exist
-_UNDAMPED, _DAMPING = 8, 0.3  # iterations before chances are mixed with the ones before, and how much of these
+_SETTLED_ENOUGH = 4  # iterations after which habits that the claims do not show are given up
+_UNDAMPED, _DAMPING = 8, 0.3  # iteration from which on chances are mixed with the previous ones; share of these
 # Tables by user, truth and answer are worth their time only while they fit into a core's own cache.
 _HABIT_BYTES = 1 << 20
 

@@ -25,13 +25,13 @@ from sottovoce.discovery.scatter_check import SEVERAL, Pulls
 from sottovoce.engines import Engine, Step, Sweep
 
 SAMPLE = 20_000  # claims
-LEAST_COUNT = 1e-3  # of a user's errors, where they alone decide
-_CROWD_SWEEPS = 5  # to find what the crowd alone says about known objects
+LEAST_COUNT = 1e-3  # of a user's errors, where nobody else decides
+_CROWD_SWEEPS = 5  # to find what the crowd says about known objects without knowing their truths
 _CERTAIN = 1e6  # degrees of freedom: as good as a normal law
 _LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
-_FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; of the variance of a plain mean, where one decides alone
-_LEAST_TOTAL = 0.1  # of the weights about an object, where some of its claims say what all would be
-_LEAST_PRECISION = 0.3  # of a truth, against that at the mean weights
+_FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; share of a plain mean's variance, for a single user
+_LEAST_TOTAL = 0.1  # share of an object's total weight, where its change is estimated from a sample
+_LEAST_PRECISION = 0.3  # of a truth, as a share of that at the mean weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class AwareEstimate:
             variance = variance * (of_weights + 1) / (of_weights + 3)
             if compared and self.opinions:
                 # Nothing is known of how opinions are distributed: where those about an object scatter more, it counts.
-                # Of two, it would be chance.
+                # The scatter of only two would be chance.
                 enough = np.maximum(effective_users, 1 + _LEAST_FREEDOM)
                 seen = np.where(engine.claims_per_object > 2, scatter * enough / (enough - 1), 0.0)
                 freedom = np.where(seen > variance, np.minimum(freedom, enough - 1), freedom)
@@ -111,7 +111,7 @@ class AwareEstimate:
             checked = cross_check(truths, variance, plain, medians, ~known, self.noisy)
             variance = checked.variance
             if not self.noisy:  # which hides where between the averages the truth lies
-                peaked = several & ~checked.plain  # of skewed errors, a median has a place of its own
+                peaked = several & ~checked.plain  # if errors are skewed, the median aims elsewhere
                 truths = np.where(
                     peaked, checked.truths + pulls.median_share * (medians - checked.truths), checked.truths
                 )
@@ -120,7 +120,7 @@ class AwareEstimate:
         if compared and not self.noisy:
             if self.steps and not bias:
                 voted = self._voted()
-                if self.steps.prefer(voted, truths):  # and the interval holds what it held about the averages
+                if self.steps.prefer(voted, truths):  # the interval still covers what it did around the averages
                     truths, variance = voted, (np.sqrt(variance) + np.abs(voted - truths) / 2) ** 2
             deciding = np.minimum(scatter, 1 / self.swept.precision) * effective_users
             variance = variance + shared_variance(self.rounded_to, deciding)
@@ -167,7 +167,7 @@ class AwareEstimate:
         return self.engine.sweep(middling, weights, self.truths).truths
 
     def _voted(self) -> Floats:
-        """What users claim who are right about other objects too."""
+        """What is claimed by users who are right about other objects too."""
         engine, known = self.engine, self.given.known
         truths = self._weighted_medians(self.belief.weight)
         for _ in range(MOST_ROUNDS):

@@ -76,13 +76,13 @@ class StepEvidence:
         counts = np.zeros((len(first), 2 * _REACH + 1))
         np.add.at(counts, (rows[near], steps[near].astype(np.intp) + _REACH), 1.0)
         several = counts.sum(axis=1)
-        chosen = np.flatnonzero(several >= min(2, several.max()))  # a claim alone says nothing
+        chosen = np.flatnonzero(several >= min(2, several.max()))  # a single claim says nothing
         chosen = chosen[:: -(-len(chosen) // _MOST_OBJECTS)]
         self._objects, self._middle, counts = self._objects[chosen], self._middle[chosen], counts[chosen]
         self._on, self._between = _Places.learn(counts, 1), _Places.learn(counts, _PARTS)
         self.between = float(expit(self._between.evidence - self._on.evidence))  # probability that truths lie there
         at_places = counts[:, _REACH // 2 : -(_REACH // 2)]
-        self._right = float((self._on.chances * at_places).sum() / counts.sum())  # share of claims, if truths lie on
+        self._right = float((self._on.chances * at_places).sum() / counts.sum())  # share of claims, if truths are steps
 
     def prefer(self, voted: Floats, averaged: Floats) -> bool:
         """Whether users' votes are likely to be nearer to the truth than averages, by the logarithm of the error."""

@@ -12,7 +12,7 @@ from sottovoce.errors import BadParameter
 
 # If the truths follow one user, their residuals shrink for ever; below this share of the mean they are rounding errors.
 _LEAST_SHARE = 1e-28
-_LEAST_ERRORS = 1e-9  # of choices: whoever never errs decides
+_LEAST_ERRORS = 1e-9  # of a user's choices: whoever never errs would have infinite weight
 
 
 class CATD(TruthDiscovery):

@@ -17,11 +17,11 @@ from sottovoce.engines import Engine
 
 Floats = NDArray[np.float64]
 
-_SEVERAL = 5  # claims about an object whose averages are compared, and such objects
+_SEVERAL = 5  # claims that an object needs for its averages to be compared, and number of such objects
 _MEDIAN_VARIANCE = np.pi / 2  # of a median, over that of a mean, of normal errors
 _NORMAL_DEVIATION = 1.4826
 _LEAST_EXPECTED = 0.2  # of the squared difference, over the mean's variance
-# Chance of taking a model for wrong that is right. Noise hides much, and under noise only intervals are changed.
+# Probability of rejecting a model that is right. Noise hides a lot, and under noise only intervals are changed.
 _CHANCE, _CHANCE_UNDER_NOISE = 0.003, 0.05
 
 
@@ -33,7 +33,7 @@ class PlainAverages:
     variance: Floats  # of the mean
     median_variance: Floats
     favour: float  # of the mean beside the median: half if equally precise, none if half as precise
-    compared: NDArray[np.bool_]  # objects with claims enough
+    compared: NDArray[np.bool_]  # objects with enough claims
 
     @classmethod
     def of(cls, engine: Engine, opinions: bool) -> "PlainAverages":

@@ -11,10 +11,10 @@ from sottovoce.claims.answers import spelt_alike
 
 Floats = NDArray[np.float64]
 
-_FEW = 0.1  # of those who claimed: when fewer than this share decide, a few do
+_FEW = 0.1  # of the users who made claims: if a smaller share decides, we say that few decide
 _LEAST_DECIDING = 3
 _PAIRS_SHOWN = 3  # of answers that are spelt alike
-_LEAST_CLAIMS = 5  # with fewer, it is no wonder that few users decide
+_LEAST_CLAIMS = 5  # with fewer claims, few users can decide
 # Mean and median of claims that err to both sides alike differ by chance, with a standard deviation below one standard
 # error of the mean. This many are beyond chance, for a task or, over all tasks together, for their average.
 _BEYOND_CHANCE = 4.5

@@ -8,10 +8,10 @@ from scipy.special import gammaln
 
 from sottovoce.discovery.right_chance import Floats, Group
 
-_USUAL = 2.0  # logarithm of the strength that habits are pulled to
-_LEAST_SHARE = 1e-3  # of a habit that noise leaves; less shows nothing
-_MOST_USERS = 512  # from whom it is learnt
-_PRECISION = 0.03  # of its logarithm, which claims never determine more precisely
+_USUAL = 2.0  # logarithm of the strength that the estimate is shrunk towards
+_LEAST_SHARE = 1e-3  # of a habit that noise leaves; a smaller share shows nothing
+_MOST_USERS = 512  # from which the strength is learnt
+_PRECISION = 0.03  # of the strength's logarithm, which claims never determine more precisely
 
 
 class Habits:

@@ -31,7 +31,7 @@ class UserLosses:
 
     @property
     def mean(self) -> Floats:
-        return self.sum / np.maximum(self.count, _LEAST_COUNT)  # nobody's claims, nobody's loss
+        return self.sum / np.maximum(self.count, _LEAST_COUNT)  # a user without claims has no loss
 
 
 Weigh = Callable[[UserLosses], Floats]

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 Cost = Callable[[Floats], tuple[float, Floats, Floats]]  # value, slope and curvature at a place
 
 _MOST_STEPS = 50
-_FARTHEST = 2.0  # that a step leads
+_FARTHEST = 2.0  # length of a step
 _LEAST_CURVATURE = 1e-9
 
 
@@ -24,7 +24,7 @@ def least(cost: Cost, start: Floats, low: Floats, high: Floats, gain: float) -> 
     """
     place, (value, slope, curvature) = start, cost(start)
     for _ in range(_MOST_STEPS):
-        if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):  # numbers too large to go anywhere by them
+        if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):  # too large to compute a step from
             break
         free = ((place > low) | (slope < 0)) & ((place < high) | (slope > 0))
         sizes, ways = np.linalg.eigh(np.where(np.outer(free, free), curvature, np.eye(len(place))))

@@ -28,14 +28,14 @@ from sottovoce.privacy.laws import Gaussian, NoiseLaw, parse_law, parse_noise_la
 
 _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tails and units of objects are learnt
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
-# Of few claims, beliefs from before may keep an answer that nobody finds from scratch, and save next to no time.
+# With few claims, earlier beliefs could keep truths that no fit from scratch finds, and would save almost no time.
 _MOSTLY, _FEWEST_CLAIMS = 0.9, 1000
 _FIRST_REST = 1e-3  # move of a truth
 _MOST_LESSONS = 60
-_FARTHEST_PRIOR = 4.0  # of its steps from lesson to lesson, which are known less well than those of truths
-_FARTHEST_LOG = 30.0  # of a user's squares and counts, from what is seen
-# Squares beside those of a user's errors, over the typical one: no claim is infinitely accurate, least of all a copy;
-# and one who has few claims may agree with others by chance.
+_FARTHEST_PRIOR = 4.0  # in its steps from one update to the next, which are known less well than those of truths
+_FARTHEST_LOG = 30.0  # of a user's squares and counts from the observed ones, as logarithms
+# Added to the squares of a user's errors, relative to the typical one: no claim is infinitely accurate, least of all a
+# copy; and a user with few claims may agree with others by chance.
 _RESOLUTION, _COPIED, _BY_CHANCE = 1e-4, 0.02, 0.04
 _LARGEST_VARIANCE = 1e150  # of noise: squares of weights have to be numbers as well
 
@@ -152,7 +152,7 @@ class _AwareIteration(Iteration):
             law, noise = Gaussian(math.sqrt(noise.variance)), None
         self._quality = Quality(law, 1.0 if self._objects else typical, int(engine.claims_per_user.max()))
         self._lookup = ReadingLookup(noise, typical) if noise else None
-        # Without noise, one who agrees with themselves alone must not capture truths; see `_residuals`.
+        # Without noise, a user who agrees only with themselves must not capture truths; see `_residuals`.
         self._rejects = not self._opinions and (law is not None or self._coincide)
         constant = self._lookup or self._coincide or self._opinions
         self._learn_tail = None if constant else learn_tail if self._rejects else learn_whole_tail
@@ -237,9 +237,9 @@ class _AwareIteration(Iteration):
             least = claims * _COPIED if self._coincide else 1e-12
             return swept.losses + swept.doubts + least * self._quality.scale, claims
         counts = np.maximum(claims - self._belief.weight * swept.doubts, LEAST_COUNT)
-        usual = min(self._quality.scale, self._quality.mean)  # units of objects leave the scale open
-        # Who has no share in the truths of their objects agrees with others by accuracy, not by chance. Of opinions,
-        # even many agree by chance.
+        usual = min(self._quality.scale, self._quality.mean)  # the units of objects do not fix the scale
+        # A user who has no share in the truths of their objects agrees with others by accuracy, not by chance. With
+        # opinions, even users with many claims agree by chance.
         by_chance = _BY_CHANCE * (1 if self._opinions else 1 - counts / claims)
         return swept.losses + (counts * _RESOLUTION + by_chance) * usual + self._rounding_of_users, counts
 
@@ -302,7 +302,7 @@ class _AwareIteration(Iteration):
 
 
 def _mostly_the_same(given: FitInput, kind: str) -> State | None:
-    """The earlier state, if it knows most of these objects and users: only then its beliefs are of this crowd."""
+    """The earlier state, if it knows most of these objects and users: only then do its beliefs describe this crowd."""
     earlier, engine = given.earlier, given.engine
     if earlier is None or earlier.learnt.get("law") != kind or engine.n_claims < _FEWEST_CLAIMS:
         return None

@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 
 NORMAL_DEVIATION = 1.4826  # standard deviation over median deviation of a normal law
 _SAMPLE = 20_000
-_SEVERAL = 4  # claims about an object whose squares show a kurtosis: those of fewer are tied to each other
-_LEAST_VARIANCE = 1e-150  # other numbers can be divided by its square
+_SEVERAL = 4  # claims that an object needs to show a kurtosis: the squares of fewer depend on each other
+_LEAST_VARIANCE = 1e-150  # dividing by its square does not overflow
 
 
 class ObjectScales:

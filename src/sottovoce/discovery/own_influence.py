@@ -22,7 +22,7 @@ class OwnInfluence:
 
     shift: float  # to be added
     variance: float  # of the shift
-    own: float  # variance of what single objects have of their own, times their claims
+    own: float  # variance of the part that differs from object to object, times the number of claims
 
     @classmethod
     def learn(cls, pulls: Floats) -> "OwnInfluence":

@@ -19,11 +19,11 @@ Floats = NDArray[np.float64]
 
 _LEAST, _MOST = 1e-5, 1e4  # of users' variances, over the scale
 _SHARPEST_PRIOR = math.exp(4)  # its shape
-_MANY_CLAIMS = 1000  # of a user: nodes need not be finer than for these
-_NO_GAIN = 1e-6  # in the logarithm of the likelihood: learning again is of no use
+_MANY_CLAIMS = 1000  # of a user: more claims need no finer nodes
+_NO_GAIN = 1e-6  # in the logarithm of the likelihood: a gain this small is not worth another update
 _SAMPLED_USERS = 2000  # enough to learn a few numbers
 _ROWS = 128  # users at once: what they need stays in the processor's cache
-_FEW_USERS = 512  # whose posteriors are found as fast as looked up
+_FEW_USERS = 512  # for which computing the posteriors is as fast as a table
 _EVALUATED_USERS = 8000  # more than this are looked up in a table
 _TABLE = (160, 24)  # mean squares × numbers of claims
 

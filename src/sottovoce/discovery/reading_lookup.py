@@ -11,7 +11,7 @@ from sottovoce.privacy.laws import ReadingNoise
 Floats = NDArray[np.float64]
 
 _GROSS = 0.01  # share of gross errors allowed for
-_LEAST_INLIER = 1e-12  # chance: even where all claims are gross errors, a truth has a variance
+_LEAST_INLIER = 1e-12  # probability: even where all claims are gross errors, the variance of a truth is finite
 _ROWS, _COLUMNS = 40, 600
 
 
@@ -21,7 +21,7 @@ class ReadingLookup:
     def __init__(self, noise: ReadingNoise, typical: float) -> None:
         # Without any error of the user's own, the peak of Laplace noise is a kink, and iterations would not settle.
         least = max(1e-5 * typical, (0.05 * noise.scale) ** 2)
-        most = max(1e4 * typical, noise.scale**2)  # the second where claims agree better than such noise lets them
+        most = max(1e4 * typical, noise.scale**2)  # the second where claims agree better than such noise allows
         self._logs = np.linspace(math.log(least), math.log(most), _ROWS)
         widest = 25 * noise.scale + 6 * math.sqrt(typical)
         sizes = np.linspace(0, widest, _COLUMNS)

@@ -39,7 +39,7 @@ class Outcome(Estimates):
     @property
     def effective_users(self) -> float:
         """(Σw)²/Σw² over all users: as if this many had equal weights."""
-        if not self.fit.weights_.any():  # nobody is believed more than anybody else
+        if not self.fit.weights_.any():  # all users count equally
             return float(len(self.fit.weights_))
         weights = self.fit.weights_ / self.fit.weights_.max()
         return float(weights.sum() ** 2 / (weights**2).sum())

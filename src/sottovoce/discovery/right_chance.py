@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 _NODES = (np.arange(64) + 0.5) / 64  # chances of being right
 _LOG_NODES, _LOG_OTHERS = np.log(_NODES), np.log1p(-_NODES)
 # The crowd's law: where between guessing (-∞) and certainty (∞) its mean lies, and the logarithm of its concentration.
-_USUAL, _PULLS = np.array([0.0, math.log(4)]), np.array([0.25, 1.0])  # what it is pulled to, and how strongly
+_USUAL, _PULLS = np.array([0.0, math.log(4)]), np.array([0.25, 1.0])  # what it is shrunk towards, and how strongly
 _BOUNDS = np.array([-6.0, -1.0]), np.array([6.0, 6.0])
 _STARTS = np.array(list(itertools.product((-2.0, 0.0, 2.0), (0.0, 1.5, 3.0))))
 _NO_GAIN = 1e-4  # in the logarithm of the likelihood
@@ -40,7 +40,7 @@ class Group:
         if law is None:
             return cls(options)
         channel = law.channel(options)
-        if channel.hit <= channel.miss:  # its answers say nothing, and nobody votes against themselves
+        if channel.hit <= channel.miss:  # answers that say nothing, or the opposite, get no weight
             return cls(options, channel.size, channel.size / options, channel.size / options)
         return cls(options, channel.size, channel.hit, channel.miss)
 
@@ -73,7 +73,7 @@ class RightChance:
         self._numbers = _USUAL
         self._agreed, self._disagreed = np.full_like(counts, np.nan), counts
         self._moments = np.empty((len(counts), 1 + 3 * len(groups)))
-        self._changed = np.ones(len(counts), bool)  # users whose moments are not those of what is known of them
+        self._changed = np.ones(len(counts), bool)  # users whose moments have to be computed again
 
     @property
     def prior(self) -> list[float]:

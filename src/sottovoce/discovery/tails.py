@@ -14,7 +14,7 @@ _TAILS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.8)  # 1/degrees of freedom
 _WHOLE_TAILS = np.geomspace(0.01, 1.0, 9)
 _USUAL_TAIL = 0.1
 _ROUNDING = 1e-9  # smaller squares are those of claims at the truth
-_MOST = 4000  # squares that are looked at
+_MOST = 4000  # squares in the sample
 
 
 def learn_tail(squares: Floats) -> float:
@@ -36,7 +36,7 @@ def learn_tail(squares: Floats) -> float:
                 - (freedom + 1) / 2 * float(np.mean(np.log1p(tail * squares / scale)))
             )  # fmt: skip
         fit = len(squares) * (fit - math.log(scale) / 2)
-        if fit > best + 2:  # a heavier tail has to earn its place
+        if fit > best + 2:  # a heavier tail must be clearly more likely
             best, found = fit, tail
     return found
 

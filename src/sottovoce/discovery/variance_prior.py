@@ -16,7 +16,7 @@ from sottovoce.discovery.newton import least
 
 Floats = NDArray[np.float64]
 
-_LEAST_LOG_CHANCE = -600.0  # no prior is so sure that a user could become impossible
+_LEAST_LOG_CHANCE = -600.0  # keeps every user possible under every prior
 # Log of mean over scale, log of shape; of a second kind the same, and the log odds of the first.
 _LEAST, _MOST = np.array([-11.0, -2.5, -11.0, -2.5, -4.0]), np.array([9.0, 4.0, 9.0, 4.0, 4.0])
 _IS_MEAN = np.array([1, 0, 1, 0, 0])
@@ -60,7 +60,7 @@ class VariancePrior:
             return one
         two = start if len(start) == 5 else self._two_kinds(likelihood, one)
         of_one, of_two = (np.log(likelihood @ self.mass(prior)).sum() for prior in (one, two))
-        if of_two <= of_one:  # two kinds would show at once
+        if of_two <= of_one:  # if there are two kinds, this start is already better
             return one
         two = self.search(likelihood, two)
         return two if np.log(likelihood @ self.mass(two)).sum() > of_one + _CLEAR else one

@@ -19,7 +19,7 @@ from numba import njit
 
 # mypy: disable-error-code="no-untyped-def"
 
-NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no truth is known; the known truth is an option that nobody named
+NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no known truth; a known truth that nobody named
 _LANES = 4  # of scores
 ROW = 8  # numbers in a row of habits, at least
 _TIE = 1e-9  # scores this close, relatively, differ by rounding only
@@ -322,7 +322,7 @@ def _largest(scores, options):
 
 @njit(nogil=True, cache=True, inline="always")
 def _divide(scores, options, total, old, first, mix):
-    """Chances add up to 1; and some of the old ones is mixed into them."""
+    """Make the chances add up to 1, and mix in a share of the old ones."""
     share = 1.0 / total
     for c in range(options):
         scores[c] *= share

@@ -27,7 +27,7 @@ from sottovoce.worlds import World
 from sottovoce.worlds.devices import usual_grid
 
 Connect = Callable[[str], Client]
-_PATIENCE_SECONDS = 120.0  # of a device; a server that limits one address makes many wait
+_RETRY_SECONDS = 120.0  # of a device; a server that limits one address makes many wait
 _RESULTS_SECONDS = 60.0
 _POLL_SECONDS = 0.25
 # Of the width of an interval: results that differ by less from those of the same claims computed from scratch are the
@@ -245,7 +245,7 @@ def _take_part(
         pauses.append(seconds)
         time.sleep(seconds)
 
-    retries = RetryPolicy(_PATIENCE_SECONDS, sleep=sleep)
+    retries = RetryPolicy(_RETRY_SECONDS, sleep=sleep)
     try:
         with ParticipantFile(path) as file:
             with connect(link.server) as client:

@@ -23,7 +23,7 @@ from sottovoce.discovery.schema import Column, Place, columns_in, for_people
 from sottovoce.lab.plots import discovery_figure
 from sottovoce.lab.standalone import standalone
 
-_MOST_ROWS = 2000  # of truths; a page with more of them is for no reader
+_MOST_ROWS = 2000  # of truths; nobody reads a page with more
 _MOST_USERS = 20
 _MOST_LEFT_OUT = 100
 _FIGURE = re.compile(r"[-−+]?(?:[0-9][0-9,.]*(?:e[-+]?[0-9]+)?%?|inf)$|[–]?$")

@@ -52,7 +52,7 @@ def _arguments(epsilon: float, shift: Floats | float, deviation: Floats) -> tupl
 
 
 def _advantage(a: Floats, c: Floats) -> Floats:
-    low = np.clip(a, -40.0, 0.0)  # what is below e^-800 is LEAST
+    low = np.clip(a, -40.0, 0.0)  # values below e^-800 are replaced by LEAST
     near, far = erfcx(-low / _ROOT_2), erfcx((c - low) / _ROOT_2)
     # Both terms share the factor e^{-a²/2}, so this is a difference of scaled error functions.
     tail = np.exp(-np.square(low) / 2) / 2 * (near - far + _ERFCX * (near + far))

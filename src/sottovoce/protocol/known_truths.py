@@ -32,7 +32,7 @@ def known_number(truth: Any, low: str, high: str) -> str:
 
 
 def names_of(tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What each task is called in a table: its title, or its id where the title does not name it alone."""
+    """What each task is called in a table: its title, or its id where several tasks have the title."""
     names = Counter(name for task in tasks for name in {task["title"], task["id"]})
     return {task["id"]: task["title"] if task["title"] and names[task["title"]] == 1 else task["id"] for task in tasks}
 

@@ -20,8 +20,8 @@ _NEGLIGIBLE = 1e-4  # share of δ for the losses that are too large to be counte
 # each of very many. That costs about 1/2000 of its ε.
 _USUAL_DOTS, _DOTS, _ALL_DOTS, _FEWEST_DOTS = 96, 18, 2400, 24
 _ROUGH_STEP, _STEP = 1.15, 1.1  # from one of these values to the next: at first, and beyond an ε that holds
-_AT_LEAST = 0.7  # share of a rough bound that ε is expected to be at least
-_BEYOND, _FAR = 6.0, 80.0  # times such an ε, or above it: larger losses count as infinite
+_AT_LEAST = 0.7  # ε is expected to be at least this share of a rough bound
+_BEYOND, _FAR = 6.0, 80.0  # losses this many times as large as such an ε, or this far above it, count as infinite
 # The work of a search, in looks at a few thousand numbers: of one sum of losses, and at most of all of them.
 _SUM, _MOST_WORK = 100, 90_000
 

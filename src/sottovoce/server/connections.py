@@ -157,7 +157,7 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
     idle_seconds: float
     answer_seconds: float
     _unsent: _Unsent
-    _buffer = bytearray(_READ_AT_ONCE)  # for all: what arrives is copied before anything else arrives
+    _buffer = bytearray(_READ_AT_ONCE)  # shared by all connections: its content is copied before more arrives
     transport: Any
 
     def connection_made(self, transport: Any) -> None:

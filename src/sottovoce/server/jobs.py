@@ -53,11 +53,11 @@ _EVERY_SECONDS = 0.5
 # A step is considered when no report has come for this long: with the pause above and the computing, within 5 s.
 _QUIET_MILLISECONDS = 2_000
 # Or when this many changes have gathered, and this share of all before: while many reports arrive, they come first.
-# Not with fewer: each step may leave the last few claims of a task waiting for more, and in the end out.
+# Not with fewer: each step may leave the last few claims of a task waiting, and those of the last step are left out.
 _ENOUGH_CHANGES = 1_000
 _ENOUGH_SHARE = 0.5
 _COMPARED_SHARE = 1 / 30  # the same for campaigns that compare
-_PATIENCE = 10  # and then not before this many times the time that the last computation took
+_PAUSE_FACTOR = 10  # and then not before this many times the time that the last computation took
 # How long readings that are due to be erased wait for results that have not been computed.
 _GRACE_SECONDS = 600.0
 
@@ -177,7 +177,7 @@ class Jobs:
             partial(self._keep, due=due, content=content, trouble=trouble, new_offers=new_offers)
         )
         seconds = time.perf_counter() - started
-        self._not_before = time.monotonic() + _PATIENCE * seconds
+        self._not_before = time.monotonic() + _PAUSE_FACTOR * seconds
         self._metrics.result_seconds.observe(seconds)
         log.info("results", extra={"campaign": campaign_key, "version": version, "trouble": trouble})
 

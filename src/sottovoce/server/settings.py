@@ -110,7 +110,8 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=0,
-            description="Readings of a campaign are erased this many days after it closes; results stay. 0 keeps them.",
+            description="Readings of a campaign are erased this many days after it closes, or earlier if its terms say "
+            "so; results stay. 0 keeps the readings, unless the terms say otherwise.",
         ),
     ] = 90
 

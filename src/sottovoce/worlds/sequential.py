@@ -90,7 +90,7 @@ class SequentialCrowd:
         sent: list[Sequence[Cuts]] = []
         said: list[NDArray[np.int64]] = []
         on_the_way: dict[int, list[int]] = {}
-        # This share of them and not about this share: theirs is a bias, and chance would be on top of it.
+        # Exactly this share: a random number of liars would add chance to the bias that is measured.
         liars = {*rng.permutation(self.participants)[: round(self.liars * self.participants)].tolist()}
         for person in range(self.participants):
             published = server.published()

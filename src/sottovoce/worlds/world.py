@@ -21,7 +21,7 @@ class World:
     claims: Claims
     truths: NDArray[np.float64]
     error_variances: NDArray[np.float64]
-    building: Building | None = None  # where the objects are, if they are somewhere
+    building: Building | None = None  # where the objects are, if they have places
 
     def with_simulated_noise(self, law: NoiseLaw, seed: int | np.random.Generator = 0) -> "World":
         """The same world seen by the server: simulated noise on every claim."""

@@ -39,7 +39,7 @@ def reproduce(
     ``progress`` gets what was finished last, how many pieces are done, and how many there are.
 
     Finished pieces of work are kept in the folder's ``.cache`` and not done again. The numbers do not depend on how
-    many processes work (times are measured alone, after the rest).
+    many processes work (times are measured separately, after the rest).
     """
     if processes is not None and processes < 1:
         raise BadParameter(f"processes={processes}: at least one must work; leave it out for one per core")

@@ -2,7 +2,7 @@
 
 from sottovoce.errors import BadParameter
 
-_FURTHEST = 1e30  # beyond that the theorems' powers of it are no numbers, and nobody's readings
+_FURTHEST = 1e30  # beyond that its powers in the theorems overflow; no real readings are this large
 _MOST_PARTICIPANTS = 10**12
 _SMALLEST_CHANCE = 1e-300
 _POSITIVE = {

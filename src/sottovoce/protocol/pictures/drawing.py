@@ -229,7 +229,7 @@ def _referred(one: _Element) -> Iterator[str]:
 
 
 def _written(root: _Element) -> Iterator[str]:
-    """The drawing as text. Its depth is limited, so this may go down step by step."""
+    """The drawing as text. Its depth is limited, so recursion is safe."""
 
     def write(one: _Element, space: str = "") -> Iterator[str]:
         attributes = "".join(f" {name}={quoteattr(entry)}" for name, entry in one.attributes.items())

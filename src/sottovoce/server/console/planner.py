@@ -38,7 +38,7 @@ EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
 _CURVES_KEPT = 4096
 PARTICIPANTS, MOST_PARTICIPANTS = 100, 10**9  # usual and most, for each task
 _DELTA = 1e-5
-_HAIR = 1e-9  # by which devices, too, let a figure miss a round limit
+_HAIR = 1e-9  # relative tolerance at a round limit, the same as on devices
 _STYLES = 5  # of lines in the chart
 _FINE = 100  # steps: on a finer grid the error looks the same
 # The fields of the form, as messages call them.

@@ -90,7 +90,7 @@ def show_spent(connection: Connection, campaign_keys: list[int]) -> None:
 
 
 def spent_unseen(connection: Connection, least: int) -> list[int]:
-    """Campaigns that at least ``least`` people have joined whom their operators have not been shown."""
+    """Campaigns that at least ``least`` people have joined since their operators were last shown how many."""
     new = func.sum(case((and_(*_UNSEEN), 1), else_=invitations.c.joined - invitations.c.shown_joined))
     either = or_(and_(*_UNSEEN), invitations.c.joined > invitations.c.shown_joined)
     query = select(invitations.c.campaign_key).where(either).group_by(invitations.c.campaign_key)
