@@ -141,6 +141,7 @@ def guarantee(
     """
     from sottovoce.cli.answers import show_answer_guarantee
     from sottovoce.privacy.laws import parse_law, parse_noise_law
+    from sottovoce.privacy.radial import MOST_READINGS
 
     check_one_of(epsilon, delta)
     if choices is not None or levels is not None:
@@ -175,8 +176,9 @@ def guarantee(
         return
     table = figures_table()
     table.add_row("ε", number(epsilon), "")
+    how = "exact" if readings <= MOST_READINGS else "an upper bound"
     exactly = (
-        f"exact for {counted(readings, 'reading')}"
+        f"{how} for {counted(readings, 'reading')}"
         if grid is None
         else "summed over the sampler's own law, for any number of readings"
     )
