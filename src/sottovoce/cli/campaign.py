@@ -315,7 +315,7 @@ def _noise_of(entry: dict[str, Any]) -> str:
     # In the second format, each task has its own.
     distances = {entry["distance"], *(task.get("distance") for task in entry["tasks"])} - {None}
     apart = f", distance {distances.pop()}" if len(distances) == 1 else ""
-    return f"{_laws_of(entry)}{apart}, for a {entry['unit']}"
+    return f"{_laws_of(entry)}{apart}, per {entry['unit']}"
 
 
 def _laws_of(entry: dict[str, Any]) -> str:
