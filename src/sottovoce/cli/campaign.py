@@ -248,7 +248,7 @@ def known(
     clear: Annotated[bool, typer.Option("--clear", help="Forget all known truths.")] = False,
     json: bool = False,
 ) -> None:
-    """Show or set the truths that you know. They stay on the server, and improve the results after closing."""
+    """Show or set known truths. They stay on the server, and improve the results once the campaign has closed."""
     from sottovoce.operators.drafts import read_known
 
     if file and clear:

@@ -34,7 +34,7 @@ def check_options(places: Path | None, frame: str | None) -> None:
     """Refuse a frame without a file of places."""
     if frame and not places:
         raise BadParameter(
-            "--frame without --places: a frame is in the coordinates of the file of places; name that file"
+            "--frame without --places: a frame is in the coordinates of the file of places; name the file"
         )
 
 

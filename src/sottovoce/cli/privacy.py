@@ -183,7 +183,8 @@ def guarantee(
         else "summed over the sampler's own law, for any number of readings"
     )
     table.add_row("δ", number(exact), exactly)
-    table.add_row("δ, any number", number(any_number), "however many readings share a variance (continuous noise)")
+    continuous = " (continuous noise)" if grid is None else ""
+    table.add_row("δ, any number", number(any_number), f"however many readings share a variance{continuous}")
     table.add_row("pure ε", number(pure) if pure is not None else "none", "the ε that holds without exception")
     if paper is not None:
         table.add_row("δ as printed", number(paper), "Theorem 4.8 of the paper")

@@ -210,7 +210,7 @@ class TruthDiscovery(ABC):
         moves, times = (
             ("a truth still moves by {:.2g} of its object's spread", 1.0)
             if choices is None
-            else ("the chance of an answer still moves by {:.2g}", TOLERANCE)
+            else ("the last move is still {:.2g}", TOLERANCE)
         )
         self.n_iter_, self.history_, self.converged_ = len(history), np.array(history), history[-1] <= self.tol * times
         if not self.converged_ and self.tol > 0:
