@@ -72,7 +72,7 @@ def read_cells(name: str, content: bytes | str, columns: Mapping[str, str], enco
     notes: list[str] = []
     counted = "line"
     if len(content) > MOST_BYTES:
-        raise UnreadableFile(f"{name}: it has more than {MOST_BYTES:,} bytes; divide the table")
+        raise UnreadableFile(f"{name}: it has more than {MOST_BYTES:,} bytes; split the table")
     if isinstance(content, bytes) and content[:4] in (b"PK\3\4", _OLD_EXCEL):
         rows, counted = _rows_of_archive(name, content), "row"
     else:
@@ -128,7 +128,7 @@ def _checked(
 ) -> Iterator[tuple[int, list[str]]]:
     for several, (number, cells) in enumerate(rows, 1):
         if several > _MOST_ROWS:
-            raise UnreadableFile(f"{name}: it has more than {_MOST_ROWS:,} rows; divide the table")
+            raise UnreadableFile(f"{name}: it has more than {_MOST_ROWS:,} rows; split the table")
         if any(cells[width:]):
             raise UnreadableFile(
                 f"{name}: {counted} {number} has more cells than columns; quote text that contains separators"
@@ -197,9 +197,7 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
                     rows.append((number, [_text_of(name, number, cell) for cell in cells]))
                     text += sum(map(len, rows[-1][1]))
                 if text > _MOST_TEXT:
-                    raise UnreadableFile(
-                        f"{name}: its cells have more than {_MOST_TEXT:,} characters; divide the table"
-                    )
+                    raise UnreadableFile(f"{name}: its cells have more than {_MOST_TEXT:,} characters; split the table")
     except UnreadableFile:
         raise
     except Exception as mistake:  # whatever the library makes of a damaged file
@@ -224,7 +222,7 @@ def _unpacked(name: str, content: bytes) -> io.BytesIO:
             whole = _part_of(archive, part, left)
             left -= len(whole)
             if left < 0 or len(parts) > _MOST_PARTS:
-                raise UnreadableFile(f"{name}: unpacked it is larger than {_MOST_UNPACKED:,} bytes; divide the table")
+                raise UnreadableFile(f"{name}: unpacked it is larger than {_MOST_UNPACKED:,} bytes; split the table")
             plain = whole.replace(b"\0", b"")
             if b"<!DOCTYPE" in plain.upper():
                 raise UnreadableFile(f"{name}: it contains a document type, which XLSX forbids; save it again")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sottovoce as sv
-from sottovoce.errors import BadRow, MissingColumn, NoClaims
+from sottovoce.errors import BadRow, DuplicateClaim, MissingColumn, NoClaims
 
 COLUMNS = {"user": ["ann", "bob", "ann"], "object": [2, 2, 10], "value": [12.1, 11.8, 4.0]}
 TRIPLES = [("ann", 2, 12.1), ("bob", 2, 11.8), ("ann", 10, 4.0)]
@@ -87,12 +87,13 @@ def test_matrix_with_labels_and_masked_values():
         (lambda: sv.Claims.from_matrix([[1.0, np.inf]]), BadRow, "row 0, column 1: inf"),
         (lambda: sv.Claims.from_matrix([[np.nan]]), NoClaims, "fill it"),
         (lambda: sv.Claims.from_matrix([1.0, 2.0]), ValueError, "2, users × objects"),
-        (lambda: sv.Claims.from_matrix([[1.0]], users=["a", "b"]), ValueError, "2 labels for 1 users"),
-        (lambda: sv.Claims.from_arrays(["a"], ["x", "y"], [1.0]), BadRow, "1 users, 2 objects, 1 values"),
+        (lambda: sv.Claims.from_matrix([[1.0]], users=["a", "b"]), ValueError, "2 labels for 1 user:"),
+        (lambda: sv.Claims.from_arrays(["a"], ["x", "y"], [1.0]), BadRow, "1 user, 2 objects, 1 value:"),
         (lambda: sv.Claims.from_arrays([], [], []), NoClaims, "no row"),
         (lambda: sv.Claims.from_arrays(["a", None], ["x", "x"], [1, 2]), BadRow, "row 2: user is missing"),
         (lambda: sv.Claims.from_arrays(["a", "b"], ["x", "x"], [1, np.nan]), BadRow, "row 2: value"),
         (lambda: sv.Claims.from_arrays(["a", "b"], ["x", "x"], [1, "tall"]), BadRow, "row 2: value 'tall'"),
+        (lambda: sv.Claims.from_arrays([1, 1], [2, 2], [1, 2]), DuplicateClaim, "user 1 makes .* about object 2 "),
         (lambda: sv.Claims.from_arrays(["a"], ["x"], [1], duplicates="first"), ValueError, "duplicates"),
     ],
 )

@@ -110,13 +110,19 @@ def test_where_results_go_is_looked_at_before_the_work(crowd, tmp_path, options)
 
 
 @pytest.mark.parametrize(
-    ("rows", "word"), [("elsewhere,1", "elsewhere"), ("1,1\n1,2", "more than one truth"), ("1,?", "row 1")]
+    ("rows", "word"),
+    [
+        ("elsewhere,1", "'elsewhere', for example, and the claims '0'"),
+        ("1,1\n1,2", "more than one truth"),
+        ("1,?", "row 1"),
+    ],
 )
 def test_bad_truths_are_reported(crowd, tmp_path, rows, word):
     (tmp_path / "truth.csv").write_text(f"object,value\n{rows}\n")
     ran = run("discover", crowd / "claims.csv", "--truth", tmp_path / "truth.csv")
     assert ran.returncode == 2
     assert word in " ".join(ran.stderr.split())
+    assert "--skip-bad" not in ran.stderr  # which is about rows of claims
 
 
 def test_not_converging_is_a_warning_not_a_failure(crowd):
@@ -144,5 +150,5 @@ def test_the_reason_for_differing_from_the_mean_is_reported(tmp_path):
     far = [f"far{u},x{n},{900 + n + u}" for u in range(2) for n in range(8)]
     for name, lines in (("near", rows), ("far", rows + far)):
         (tmp_path / f"{name}.csv").write_text("\n".join(["user,object,value", *lines]))
-    assert "8 of 8 means lie outside the interval" in run("discover", tmp_path / "far.csv").stdout
+    assert "8 of 8 means lie outside their intervals" in run("discover", tmp_path / "far.csv").stdout
     assert json.loads(run("discover", tmp_path / "near.csv", "--json").stdout)["reason"] is None

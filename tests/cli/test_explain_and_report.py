@@ -49,7 +49,7 @@ def test_an_explanation_says_who_moved_the_truth():
     claims = crowd()
     found = explain(discovered(sv.CATD(), claims), claims, "o3")
     assert re.match(
-        r"The truth is \S+ below the mean, because users differ in weight: u8 \(40\) counts 0% instead of 11%",
+        r"The truth is \S+ below the mean, because users differ in weight: u8, who claims 40, counts 0% instead of 11%",
         found.why,
     )
     assert "practically the plain mean" in explain(discovered(sv.Mean(), claims), claims, "o3").why
@@ -62,7 +62,14 @@ def test_choices_are_explained_by_votes_and_weights():
     found = explain(discovered(sv.CRH(), claims), claims, "q1")
     assert found.truth == "yes"
     assert {claim.user for claim in found.claims if claim.far_off} == {"c", "d"}
-    assert "3 of 5 answers are yes" in found.why
+    assert "yes has 3 of 5 votes" in found.why
+
+
+def test_a_tie_is_not_called_a_majority():
+    claims = sv.Claims.from_arrays(list("abbcac"), list("xxyyyx"), ["dry", "wet", "dry", "wet", "dry", "mud"])
+    found = explain(discovered(sv.NoiseAware(), claims), claims, "x")
+    assert found.truth == "wet"
+    assert "dry has 1 of 3 votes and wet 1, but those who chose wet agree" in found.why
 
 
 def test_the_command_explains_and_refuses_unknown_objects(file):

@@ -74,6 +74,12 @@ def test_guarantee_json_has_the_agreed_form():
     assert (fresh["epsilon"], fresh["delta"], fresh["pure_epsilon"], fresh["paper_delta"]) == (1.0, 0.0, 1.0, None)
 
 
+@pytest.mark.parametrize(("readings", "words"), [(200, "exact for 200 readings"), (201, "an upper bound for 201")])
+def test_figures_that_are_bounds_are_not_called_exact(readings, words):
+    shown = run("guarantee", "--noise", "shared:0.5", "--readings", readings, "--epsilon", 1).stdout
+    assert words in " ".join(shown.split())
+
+
 def test_guarantee_in_words():
     ran = run("guarantee", "--noise", "gaussian:3.7", "--unit", "participant", "--readings", 5, "--delta", "1e-6")
     assert ran.returncode == 0, ran.stderr

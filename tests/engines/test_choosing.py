@@ -28,7 +28,7 @@ def test_the_choice_can_be_made_in_python(packed, monkeypatch):
     monkeypatch.setattr(choosing, "free_memory", lambda: 10**9)
     chosen = choose_engine(packed)
     assert (type(chosen.engine), chosen.name) == (MemoryEngine, "memory")
-    assert "1,500 claims need up to 0.0 GB, 1.0 GB are free" in chosen.reason
+    assert "1,500 claims need up to 0.1 GB; 1.0 GB are free" in chosen.reason
     assert chosen.engine.object_ages.tolist() == [0] * 30
     assert type(choose_engine(packed, "disk").engine) is DiskEngine
     claims = packed.claims()

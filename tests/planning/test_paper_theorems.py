@@ -1,4 +1,4 @@
-"""The founding paper's theorems: printed ones against values computed by hand, corrected ones against simulation.
+"""The original paper's theorems: printed ones against values computed by hand, corrected ones against simulation.
 
 Simulated means are held to 4.5 standard errors, estimated from the same draws: a correct formula fails once in
 150,000, and the seeds are fixed.

@@ -141,7 +141,7 @@ def test_a_heading_is_no_claim(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "truths", "message"),
     [
-        ([(1, 5.0, 1)], [(2, 5.0)], "no truth for 1 objects"),
+        ([(1, 5.0, 1)], [(2, 5.0)], "no truth for 1 object with claims"),
         ([(1, 5.0, 1), (1, "long", 2)], [(1, 5.0)], "separated by tabs"),
     ],
 )

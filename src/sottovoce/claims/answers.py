@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.claims.labels import Labels, label_column, to_numpy
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, BadRow
 
 MOST_OPTIONS = 65_535  # of one object
@@ -218,7 +219,7 @@ def check_counts(answers: Answers, objects: NDArray[Any]) -> Answers:
                 "declared for it; correct the answers, or the number of choices"
             )
         raise BadRow(
-            f"object {label!r} with {answers.counts[n]:,} choices: there must be at least 2 and "
+            f"object {label!r} with {counted(int(answers.counts[n]), 'choice')}: there must be at least 2 and "
             f"at most {MOST_OPTIONS:,}; merge answers that mean the same, or declare another number"
         )
     return answers

@@ -29,6 +29,7 @@ from sottovoce.claims.labels import Labels, compact, encode, texts
 from sottovoce.claims.picking import as_text, pick
 from sottovoce.claims.rows import Columns, check_choices, check_rows, declared_choices, left_out_rows
 from sottovoce.claims.table_file import TableFile, unreadable
+from sottovoce.digits import counted
 from sottovoce.errors import BadRow, NoClaims, UnreadableFile
 from sottovoce.progress import Progress
 
@@ -178,7 +179,7 @@ def check_columns(
         values, size = one_by_one(values, source, budget)
     lengths = [*map(len, columns.labels), len(values) // size]
     if len(set(lengths)) > 1:
-        described = ", ".join(f"{length} {name}s" for name, length in zip(names, lengths, strict=True))
+        described = ", ".join(counted(length, name) for name, length in zip(names, lengths, strict=True))
         raise BadRow(f"{source}: {described}: every claim needs one of each; give columns of equal length")
 
     encoded = [encode(column, columns.numerals) for column in columns.labels]
@@ -199,8 +200,9 @@ def check_columns(
         encoded = [compact(ids[checked.keep], labels) for ids, labels in encoded]
     left_out = left_out_rows(columns, missing, checked, names)
     if not len(values):
-        valid, why = ("valid ", f". The first: {left_out['reason'][0]}") if left_out else ("", "")
-        raise NoClaims(f"{source}: there is no {valid}row; at least one {', '.join(names)} is needed{why}")
+        valid, why = ("valid ", f". The first row left out: {left_out['reason'][0]}") if left_out else ("", "")
+        needed = f"{', '.join(names[:-1])} and {names[-1]}"
+        raise NoClaims(f"{source}: there is no {valid}row; at least one with {needed} is needed{why}")
     ids, labels = [ids for ids, _ in encoded], [labels for _, labels in encoded]
     if answers is not None:
         values, answers = compact(values.reshape(-1), answers)

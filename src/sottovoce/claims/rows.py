@@ -130,6 +130,7 @@ def _row_numbers(good: int, ragged: dict[int, str], before: int) -> NDArray[np.i
     return np.setdiff1d(everything, np.fromiter(ragged, np.int64))
 
 
+_NAMES_OF_A_TRUTH = 2  # object and value
 _LEFT_OUT = pa.schema({"row": pa.int64(), "line": pa.int64(), "reason": pa.string()})
 NOTHING_LEFT_OUT = _LEFT_OUT.empty_table()
 
@@ -193,7 +194,9 @@ def _first_bad(
     mixed = ""
     if hint and place >= 0 and _is_a_word(_written(columns, place)) and not any(mask[place] for mask in missing):
         mixed = ". If the values are choices, say so with kind='choice' (--kind choice)"
-    return f"{where}: {what}: {rule}{more}; correct it, or drop such rows with skip_bad=True (--skip-bad){mixed}"
+    # Rows of claims can be left out; those of truths, which have no user, cannot.
+    drop = ", or drop such rows with skip_bad=True (--skip-bad)" if len(names) > _NAMES_OF_A_TRUTH else ""
+    return f"{where}: {what}: {rule}{more}; correct it{drop}{mixed}"
 
 
 def _written(columns: Columns, place: int) -> Any:

@@ -19,6 +19,7 @@ from sottovoce.claims.header import CHOICES_COLUMN, NOISE_COLUMN
 from sottovoce.claims.kinds import Kind, check_duplicates, merge_advice, no_mean_of_choices
 from sottovoce.claims.labels import Labels, label_column, to_numpy
 from sottovoce.claims.public_formats import ReadOptions, format_named
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, NoClaims
 from sottovoce.progress import Progress
 
@@ -29,8 +30,8 @@ class Claims:
     """Who says what about which object.
 
     Claims are stored object by object: those of object ``n`` are at ``offsets[n]:offsets[n + 1]`` in ``users``
-    (int32) and ``values`` (float64), with users in ascending order. That is 12 bytes per claim, and one walk
-    through memory meets all claims of an object together.
+    (int32) and ``values`` (float64), with users in ascending order. That is 12 bytes per claim, and one pass
+    through memory finds all claims of an object together.
 
     Claims of ``kind`` "choice" name one of several options instead: ``values`` then holds the number of the option
     among those of its object (one byte per claim up to 256 options), and ``answers`` the options and their labels.
@@ -183,7 +184,9 @@ class Claims:
         """
         table = np.asarray(np.ma.filled(np.ma.asarray(matrix, np.float64), np.nan))
         if table.ndim != 2:
-            raise BadParameter(f"a matrix of {table.ndim} dimensions: it must have 2, users × objects; reshape it")
+            raise BadParameter(
+                f"a matrix of {counted(table.ndim, 'dimension')}: it must have 2, users × objects; reshape it"
+            )
         infinite = np.argwhere(np.isinf(table))
         if len(infinite):
             row, column = infinite[0]
@@ -197,9 +200,11 @@ class Claims:
             raise NoClaims(f"a matrix of shape {table.shape} with only NaN: at least one claim is needed; fill it in")
         row_labels = np.arange(table.shape[0]) if users is None else np.asarray(users)
         column_labels = np.arange(table.shape[1]) if objects is None else np.asarray(objects)
-        for name, labels, size in (("users", row_labels, 0), ("objects", column_labels, 1)):
+        for name, labels, size in (("user", row_labels, 0), ("object", column_labels, 1)):
             if len(labels) != table.shape[size]:
-                raise BadParameter(f"{len(labels)} labels for {table.shape[size]} {name}: give one label for each")
+                raise BadParameter(
+                    f"{counted(len(labels), 'label')} for {counted(table.shape[size], name)}: give one label for each"
+                )
         return cls.from_arrays(row_labels[user_ids], column_labels[object_ids], by_object[object_ids, user_ids])
 
     @classmethod
@@ -404,7 +409,9 @@ def _describe_repeat(table: reading.Table, object_id: int, user_id: int, names: 
     user_ids, object_ids = table.ids
     places = np.flatnonzero((user_ids == user_id) & (object_ids == object_id))[:2]
     first, second = (places + 1) if table.rows is None else table.rows[places]
-    user, thing = to_numpy(table.labels[0])[user_id], to_numpy(table.labels[1])[object_id]
+    # As lists, whose labels are not written as NumPy writes them.
+    (user,) = to_numpy(table.labels[0])[[user_id]].tolist()
+    (thing,) = to_numpy(table.labels[1])[[object_id]].tolist()
     return (
         f"row {second}: {names[0]} {user!r} makes a second claim about {names[1]} {thing!r} (first in row {first}): "
         f"{merge_advice('number' if table.answers is None else 'choice')}"

@@ -49,7 +49,9 @@ def show_answer_guarantee(
         return
     table = figures_table()
     table.add_row("ε", number(epsilon), "")
-    table.add_row("δ", number(at_epsilon), f"exact for {counted(readings, 'answer')}" if unit == "participant" else "")
+    table.add_row(
+        "δ", number(at_epsilon), f"for {counted(readings, 'answer')} together" if unit == "participant" else ""
+    )
     table.add_row("pure ε", "none" if pure is None else number(pure), "the ε that holds without exception")
     table.add_row("true answer", number(channel.hit), "the chance that it is reported")
     others = "the other" if cells == 2 else "each of the others"

@@ -35,5 +35,5 @@ def bench(
         )  # fmt: skip
     console.print("One iteration, beside NumPy's bincount on the same arrays and one plain read of the claims:\n")
     console.print(table)
-    console.print("\nTime per claim of a CRH iteration, over that at 10⁶ claims:", highlight=False)
+    console.print("\nTime per claim of a CRH iteration, relative to that at 10⁶ claims:", highlight=False)
     console.print("  ".join(f"{size:.0e}: {ratio:.2f}".replace("e+0", "e") for size, ratio in growth), highlight=False)

@@ -253,7 +253,7 @@ def known(
     clear: Annotated[bool, typer.Option("--clear", help="Forget all known truths.")] = False,
     json: bool = False,
 ) -> None:
-    """Show or set the truths that you know. They stay on the server, and improve the results after closing."""
+    """Show or set known truths. They stay on the server, and improve the results once the campaign has closed."""
     from sottovoce.operators.drafts import read_known
 
     if file and clear:
@@ -320,7 +320,7 @@ def _noise_of(entry: dict[str, Any]) -> str:
     # In the second format, each task has its own.
     distances = {entry["distance"], *(task.get("distance") for task in entry["tasks"])} - {None}
     apart = f", distance {distances.pop()}" if len(distances) == 1 else ""
-    return f"{_laws_of(entry)}{apart}, for a {entry['unit']}"
+    return f"{_laws_of(entry)}{apart}, per {entry['unit']}"
 
 
 def _laws_of(entry: dict[str, Any]) -> str:

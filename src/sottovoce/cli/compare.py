@@ -39,7 +39,7 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Write the table here (.csv, .parquet, .arrow, .jsonl).")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare methods over worlds, real sets and noise laws, with standard errors."""
+    """Compare methods on simulated worlds and real data sets, under several noise laws, with standard errors."""
     import pyarrow as pa
 
     from sottovoce.claims.writing import check_place, write_table
@@ -100,7 +100,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
             before = place
         console.print(table)
     console.print()
-    console.print("± is the standard error over the runs; a real set without noise is one run.", highlight=False)
+    console.print("± is the standard error over the runs; a real data set without noise is one run.", highlight=False)
 
 
 def _cell(row: dict[str, Any], measure: str) -> str:

@@ -79,8 +79,7 @@ def _scores(fit: "ByComparison", truth: Path) -> dict[str, Any]:
     ]
     if not errors:
         raise BadParameter(
-            f"{truth}: none of its {len(known):,} objects is in the answers: labels must be the same in both; correct "
-            "one of the files"
+            f"{truth}: none of its objects is in the answers: labels must be the same in both; correct one of the files"
         )
     return {
         "mae": float(np.abs(errors).mean()),
@@ -167,7 +166,7 @@ def simulate_comparisons(
         f"{counted(participants, 'person', 'people')} compared {counted(objects, 'object')}, one person after another, "
         f"with {chosen} levels and "
         f"{law}.\nRoot mean squared error: {outcome.rmse:.3f}{within} spreads of the readings "
-        f"({number(outcome.rmse * usual)}); {outcome.coverage:.0%} of the 95 % intervals contain the truth.\n"
+        f"({number(outcome.rmse * usual)}); {outcome.coverage:.0%} of the 95% intervals contain the truth.\n"
         f"Answers are in {out / 'answers.csv'}, truths in {out / 'truth.csv'}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip

@@ -75,7 +75,10 @@ def discover(
     cleaning: claim_files.CleaningOptions = claim_files.USUAL_CLEANING,
     range: Annotated[
         str | None,
-        typer.Option(help="For comparisons: range of the truths, LO:HI; by default somewhat wider than the cuts."),
+        typer.Option(
+            help="For comparisons: range of the truths, LO:HI; by default the cuts' range, and half as much on either "
+            "side."
+        ),
     ] = None,
     left_out: claim_files.LeftOutOption = None,
     kind: claim_files.KindOfValues = None,
@@ -92,7 +95,13 @@ def discover(
     ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     max_iter: Annotated[int, typer.Option(help="Maximum number of iterations.")] = 1000,
-    tol: Annotated[float, typer.Option(help="Stop when truths move less than this, in units of their spread.")] = 1e-6,
+    tol: Annotated[
+        float,
+        typer.Option(
+            help="Stop when truths move less than this, in units of their spread; for choices, when chances move less "
+            "than 1000 times this."
+        ),
+    ] = 1e-6,
     engine: Annotated[
         EngineOption,
         typer.Option(

@@ -84,7 +84,8 @@ def plan(
     simulations: Annotated[
         int | None,
         typer.Option(
-            help="Simulated worlds per law; 0 for none.", show_default="enough to know the error to within a tenth"
+            help="Simulated worlds per law; 0 for none.",
+            show_default="8 to 40, until the error is known to within a tenth; with --choices, 40; for comparisons, 1",
         ),
     ] = None,
     plot: Annotated[
@@ -221,9 +222,9 @@ def plan(
     if few.answer is not None and few.answer < readings and few_error < best.predicted_error:
         those = "that one" if few.answer == 1 else "those"
         console.print(
-            f"\nBetter: let each device draw {few.answer} of its {readings} tasks at random, before it measures, and "
-            f"answer only {those}, with [bold]--noise {few.answer_noise}[/]: the same promise, and an error of "
-            f"{number(few_error)} instead of {number(best.predicted_error)}.",
+            f"\nBetter: let each device draw {few.answer} of its {readings} tasks at random, before anything is "
+            f"measured, and answer only {those}, with [bold]--noise {few.answer_noise}[/]: the same promise, and an "
+            f"error of {number(few_error)} instead of {number(best.predicted_error)}.",
             highlight=False,
         )
     if plot:

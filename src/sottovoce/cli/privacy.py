@@ -141,6 +141,7 @@ def guarantee(
     """
     from sottovoce.cli.answers import show_answer_guarantee
     from sottovoce.privacy.laws import parse_law, parse_noise_law
+    from sottovoce.privacy.radial import MOST_READINGS
 
     check_one_of(epsilon, delta)
     if choices is not None or levels is not None:
@@ -175,13 +176,15 @@ def guarantee(
         return
     table = figures_table()
     table.add_row("ε", number(epsilon), "")
+    how = "exact" if readings <= MOST_READINGS else "an upper bound"
     exactly = (
-        f"exact for {counted(readings, 'reading')}"
+        f"{how} for {counted(readings, 'reading')}"
         if grid is None
         else "summed over the sampler's own law, for any number of readings"
     )
     table.add_row("δ", number(exact), exactly)
-    table.add_row("δ, any number", number(any_number), "however many readings share a variance (continuous noise)")
+    continuous = " (continuous noise)" if grid is None else ""
+    table.add_row("δ, any number", number(any_number), f"however many readings share a variance{continuous}")
     table.add_row("pure ε", number(pure) if pure is not None else "none", "the ε that holds without exception")
     if paper is not None:
         table.add_row("δ as printed", number(paper), "Theorem 4.8 of the paper")

@@ -115,6 +115,8 @@ def _files(
     from sottovoce.claims.public_formats import FORMATS, format_named, format_of_folder
 
     form = format_named(name) if name else None
+    if not source.exists():
+        raise UnreadableFile(f"{source}: there is no such file or folder; check the name and the folder it is in")
     if not source.is_dir():
         if form is None:
             raise BadParameter(

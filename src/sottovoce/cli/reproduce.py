@@ -35,7 +35,8 @@ def reproduce(
     epsilons: Annotated[str | None, typer.Option(help="ε on the axis, such as 0.5,1,2.")] = None,
     deltas: Annotated[str | None, typer.Option(help="δ of the lines, such as 0.1,0.2.")] = None,
     participants: Annotated[
-        str | None, typer.Option(help="Users in the crowd (S); several (50,100,200) make the axis of Fig. 4.")
+        str | None,
+        typer.Option(help="Users in the crowd (S); several (50,100,200) make the axis of Fig. 4 and of whole-range."),
     ] = None,
     objects: Annotated[int | None, typer.Option(help="Objects that the users measure (N).")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions of each point.")] = None,

@@ -203,7 +203,7 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
     console.print(table)
     withheld = len(outcome.truths) - len(shown)
     console.print(
-        f"\n{outcome.within} of {len(shown)} 95 % intervals contain the truth "
+        f"\nTruths within their 95% intervals: {outcome.within} of {len(shown)} "
         f"({outcome.within / max(1, len(shown)):.0%})"
         + (
             f"; {counted(withheld, 'more task')} {'has' if withheld == 1 else 'have'} too few readings to be shown."

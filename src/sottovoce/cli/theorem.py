@@ -1,4 +1,4 @@
-"""``sottovoce theorem``: the founding paper's theorems, as printed and as corrected."""
+"""``sottovoce theorem``: the original paper's theorems, as printed and as corrected."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +29,7 @@ def theorem(
     eta: Annotated[float, typer.Option(help="Share η of the users that Δ_s covers.")] = 0.95,
     json: JsonOption = False,
 ) -> None:
-    """Show the founding paper's theorems as printed and as corrected.
+    """Show the original paper's theorems as printed and as corrected.
 
     Rely on the corrected column, as long as the remaining assumptions hold.
     """

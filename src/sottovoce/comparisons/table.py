@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sottovoce.claims.labels import Labels, encode, to_numpy
 from sottovoce.claims.reading import read_file
 from sottovoce.claims.table_file import TableFile
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim
 
 CUTS_COLUMN, LEVEL_COLUMN = "cuts", "level"
@@ -29,7 +30,7 @@ class Comparisons:
     chose so. In files, cuts are written as one text, separated by spaces: ``12.45`` or ``10.05 12.45 14.85``.
 
     >>> Comparisons.from_arrays(["ann", "bob"], ["hall", "hall"], [(12.45,), (13.05,)], [1, 0])
-    Comparisons(2 answers of 2 levels, 2 users, 1 objects)
+    Comparisons(2 answers of 2 levels, 2 users, 1 object)
     """
 
     users: NDArray[np.int32]
@@ -109,8 +110,8 @@ class Comparisons:
 
     def __repr__(self) -> str:
         return (
-            f"Comparisons({len(self)} answers of {self.levels_each} levels, {len(self.user_labels)} users, "
-            f"{len(self.object_labels)} objects)"
+            f"Comparisons({counted(len(self), 'answer')} of {self.levels_each} levels, "
+            f"{counted(len(self.user_labels), 'user')}, {counted(len(self.object_labels), 'object')})"
         )
 
 

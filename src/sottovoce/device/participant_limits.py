@@ -37,7 +37,7 @@ class Limits:
             limit, zero_is_fine = getattr(self, field.name), "delta" in field.name
             if not (0 <= limit < math.inf and (limit > 0 or zero_is_fine)):
                 rule = f"it must be {'0 or ' * zero_is_fine}a positive number"
-                raise BadParameter(f"limit {field.name} {limit!r}: {rule}; leave it out for the default")
+                raise BadParameter(f"limit {field.name} {limit!r}: {rule}; correct it, or leave it out")
         for name in ("delta", "total_delta"):
             if (limit := getattr(self, name)) >= 1:
                 raise BadParameter(f"limit {name} {limit!r}: it is a probability and must be below 1; 1e-5 is typical")

@@ -18,6 +18,7 @@ from sottovoce.claims.kinds import Kind
 from sottovoce.claims.labels import to_numpy
 from sottovoce.claims.reading import same_kind_of_frame
 from sottovoce.claims.table import Duplicates
+from sottovoce.digits import counted
 from sottovoce.discovery.choices import (
     TOLERANCE,
     ChoiceEstimate,
@@ -159,8 +160,8 @@ class TruthDiscovery(ABC):
             columns user, object and value (`fit_truths` takes other names).
         start
             An earlier fit, or its state, to begin with: if few claims have been added since, the same answer takes
-            fewer iterations. Where two answers are nearly as likely it may be the other one, seldom farther off than
-            a few hundredths of its interval.
+            fewer iterations. Where two answers are about equally likely, the fit may end at the other one, which is
+            seldom farther off than a few hundredths of its interval.
         known
             Truths that are known beforehand, by the label of their object. They are kept, and show how accurate the
             users are. Not every method can use them.
@@ -206,14 +207,17 @@ class TruthDiscovery(ABC):
             self._deviations = numbers.deviations
             self._variance, self._freedom = estimate.variance, estimate.freedom
         self.weights_ = estimate.weights
-        tolerance, unit = (
-            (self.tol, "of its object's spread") if choices is None else (self.tol * TOLERANCE, "in chance")
+        moves, times = (
+            ("a truth still moves by {:.2g} of its object's spread", 1.0)
+            if choices is None
+            else ("the last move is still {:.2g}", TOLERANCE)
         )
-        self.n_iter_, self.history_, self.converged_ = len(history), np.array(history), history[-1] <= tolerance
+        self.n_iter_, self.history_, self.converged_ = len(history), np.array(history), history[-1] <= self.tol * times
         if not self.converged_ and self.tol > 0:
             warn(
-                f"{type(self).__name__}: after {self.n_iter_} iterations a truth still moves by {history[-1]:.2g} "
-                f"{unit}, more than tol={self.tol:g}; raise max_iter, or tol if that is close enough",
+                f"{type(self).__name__}: after {counted(self.n_iter_, 'iteration')} {moves.format(history[-1])}, more "
+                f"than {f'{times:g} times ' if times != 1 else ''}tol={self.tol:g}; raise max_iter, or tol if that is "
+                "close enough",
                 ConvergenceWarning,
             )
         return self
@@ -256,7 +260,7 @@ class TruthDiscovery(ABC):
 
     @property
     def known_places(self) -> list[int]:
-        """The places of the objects whose truth was known beforehand, of choices."""
+        """The places of the objects whose truth was known beforehand; for choices only."""
         return list(self._known)
 
     def chances_by_answer(self) -> list[dict[str, float]]:

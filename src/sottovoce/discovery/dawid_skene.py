@@ -21,7 +21,7 @@ class DawidSkene(TruthDiscovery):
     habits_k(truth, answer) = Σ P(truth) over the claims of user k with this answer, divided by the row's sum
 
     Starts at vote shares; one pass over the claims per iteration, for each of the options; stops when chances move by
-    less than 1e-4 on average. All objects must share their options. With few claims per user the habits fit chance:
+    less than 1e-4 on average. All objects must share their options. With few claims per user the habits overfit:
     NoiseAware shrinks them.
     A. P. Dawid and A. M. Skene, Applied Statistics 28 (1979), doi:10.2307/2346806
 

@@ -82,16 +82,16 @@ def _why(truth: float, mean: float, width: float, values: Any, shares: Any, user
     if len(values) == 1:
         return "There is only one claim, so its value is the truth."
     if abs(moved) <= 1e-9 * max(1.0, abs(mean)) or abs(moved) < 0.02 * width:
-        return "The truth is practically the plain mean: all users who made a claim count about the same, or agree."
+        return "The truth is practically the plain mean: users count about the same, agree, or balance each other out."
     # What each user's weight adds to the difference from the mean; over all users this is the weighted mean's part.
     parts = (shares - 1 / len(values)) * (values - mean)
     by_users = float(parts.sum())
     side = f"The truth is {abs(moved):.3g} {'above' if moved > 0 else 'below'} the mean"
     if np.sign(by_users) != np.sign(moved) or abs(by_users) < 0.5 * abs(moved):
-        return f"{side}: single readings far from the others count less than the rest of what the same user claims."
+        return f"{side}: readings far from the others count less."
     most = [n for n in np.argsort(-parts * np.sign(moved))[:_NAMED] if parts[n] * np.sign(moved) > 0.1 * abs(moved)]
     named = "; ".join(
-        f"{users[n]} ({values[n]:.4g}) counts {shares[n]:.0%} instead of {1 / len(values):.0%}" for n in most
+        f"{users[n]}, who claims {values[n]:.4g}, counts {shares[n]:.0%} instead of {1 / len(values):.0%}" for n in most
     )
     return f"{side}, because users differ in weight: {named or 'many small differences add up'}."
 
@@ -110,10 +110,10 @@ def _of_choices(result: ChoiceResult, claims: Claims, place: int, mine: slice, s
     held = sum(share for share, answer in zip(shares, answers, strict=True) if answer == truth)
     votes = sum(answer == truth for answer in answers)
     why = (
-        f"{votes} of {len(answers)} answers are {truth}, and they hold {held:.0%} of the weight."
+        f"{truth} has {votes} of {len(answers)} votes and {held:.0%} of the weight."
         if truth == majority
-        else f"Most chose {majority}, but those who chose {truth} ({votes} of {len(answers)}) agree with the crowd "
-        f"elsewhere and hold {held:.0%} of the weight."
+        else f"{majority} has {answers.count(majority)} of {len(answers)} votes and {truth} {votes}, but those who "
+        f"chose {truth} agree with the crowd elsewhere and hold {held:.0%} of the weight."
     )
     chance = float(result.chance[place])
     return Explanation(str(result.fit.objects_[place]), truth, None, None, chance, {"majority": majority}, shown, why)

@@ -209,17 +209,20 @@ class Result(Outcome):
         differences = np.abs(truths - self.means)
         where = int(np.argmax(np.where(outside, differences, -1.0)))
         weights = np.sort(self.fit.weights_ * self.claims_per_user)[::-1]
-        best = weights[: max(1, len(weights) // 5)].sum() / weights.sum()
+        first = max(1, len(weights) // 5)
+        best = weights[:first].sum() / weights.sum()
+        few = "one of them holds" if first == 1 else "a fifth of them hold"
         users = float(np.abs(self.by_user - self.means)[outside].sum())
         readings = float(np.abs(truths - self.by_user)[outside].sum())
         why = (
-            f"Users who agree with the crowd count more: a fifth of them hold {best:.0%} of the weight"
+            f"Users who agree with the crowd count more: {few} {best:.0%} of the weight"
             if users >= readings
             else "Readings far from the others count little"
         )
+        lie = "lie outside their intervals" if outside.sum() > 1 else "lies outside its interval"
         return (
-            f"{int(outside.sum()):,} of {len(truths):,} means {'lie' if outside.sum() > 1 else 'lies'} outside the "
-            f"interval; the mean of {objects[where]!s} is furthest from the truth (by {differences[where]:.3g}). {why}."
+            f"{int(outside.sum()):,} of {len(truths):,} means {lie}; the mean of {objects[where]!s} is furthest from "
+            f"the truth (by {differences[where]:.3g}). {why}."
         )
 
     @cached_property
@@ -296,10 +299,10 @@ class ChoiceResult(Outcome):
         if not differ.any():
             return None
         where = int(np.argmax(np.where(differ, self.chance, -1.0)))
-        count, are = int(differ.sum()), "is" if differ.sum() == 1 else "are"
+        count, verb = int(differ.sum()), "differs" if differ.sum() == 1 else "differ"
         truth, voted = self.fit.truths_[where], self.majority[where]
         return (
-            f"{count:,} of {len(differ):,} truths {are} not what most users chose, such as that of "
+            f"{count:,} of {len(differ):,} truths {verb} from the majority, such as that of "
             f"{self.fit.objects_[where]!s} ({truth!s}, not {voted!s}): users who agree with the crowd elsewhere count "
             "more."
         )
@@ -352,8 +355,8 @@ def _matched(known: Mapping[str, Any], labels: NDArray[Any], path: str) -> list[
     matched = [(n, known[label]) for n, label in enumerate(map(str, labels.tolist())) if label in known]
     if not matched:
         raise BadRow(
-            f"{path}: none of its {len(known):,} objects is in the claims: labels must be the same in both; "
-            f"there they are like {labels[0]!r}, here like {next(iter(known))!r}"
+            f"{path}: none of its objects is in the claims: labels must be the same in both; it has "
+            f"{next(iter(known))!r}, for example, and the claims {str(labels[0])!r}; correct one of them"
         )
     return matched
 

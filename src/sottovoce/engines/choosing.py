@@ -62,7 +62,7 @@ def choose_engine(
                 f"engine={engine!r}: claims in memory can only be processed there; pack them first, and use the pack"
             )
         return EngineChoice(MemoryEngine(claims), "memory", "the claims are in memory already")
-    reason = "as asked for"
+    reason = "as requested"
     if engine == "auto":
         fits, reason = fits_in_memory(claims)
         engine = "memory" if fits else "disk"
@@ -120,4 +120,5 @@ def fits_in_memory(pack: Pack) -> tuple[bool, str]:
     if free is None:
         return False, "the system does not say how much memory is free"
     fits = needed <= _USABLE * free
-    return fits, f"{counts.claims:,} claims need up to {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"
+    needed_gb = max(needed / 1e9, 0.1)
+    return fits, f"{counts.claims:,} claims need up to {needed_gb:.1f} GB; {free / 1e9:.1f} GB are free"

@@ -62,7 +62,8 @@ def run_questions(out: Path, seed: int, progress: Callable[[int, int], None] | N
         {"id": name, "title": f"Is door {name[5:]} wide enough for a wheelchair?", "choices": list(CHOICES)}
         for name in names
     ]
-    draft = {"title": "Which doors can a wheelchair pass?", "tasks": tasks, "noise": NOISE, "asked_by": "a simulation"}
+    title = "Which doors are wide enough for a wheelchair?"
+    draft = {"title": title, "tasks": tasks, "noise": NOISE, "asked_by": "a simulation"}
     with TemporaryDirectory(prefix="sottovoce-demo-") as folder, own_server(Path(folder)) as operator:
         campaign = operator.create(draft)["id"]
         operator.open(campaign)

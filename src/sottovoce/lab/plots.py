@@ -9,6 +9,7 @@ import numpy as np
 
 from sottovoce.claims import Claims
 from sottovoce.claims.writing import check_place, whole_file
+from sottovoce.digits import counted
 from sottovoce.discovery import ChoiceResult, Result
 from sottovoce.discovery.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, Known, canvas, picture, require_matplotlib
 from sottovoce.privacy.laws import noise_laws
@@ -156,7 +157,8 @@ def draw_trade_off(
     axes.axvline(epsilon, color=GREY, lw=1, ls=":")
     axes.set(
         xscale="log", yscale="log", xlabel="ε (smaller is more private)", ylabel="predicted error of a truth",
-        title=f"{participants:,} participants, {readings} readings each, distance {distance:g}, per {unit}",
+        title=f"{counted(participants, 'participant')}, {counted(readings, 'reading')} each, distance {distance:g}, "
+        f"per {unit}",
     )  # fmt: skip
     axes.grid(alpha=0.15, which="both")
     axes.legend(frameon=False)
@@ -179,7 +181,8 @@ def draw_choice_trade_off(
         axes.annotate(row["noise"], (row["epsilon"], mean), xytext=(5, 6), textcoords="offset points", fontsize=8)
     axes.set(
         xscale="log", xlabel="ε (smaller is more private)", ylabel="wrong results, %",
-        title=f"{participants:,} participants, {readings} questions with {choices} choices, per {unit}",
+        title=f"{counted(participants, 'participant')}, {counted(readings, 'question')} with {choices} choices, "
+        f"per {unit}",
     )  # fmt: skip
     axes.set_ylim(bottom=0)
     axes.set_xlim(right=1.6 * epsilons[-1])  # room for the last name

@@ -73,7 +73,8 @@ weights.</p>{reason}"""
         drawn = io.BytesIO()
         discovery_figure(self.result, self.known).savefig(drawn, format="png", dpi=130)
         content = base64.b64encode(drawn.getvalue()).decode()
-        text = "Truths with their intervals, and the weights of the users; the numbers are in the tables below."
+        beside = "intervals" if self.result.fit.kind_ == "number" else "chances"
+        text = f"Truths with their {beside}, and the weights of the users; the numbers are in the tables below."
         return f'<figure><img src="data:image/png;base64,{content}" alt="{text}"></figure>'
 
     def _truths(self) -> str:
@@ -124,12 +125,12 @@ weights.</p>{reason}"""
     def _comparison(self) -> str:
         if self.comparison is None:
             return ""
-        rows = self.comparison.rows()
+        rows, numbers = self.comparison.rows(), self.result.fit.kind_ == "number"
         names = [name for name in rows[0] if name != "method"]
         titles = {"n_iter": "iterations", "effective_users": "effective users", "furthest": "most at", "mae": "MAE",
                   "rmse": "RMSE", "coverage": f"within {self.result.level:.0%}",
-                  "apart": f"away from {rows[0]['method']}"}  # fmt: skip
-        percent = ("coverage", "accuracy")
+                  "apart": f"{'away' if numbers else 'truths that differ'} from {rows[0]['method']}"}  # fmt: skip
+        percent = ("coverage", "accuracy", *(() if numbers else ("apart",)))
         cells = [[row["method"], *(f"{row[n]:.0%}" if n in percent else row[n] for n in names)] for row in rows]
         return f"<h2>All methods</h2>{_table(['method', *(titles.get(name, name) for name in names)], cells)}"
 
@@ -149,7 +150,8 @@ weights.</p>{reason}"""
         rows = [[row["line"] or row["row"], row["reason"]] for row in self.left_out[:_MOST_LEFT_OUT]]
         more = len(self.left_out) - len(rows)
         below = f"<p>… and {more:,} more.</p>" if more else ""
-        return f"<h2>Rows left out</h2>{_table(['line', 'reason'], rows)}{below}"
+        place = "line" if self.left_out[0]["line"] else "row"
+        return f"<h2>Rows left out</h2>{_table([place, 'reason'], rows)}{below}"
 
     def _made(self) -> str:
         law = f"The noise law of the claims is {escape(self.noise)}." if self.noise else "No noise law was given."

@@ -72,7 +72,7 @@ class OperatorClient(HttpClient):
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"method": method})
 
     def set_target(self, campaign: str, target: str | None) -> dict[str, Any]:
-        """Say what the truth of a number is; None lets the method decide."""
+        """Say what the truth of a number is; None for the default, "value"."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"target": target})
 
     def set_known(self, campaign: str, known: Mapping[str, str]) -> dict[str, Any]:

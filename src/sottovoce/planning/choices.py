@@ -68,7 +68,8 @@ class AnswerQuality:
     def of(cls, choices: int, pilot: Claims | None) -> "AnswerQuality":
         """The quality of the crowd in a pilot, or the usual one.
 
-        Where the pilot has another number of choices, users are as far from guessing to certainty as in the pilot.
+        Where the pilot has another number of choices, users are as far along the way from guessing to certainty as in
+        the pilot.
         """
         if pilot is None:
             return cls((1 + 1 / choices) / 2)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sottovoce.comparisons.information import answers_to_find, expected_crowd_deviation
 from sottovoce.comparisons.policy import usual_levels
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 from sottovoce.planning.answering import candidates
 from sottovoce.planning.noise import rounded_down
@@ -41,7 +42,8 @@ class ComparisonPlan(PromisePlan):
         if self.enough:
             return None
         return (
-            f"{participants:,} participants are too few for comparisons over this range: "
+            f"{counted(participants, 'participant')} {'is' if participants == 1 else 'are'} too few for comparisons "
+            "over this range: "
             f"{self.participants_to_find:,} find the truth in nine out of ten campaigns, and for the expected error "
             "you need twice as many; choose a narrower range, a larger ε, or noise for a distance"
         )

@@ -87,7 +87,7 @@ def plan(
         Grid of the tasks, or their different grids: the promise then holds for what devices draw, on each of them.
         Without one the figures are those of continuous noise, which do not hold on a coarse grid.
     readings, participants
-        Readings per participant, and how many participants read each object.
+        Readings per participant, and how many participants measure each object.
     error
         A target error: the plans then say how many participants are needed for it.
     error_rate, pilot

@@ -68,7 +68,7 @@ class AnswerGuarantee:
         return [self.delta(epsilon) for epsilon in epsilons]
 
     def effort(self, epsilons: int, negligible: float) -> float:
-        """About how long that takes for this many ε: 1 for a look at a few thousand numbers."""
+        """Roughly how long `deltas` takes for this many ε; 1 is one pass over a few thousand numbers."""
         return epsilons * (1 + self.readings**3 / 12_000 if self.readings <= _MANY else 1.0)
 
     def delta(self, epsilon: float) -> float:

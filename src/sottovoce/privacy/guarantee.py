@@ -92,17 +92,17 @@ class Guarantee:
     def delta(self, epsilon: float) -> float:
         """δ at this ε, or slightly more, never less.
 
-        Exact for up to 200 readings, above that (and on a grid) valid for any number of them.
+        Exact for up to 200 readings; for more, and on a grid, an upper bound.
         """
         return _chance_of(self._profile.delta(checked_epsilon(epsilon)))
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> list[float]:
-        """δ at each ε, which rise from 0, or slightly more, never less; a negligible chance more does not matter."""
+        """δ at each of several rising ε, or slightly more, never less; a negligible chance may be left out."""
         at_once = getattr(self._profile, "deltas", None)
         return [*at_once(epsilons, negligible)] if at_once else [self.delta(epsilon) for epsilon in epsilons]
 
     def effort(self, epsilons: int, negligible: float) -> float:
-        """About how long that takes for this many ε: 1 for a look at a few thousand numbers."""
+        """Roughly how long `deltas` takes for this many ε; 1 is one pass over a few thousand numbers."""
         known = getattr(self._profile, "effort", None)
         return float(known(epsilons, negligible)) if known else float(epsilons)
 

@@ -79,7 +79,7 @@ def read_task_rows(
 ) -> TaskRows:
     """Tasks from rows of cells, or all their mistakes; ``counted`` is what rows are called, ``called`` columns."""
     if len(rows) > MOST_TASKS:
-        raise UnreadableFile(f"{name}: {len(rows):,} tasks: a campaign has at most {MOST_TASKS:,}; divide the table")
+        raise UnreadableFile(f"{name}: {len(rows):,} tasks: a campaign has at most {MOST_TASKS:,}; split the table")
     if decimal is None:
         decimal = decimal_sign(
             row.cells[column]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sottovoce.claims import Claims
 from sottovoce.claims.labels import texts
 from sottovoce.claims.reading import read_file, read_frame
+from sottovoce.digits import counted
 from sottovoce.errors import BadRow, UnreadableFile
 from sottovoce.worlds.building import Building
 from sottovoce.worlds.world import World
@@ -164,7 +165,7 @@ def read_floorplan(folder: str | Path) -> World:
     missing = [label for label in map(str, claims.object_labels.tolist()) if label not in truth_of]
     if missing:
         raise BadRow(
-            f"{truth_path}: no truth for {len(missing)} objects with claims, such as {missing[0]!r}: "
+            f"{truth_path}: no truth for {counted(len(missing), 'object')} with claims, such as {missing[0]!r}: "
             "every object needs one here; add them, or leave their claims out"
         )
     return _world(claims, np.array([truth_of[str(label)] for label in claims.object_labels.tolist()]))

@@ -45,7 +45,7 @@ def synthetic(
         )
     if not 0 < fill <= 1:
         raise BadParameter(
-            f"fill={fill}: a fill rate must be above 0 and at most 1; 1 means that everybody claims everything"
+            f"fill={fill}: a fill rate must be above 0 and at most 1; 1 means a claim by every user about every object"
         )
     if isinstance(seed, int) and seed < 0:
         raise BadParameter(f"seed={seed}: a seed is 0 or a positive whole number; 0 is typical")

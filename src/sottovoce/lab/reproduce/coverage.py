@@ -105,8 +105,8 @@ class Coverage(Experiment):
 
     def note(self, table: Table) -> str:
         return (
-            f"150 users × 30 objects, λ1 = 1, mean noise variance 2, unless said; "
-            "a bias that all walkers share is what no interval can know, and gold hallways show it; "
+            f"150 users × 30 objects, λ1 = 1, mean noise variance 2, unless said otherwise; "
+            "no interval accounts for a bias that all walkers share, but gold hallways reveal it; "
             f"{repetitions(table).replace('bands', 'bars')}"
         )
 

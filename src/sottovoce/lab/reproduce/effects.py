@@ -159,7 +159,7 @@ EXPERIMENTS = (
     Effect(
         "effect-of-crowd",
         "Effect of the number of users S",
-        "The noise does not depend on the number of users, while the MAE falls with it.",
+        "The noise does not depend on the number of users, while the MAE falls as that number grows.",
         "participants",
     ),
 )

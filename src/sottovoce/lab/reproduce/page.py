@@ -43,8 +43,8 @@ def _opening(made: Reproduction) -> str:
     return f"""<h1>The figures of private truth discovery</h1>
 <p>Made by <code>sottovoce reproduce</code>, version {__version__}, seed {made.setting.seed}, {size}; the floorplan is
 {floorplan}. The paper is “Towards Differentially Private Truth Discovery for Crowd Sensing Systems” (Y. Li et al.,
-arXiv:1810.04760). Every verdict is computed from the numbers beside it. What the paper does not give was chosen, and
-stands under each figure.</p>
+arXiv:1810.04760). Every verdict is computed from the numbers of its figure. What the paper does not say was chosen here
+and is listed under each figure.</p>
 <table class="contents"><caption>What was found</caption><thead><tr><th scope="col">figure</th>
 <th scope="col">claim of the paper</th></tr></thead><tbody>{rows}</tbody></table>"""
 

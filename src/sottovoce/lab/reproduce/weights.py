@@ -114,10 +114,10 @@ class WeightsExperiment(Experiment):
         change = column(table, "estimated_after") - column(table, "estimated_before")
         ranks = _correlation(rankdata(column(table, "noise_deviation")), rankdata(change))
         loud = (
-            f"{sum(lost)} of the {len(lost)} users who drew noise more than {_LOUD:g} times as large as the typical "
-            "one of the seven lost weight against the others"
+            f"{sum(lost)} of the {len(lost)} users who drew noise more than {_LOUD:g} times as large as the median of "
+            "the seven lost weight relative to the others"
             if lost
-            else f"No user drew noise more than {_LOUD:g} times as large as the typical one of the seven"
+            else f"No user drew noise more than {_LOUD:g} times as large as the median of the seven"
         )
         return Verdict(
             bool(sum(lost) >= 0.9 * len(lost) and min(map(np.mean, agreement.values())) > _FOLLOWS and ranks < -0.5),

@@ -1,4 +1,4 @@
-"""The founding paper's theorems, as printed and as corrected.
+"""The original paper's theorems, as printed and as corrected.
 
 Y. Li et al., "Towards Differentially Private Truth Discovery for Crowd Sensing Systems", arXiv:1810.04760.
 `printed_*` is for reproduction only. The page "Where the paper's proofs slip" derives what `corrected_*` computes.

@@ -32,7 +32,7 @@ class Channel:
     miss: float  # the chance that any other one is
 
     def chance(self, right: float) -> float:
-        """The chance that a user reports the right cell who holds it with this chance."""
+        """The chance that a user reports the right cell, if they hold it with the chance ``right``."""
         return right * self.hit + (1 - right) * self.miss
 
 
