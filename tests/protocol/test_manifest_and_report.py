@@ -83,6 +83,11 @@ def test_a_manifest_that_is_not_in_order_is_refused(name):
     assert code_of(manifest, **WRONG[name]) == "bad_manifest"
 
 
+def test_a_deadline_that_is_no_date_is_refused_with_an_example():
+    with pytest.raises(Problem, match="deadline 'soon': must be a date and time with its zone, such as 2030-01-31T"):
+        manifest(deadline="soon")
+
+
 @pytest.mark.slow
 def test_a_manifest_that_devices_would_not_take_is_not_made():
     """Some 900 bytes per task, in characters of four bytes: over 8 MiB with 10,000 of them, below it with 9,000."""

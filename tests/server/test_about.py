@@ -66,7 +66,7 @@ def test_a_logo_that_is_only_named_keeps_a_campaign_from_opening(server):
     campaign = server.create(logo="0" * 64)
     answer = server.client.post(f"/api/campaigns/{campaign}/open", headers=server.operator)
     assert answer.status_code == 422
-    assert "logo: it must be uploaded" in answer.json()["detail"]
+    assert "logo: its picture must be uploaded" in answer.json()["detail"]
     cleared = server.client.delete(f"/api/campaigns/{campaign}/logo", headers=server.operator).json()
     assert cleared["logo"] is None
     server.open(campaign)

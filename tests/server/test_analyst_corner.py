@@ -316,6 +316,14 @@ def test_a_file_that_is_too_large_is_refused(corner):
     assert "<form" in answer.text
 
 
+def test_warnings_are_about_users_and_objects(corner):
+    """A fifth that agrees on a far value leans beyond chance: (18 - 10) / 16 · √119 = 5.5 standard errors."""
+    claims = "who,where,metres\n" + "".join(f"u{n},hall,{50 if n < 24 else 10}\n" for n in range(120))
+    text = unescape(corner.ask(claims).text)
+    assert "Over all objects mean and median differ" in text
+    assert "some users lean to one side" in text
+
+
 def test_one_at_a_time(corner):
     with analyst._computing:
         answer = corner.ask(methods=["catd"])
@@ -446,7 +454,7 @@ def test_one_object_is_explained(corner):
     assert answer.status_code == 200
     text = unescape(answer.text)
     assert "Why north hall has this truth" in text
-    rows = re.findall(r'<tr><th scope="row">(ann|bob|cleo|eve)</th><td>([\d.]+)</td><td>([\d.]+)%</td>', text)
+    rows = re.findall(r'<tr><th scope="row">(ann|bob|cleo|eve)</th><td>([\d.]+)</td><td>([\d.]+) %</td>', text)
     assert {name for name, _, _ in rows} == {"ann", "bob", "cleo", "eve"}
     weights = [float(weight) for _, _, weight in rows]
     assert weights == sorted(weights, reverse=True)
@@ -478,7 +486,7 @@ def test_coverage_stands_beside_the_errors(corner):
     text = corner.ask(truth=TRUTHS).text
     assert "Truths in their intervals" in text
     line = re.search(r'<th scope="row">noise-aware</th>(.*?)</tr>', text, re.DOTALL)[1]
-    assert re.findall(r"<td>(\d+)%</td>", line) in (["0"], ["50"], ["100"])
+    assert re.findall(r"<td>(\d+) %</td>", line) in (["0"], ["50"], ["100"])
 
 
 # Three careful people, and two who always say yes: weights matter where the careful ones are outvoted or tied.
@@ -535,7 +543,7 @@ def test_the_answer_about_choices_is_the_commands(corner, tmp_path):
     assert saved(answer) == rows_of(tmp_path / "truths.csv")
     accuracy = json.loads(ran.stdout)["scores"]["accuracy"]
     shown = re.search(r'<tr><th scope="row">noise-aware.*?</tr>', answer.text, re.DOTALL)[0]
-    assert f"<td>{accuracy:.1%}</td>" in shown
+    assert f"<td>{100 * accuracy:.1f} %</td>" in shown
 
 
 @pytest.mark.parametrize(

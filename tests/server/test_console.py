@@ -486,6 +486,14 @@ def test_the_planner_refuses_nonsense_in_words(server, console, wrong):
 
 
 @SQLITE
+@pytest.mark.parametrize("count", ["0", "0,5", "many", "inf"])
+def test_the_planner_states_the_rule_for_counts(server, console, count):
+    campaign = server.create()
+    page = console.get(f"/campaigns/{campaign}/privacy/plan", params={"participants": count})
+    assert f"participants '{count}': it must be a whole number from 1 to 1,000,000,000." in html.unescape(page.text)
+
+
+@SQLITE
 def test_figures_without_a_script(server, console):
     campaign = server.create()
     assert "Computing" in console.get(f"/campaigns/{campaign}/privacy").text

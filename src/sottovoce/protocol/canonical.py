@@ -171,7 +171,10 @@ def canonical_decimal(number: object) -> str:
     powers = exact.as_tuple()
     assert isinstance(powers.exponent, int)
     if len(powers.digits) > _MOST_DIGITS or exact.adjusted() >= _LARGEST_POWER or powers.exponent < -_LARGEST_POWER:
-        raise Problem("bad_number", f"{_short(text)}: it must have at most 15 digits, and lie between 1e-15 and 1e15")
+        raise Problem(
+            "bad_number",
+            f"{_short(text)}: it must lie between -1e15 and 1e15, with at most 15 digits and 15 decimals",
+        )
     return f"{exact:f}"
 
 

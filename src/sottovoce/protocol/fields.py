@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -58,7 +58,8 @@ def _moment(moment: Any) -> Any:
     if moment is None:
         return None
     if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
+        with suppress(ValueError):  # what is no date stays text
+            moment = datetime.fromisoformat(moment)
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise ValueError("must be a date and time with its zone, such as 2030-01-31T12:00:00Z")
     try:

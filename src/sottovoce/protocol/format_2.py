@@ -180,8 +180,8 @@ class SecondManifest(Manifest):
         self._check_laws()
         if self.answer > min(self.readings, len(self.tasks)):
             raise ValueError(
-                f"answer {self.answer} must be at most {min(self.readings, len(self.tasks))}, the number of tasks and "
-                "of readings of a participant"
+                f"answer {self.answer} must be at most {min(self.readings, len(self.tasks))}, the smaller of the "
+                "number of tasks and the number of readings per participant"
             )
         for task in self.tasks:
             if task.place and not self.plan:

@@ -57,7 +57,7 @@ def read_truths(name: str, text: str, titles: Mapping[str, str] | None = None) -
         if "truth" not in cells:
             continue
         if "task" not in cells:
-            raise UnreadableFile(f"{name}, line {number}: truth {cells['truth']!r} has no task; name it")
+            raise UnreadableFile(f"{name}, line {number}: truth {cells['truth']!r} has no task; name the task")
         task = ids.get(cells["task"], cells["task"])
         if task in truths:
             raise UnreadableFile(

@@ -100,5 +100,5 @@ def why_out_of_reach(server: str) -> str | None:
     if address and not address.is_global:
         return "it is a private address, which only phones in the same network can reach"
     if address is None and ("." not in host or host.endswith((".local", ".lan", ".internal", ".home.arpa"))):
-        return "it is the name of a private network, which only phones in the same network know"
+        return "it is a name in a private network, which only phones in the same network can reach"
     return None

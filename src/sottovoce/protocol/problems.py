@@ -29,7 +29,7 @@ def _catalogue(*kinds: Kind) -> dict[str, Kind]:
 CATALOGUE = _catalogue(
     # what was sent cannot be read
     Kind("bad_json", 400, "The body is not strict JSON", "send one JSON document in UTF-8, each key once"),
-    Kind("too_deep", 400, "The JSON is nested too deeply", "send the flat document that the reference describes"),
+    Kind("too_deep", 400, "The JSON is nested too deeply", "send the document that the reference describes"),
     Kind("too_large", 413, "The body is too large", "send less at once"),
     Kind("unsupported_media_type", 415, "The body is not declared as JSON", "send Content-Type: application/json"),
     Kind("request_timeout", 408, "The request took too long to arrive", "send it again, all at once"),
@@ -51,7 +51,7 @@ CATALOGUE = _catalogue(
     Kind("unknown_cuts", 422, "These cuts were never published",
          "fetch the campaign's cuts, and compare with one of the alternatives of the task"),
     Kind("repeated_task", 422, "A task appears twice", "name each task once"),
-    Kind("too_many_readings", 422, "More readings than a participant may give", "leave readings out"),
+    Kind("too_many_readings", 422, "More readings than a participant may give", "leave some of them out"),
     # what was sent comes at the wrong time
     Kind("report_conflict", 409, "This report id was used for other content", "do not change a report once it is made"),
     Kind("task_already_reported", 409, "This task was reported before", "a task is answered only once; leave it out"),
@@ -88,7 +88,8 @@ CATALOGUE = _catalogue(
     Kind("bad_link", None, "This is not an invitation link", "use the whole link, as you received it"),
     Kind("link_without_hash", None, "The link does not fix the campaign's terms",
          "ask for the whole link, with #sha256=…; or accept whatever the server offers with --trust-server"),
-    Kind("insecure_address", None, "The address is not encrypted", "use https, or take the risk with --insecure-http"),
+    Kind("insecure_address", None, "The connection is not encrypted",
+         "use https, or take the risk with --insecure-http"),
     Kind("manifest_mismatch", None, "The server offers something other than the link promises",
          "do not take part; tell whoever gave you the link"),
     Kind("manifest_changed", None, "The campaign changed after you consented",
@@ -105,7 +106,7 @@ CATALOGUE = _catalogue(
          "connect to the network and try again; the published cuts stay valid until the campaign closes"),
     Kind("bad_reading", None, "A reading cannot be used", "correct it, or leave the task out if there is none"),
     Kind("already_released", None, "A reading for this task has been released before",
-         "leave it out; a second noisy copy would reveal the reading"),
+         "leave it out; a second noisy copy would reveal more about the reading"),
     Kind("one_release_only", None, "This campaign takes all your readings at once",
          "nothing can be added: the noise of one release is shared by all its readings"),
     Kind("unreachable", None, "The server cannot be reached", "try again later; nothing is lost"),

@@ -180,7 +180,7 @@ class _RowReader:
             if kind not in TASK_FIELDS[name].kinds:
                 self.mistakes[name] = f"{_shown(self.cells[name])}: {_KINDS[kind]} has none; leave it empty"
         if kind == "number":
-            rule = "it is missing; a number needs a lowest value, a highest value and a step, a question needs choices"
+            rule = "it is missing; a number needs a lowest value, a highest value and a step; a question needs choices"
             self.mistakes |= {name: rule for name in RANGE if name not in task}
 
     def _check(self, task: Mapping[str, Any], kind: Kind) -> None:

@@ -70,7 +70,7 @@ class CampaignChange(RequestBody):
 
 
 class CampaignDraft(CampaignChange):
-    """A new campaign. By default the operator asks, and a participant may answer all tasks."""
+    """A new campaign. By default it is asked by the operator, and a participant may answer all tasks."""
 
     title: Name
     tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)]
@@ -185,7 +185,7 @@ async def opening(server: ServerState, operator_key: int, campaign: str) -> Call
         row = stored.campaign_of(connection, operator_key, campaign)
         for pictures, wanted in _pictures_of(manifest):
             if pictures.hash_of(connection, row.key) != wanted:
-                raise Problem("bad_manifest", f"{pictures.name}: it must be uploaded, as a picture, before opening")
+                raise Problem("bad_manifest", f"{pictures.name}: its picture must be uploaded before opening")
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
         _first_results(connection, row, manifest, guarantee, server, now)
         publish_offers(connection, row.key, first_cuts, now)

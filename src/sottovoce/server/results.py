@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
 from sottovoce.discovery import DEFAULT, METHODS, NoiseAware, make_method
-from sottovoce.discovery.doubts import doubts
+from sottovoce.discovery.doubts import CAMPAIGN, Nouns, doubts
 from sottovoce.discovery.registry import takes
 from sottovoce.discovery.result import ChoiceResult, Outcome, Result, discovered
 from sottovoce.discovery.schema import SCHEMAS, Column, Place, columns_in
@@ -344,7 +344,11 @@ def _relative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def doubts_about(
-    result: Outcome, tasks: int, least_claims: int, claims: NDArray[np.int64] | None = None
+    result: Outcome,
+    tasks: int,
+    least_claims: int,
+    claims: NDArray[np.int64] | None = None,
+    words: Nouns = CAMPAIGN,
 ) -> list[dict[str, str]]:
     """``claims`` are the numbers of claims by object, where the published numbers differ from the present ones."""
     fit = result.fit
@@ -355,6 +359,7 @@ def doubts_about(
         effective_users=fit.effective_users_,
         skew=result.skew,
         converged=bool(fit.converged_),
+        words=words,
     )
 
 

@@ -30,7 +30,7 @@ def bearer_token(headers: Iterable[tuple[bytes, bytes]]) -> str:
 
 ParticipantToken = Annotated[
     str,
-    Depends(_Bearer(scheme_name="participant", description="The token that enrolment gave to a participant.")),
+    Depends(_Bearer(scheme_name="participant", description="The token that a participant received on enrolment.")),
 ]
 OperatorToken = Annotated[str, Depends(_Bearer(scheme_name="operator", description="The token of an operator."))]
 

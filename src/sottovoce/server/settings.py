@@ -77,7 +77,7 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             description="Simultaneous connections from one address (IPv6: one /64), and never more than half of all; 0 "
-            "for no other limit. Those of `trusted_proxies` are not counted.",
+            "for no other limit. With `behind_proxy`, those of `trusted_proxies` are not counted.",
         ),
     ] = 1_000
     body_limit: Annotated[
@@ -111,7 +111,7 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             description="Readings of a campaign are erased this many days after it closes, or earlier if its terms say "
-            "so; results stay. 0 keeps the readings, unless the terms say otherwise.",
+            "so; results stay. With 0, they are erased only if the terms say so.",
         ),
     ] = 90
 

@@ -16,6 +16,7 @@ from sottovoce.claims.budget import Budget, FileTooLarge
 from sottovoce.claims.kinds import Kind, check_duplicates
 from sottovoce.claims.labels import label_column
 from sottovoce.discovery import METHODS, ChoiceResult, Result, TruthDiscovery, make_method, takes
+from sottovoce.discovery.doubts import FILE
 from sottovoce.discovery.explanation import Explanation, explain
 from sottovoce.discovery.result import discovered
 from sottovoce.discovery.schema import Place, columns_in
@@ -221,7 +222,7 @@ class Answer:
         table = _table(compared)
         return cls(
             question, claims.kind, len(claims), claims.n_users, claims.n_objects, claims.skipped, law, first.reason,
-            lines, rows, weights_of([first]), doubts_about(first, claims.n_objects, 1),
+            lines, rows, weights_of([first]), doubts_about(first, claims.n_objects, 1, words=FILE),
             known[0]["objects"] if known[0] else None,
             encode_table(table, "csv").decode() if len(table) <= _ROWS_SAVED else None, explanation,
         )  # fmt: skip

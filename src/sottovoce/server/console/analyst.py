@@ -107,5 +107,5 @@ def _page(
         plotted=_PLOTTED,
         answer=answer,
         trouble=title,
-        message=text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…",
+        message=f"{text}." if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…",
     )

@@ -324,23 +324,31 @@ def _sentence(
     return f"{words} ({figures(epsilon, delta)})"
 
 
-def _number(query: Mapping[str, str], name: str, otherwise: float) -> float:
+def _typed(query: Mapping[str, str], name: str) -> float | None:
+    """The number in a field; NaN for what is not a number, None for an empty field."""
     text = query.get(name, "").strip().replace(",", ".")
-    if not text:
-        return otherwise
     try:
-        number = float(text)
+        return float(text) if text else None
     except ValueError:
-        number = math.nan
+        return math.nan
+
+
+def _number(query: Mapping[str, str], name: str, otherwise: float) -> float:
+    number = _typed(query, name)
+    if number is None:
+        return otherwise
     if not 1e-9 <= number <= 1e12:
+        text = query[name].strip()
         raise Problem("bad_request", f"{_CALLED[name]} {text[:20]!r}: it must be a positive number, from 1e-9 to 1e12")
     return number
 
 
 def typed_count(query: Mapping[str, str], name: str, otherwise: int, most: int) -> int:
     """A whole number from a form; for an empty field, another one."""
-    number = _number(query, name, float(otherwise))
-    if number != int(number) or not 1 <= number <= most:
+    number = _typed(query, name)
+    if number is None:
+        return otherwise
+    if not 1 <= number <= most or number != int(number):
         raise Problem(
             "bad_request", f"{_CALLED[name]} {query[name][:20]!r}: it must be a whole number from 1 to {most:,}"
         )

@@ -103,8 +103,8 @@ def _fields(knobs: Mapping[str, str], manifest: Mapping[str, Any]) -> dict[str, 
     except ValueError:
         raise Problem(
             "bad_number",
-            f"strength {knobs['epsilon'][:20]!r} and number of tasks {knobs['answer'][:20]!r}: they must be numbers, "
-            "such as 1 and 10",
+            f"strength {knobs['epsilon'][:20]!r} and number of tasks {knobs['answer'][:20]!r}: they must be a number "
+            "and a whole number, such as 0.5 and 10",
         ) from None
     law = str(RandomResponse(epsilon))
     fields = {"noise": law, "unit": knobs["unit"], "answer": answer, "readings": len(manifest["tasks"])}

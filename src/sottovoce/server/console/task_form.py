@@ -76,7 +76,7 @@ class AskedTasks:
                 read = read_task_rows("the form", rows, "task", ids=ids)
                 asked.read = TaskTable(read.tasks, [name for name in COLUMNS if f"{name}-0" in form])
                 if not rows:
-                    raise Problem("bad_request", "tasks: there are none; add at least one thing to measure")
+                    raise Problem("bad_request", "tasks: there are none; add at least one")
         except BadTasks as mistakes:
             asked._refuse(mistakes)
         except SottovoceError as mistake:

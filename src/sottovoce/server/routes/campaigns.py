@@ -63,7 +63,7 @@ class CampaignEntry(BaseModel):
 
 
 class Counts(BaseModel):
-    """As of the last step; invitations made and revoked as they are."""
+    """As of the last step, but for the numbers of invitations made and revoked, which are current."""
 
     invitations: int
     spent: int

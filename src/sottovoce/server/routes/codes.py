@@ -29,7 +29,7 @@ class InvitationOfCode(BaseModel):
     invitation: str
 
 
-@router.post("", responses=problems("code_unknown", "rate_limited", *UNREADABLE), openapi_extra=described(TypedCode))
+@router.post("", responses=problems("code_unknown", *UNREADABLE), openapi_extra=described(TypedCode))
 async def exchange(body: Annotated[TypedCode, Depends(body_of(TypedCode))], server: Server) -> InvitationOfCode:
     """The token of the invitation that a code stands for. This spends nothing.
 

@@ -53,8 +53,8 @@ class Enrolled(BaseModel):
 async def look_up(body: Annotated[InvitationLookup, Depends(body_of(InvitationLookup))], server: Server) -> Invited:
     """The campaign that an invitation is for. This does not spend it; the token is in the body, which is not logged.
 
-    A campaign that is closed says so first, whatever became of the invitation. Operators know the tokens that they
-    handed out, so this does not say that one is spent before the list of invitations does.
+    If the campaign is closed, the response says so, even if the invitation is spent or has expired. Operators know the
+    tokens that they handed out, so this does not say that one is spent before the list of invitations does.
     """
     row, campaign = await server.read(lambda connection: invitation_with(connection, body.invitation))
     now = server.clock()
@@ -87,6 +87,6 @@ async def enrolment(body: Annotated[Enrolment, Depends(body_of(Enrolment))], ser
     responses=problems("unauthorised", "forbidden", "bad_request"),
 )
 async def withdrawal(campaign: CampaignId, token: ParticipantToken, server: Server) -> None:
-    """Withdraw: your readings are erased and are not part of the next results."""
+    """Withdraw: your readings are erased, and results that are computed from then on do not use them."""
     now = server.clock()
     await server.write(lambda connection: withdraw(connection, campaign, token, now))

@@ -29,7 +29,7 @@ async def healthz() -> Health:
     return Health()
 
 
-@router.get("/readyz", responses=problems("unavailable"))
+@router.get("/readyz", responses=problems())
 async def readyz(server: Server) -> Health:
     """The database can be reached and has the schema of this version."""
 

@@ -41,8 +41,8 @@ class NewInvitations(RequestBody):
     """How many, of which kind, and whether each comes with a QR code.
 
     A link is for one person. So is a code, which is short enough to type, does not pin the campaign's terms, and
-    expires after ``days`` (14 if nothing is said). An open link is for ``people`` people, and expires if ``days`` says
-    so.
+    expires after ``days`` (by default 14). An open link is for ``people`` people, and expires only if ``days`` is
+    given.
     """
 
     count: Annotated[int, Field(ge=1, le=1000)] = 1

@@ -8,8 +8,8 @@ from sottovoce.protocol.pictures import cleaned_logo
 from sottovoce.server import logos as actions
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator
-from sottovoce.server.routes.campaigns import UNREADABLE, Campaign, CampaignId, whole_campaign
-from sottovoce.server.routes.plans import FOUND, PICTURES, shown_picture
+from sottovoce.server.routes.campaigns import Campaign, CampaignId, whole_campaign
+from sottovoce.server.routes.plans import FOUND, PICTURES, UNREADABLE_PICTURE, shown_picture
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.pictures import LOGOS
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api/campaigns/{campaign}/logo", tags=["plans"])
 
 @router.put(
     "",
-    responses=problems("unauthorised", "not_found", "frozen", "bad_picture", "bad_manifest", *UNREADABLE),
+    responses=problems("unauthorised", "not_found", "frozen", "bad_picture", "bad_manifest", *UNREADABLE_PICTURE),
     openapi_extra={"requestBody": {"required": True, "content": PICTURES}},
 )
 async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:

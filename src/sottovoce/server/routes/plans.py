@@ -32,6 +32,7 @@ _ALONE = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _TYPES = ("image/png", "image/jpeg", "image/svg+xml")
+UNREADABLE_PICTURE = ("bad_request", "too_large", "request_timeout")
 PICTURES = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES}
 
 
@@ -69,7 +70,7 @@ async def shown_picture(
 
 @router.put(
     "/plan",
-    responses=problems("unauthorised", "not_found", "frozen", "bad_picture", "bad_manifest", *UNREADABLE),
+    responses=problems("unauthorised", "not_found", "frozen", "bad_picture", "bad_manifest", *UNREADABLE_PICTURE),
     openapi_extra={"requestBody": {"required": True, "content": PICTURES}},
 )
 async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:

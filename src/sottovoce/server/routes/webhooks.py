@@ -28,11 +28,13 @@ class NewWebhook(RequestBody):
 
 
 class Webhook(BaseModel):
-    """What became of the last attempts. It stops after three days of failure, or when the receiver answers 410."""
+    """A webhook and its last attempts, which end after three days of failure or when the receiver answers 410."""
 
     url: str
     state: Literal["working", "failing", "stopped"]
-    delivered: Annotated[int, Field(description="the last version of the results that was received")]
+    delivered: Annotated[
+        int, Field(description="the last version that was received; at first the newest when the webhook was set")
+    ]
     failure: str | None
     failing_since: str | None
 

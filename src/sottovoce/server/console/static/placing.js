@@ -50,7 +50,7 @@ function prepare() {
   function add(point) {
     const points = places.get(chosen().value);
     if (points.length >= MOST_POINTS) return announce(`${nameOf(chosen())}: a line has at most ${MOST_POINTS} points.`);
-    if (points.length && points.at(-1).join() === point.join()) return announce(`${nameOf(chosen())}: there is a point already.`);
+    if (points.length && points.at(-1).join() === point.join()) return announce(`${nameOf(chosen())}: there is already a point here.`);
     points.push(point);
     return announce(`${nameOf(chosen())}: point ${points.length} at ${where(point)}.`);
   }
@@ -58,7 +58,7 @@ function prepare() {
   const actions = {
     undo() {
       const points = places.get(chosen().value);
-      announce(points.pop() ? `${nameOf(chosen())}: the last point is removed; ${points.length} left.` : `${nameOf(chosen())}: there are no points to remove.`);
+      announce(points.pop() ? `${nameOf(chosen())}: the last point was removed; ${points.length} left.` : `${nameOf(chosen())}: there are no points to remove.`);
     },
     clear() {
       places.get(chosen().value).length = 0;
