@@ -78,7 +78,7 @@ def take(browser, server, look, folder, wanted):
     person.context.set_offline(True)
     page.goto(f"{server.url}/j/#ledger")
     page.locator("li.card").wait_for()
-    page.get_by_text("What was sent").click()
+    page.get_by_text("In this report").click()
     picture("ledger")
     for view in ("limits", "how"):
         page.goto(f"{server.url}/j/#{view}")

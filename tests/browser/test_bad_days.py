@@ -64,7 +64,7 @@ def test_reload_between_noise_and_sending(participant, invited, claims):
     assert not phone.bodies()  # it leaves a second after the tap
     page.reload()
     expect(delivered(page)).to_be_visible()
-    page.get_by_text("What was sent: 1 value").click()
+    page.get_by_text("In this report: 1 value").click()
     expect(page.locator("li.card dd").first).to_have_text(shown)
     assert len(claims(campaign)) == 1
     expect(page.locator("form.card")).to_have_count(0)

@@ -61,14 +61,14 @@ def test_an_answer_from_the_link_to_the_report(asked):
 def test_the_card_says_what_happens_to_an_answer(asked):
     phone, url = asked(only(PATH))
     page = phone.open(url)
-    words = "In 27 of 100 cases your phone sends the other answer on purpose, so nobody can be sure of yours."
+    words = "In 27 of 100 cases your device sends the other answer on purpose, so nobody can be sure of yours."
     expect(page.get_by_text(words)).to_be_visible()
     expect(page.get_by_text("one of your answers is one of two")).to_be_visible()
     page.get_by_text("The figures").click()
     expect(page.get_by_text("any one answer: had it been any other")).to_be_visible()
     expect(page.locator(".dots circle")).to_have_count(100)
     expect(page.locator(".dots circle.other")).to_have_count(27)
-    assert "73 stand for your own answer" in page.locator(".dots").get_attribute("aria-label")
+    assert "73 stand for cases in which your own answer is sent" in page.locator(".dots").get_attribute("aria-label")
 
 
 def test_numbers_and_choices_together(asked):

@@ -162,7 +162,7 @@ def test_a_comparison_from_the_link_to_the_report(participant, compared, server)
     campaign, url = compared()
     phone = participant()
     page = phone.open(url)
-    words = "Your phone only says whether your reading is above or below a published number; in 27 of 100 cases"
+    words = "Your device only says whether your reading is above or below a published value; in 27 of 100 cases"
     expect(page.get_by_text(words)).to_be_visible()
     expect(page.locator(".dots circle.other")).to_have_count(27)
     phone.join(url)
@@ -179,7 +179,7 @@ def test_a_comparison_from_the_link_to_the_report(participant, compared, server)
     answers = [f"below {cut}", f"above {cut}"]
     shown = plain(page.locator("#pairs b").all_inner_texts())
     assert shown == ["9.04 m", f"Is it above or below {cut}?", answers[reading.cuts[0] < 180], answers[reading.value]]
-    page.get_by_text("What was sent: 1 value").click()
+    page.get_by_text("In this report: 1 value").click()
     assert answers[reading.value] in plain([page.locator("li.card dl").inner_text()])[0]
     asked = [request for request in phone.requests if request.url.endswith("/cuts")]
     assert asked

@@ -216,7 +216,7 @@ def test_the_card_says_what_is_promised(participant, invited):
                 "tasks": [{"id": name, "low": 0, "high": 5000, "grid": "0.000001"} for name in "ab"],
                 "noise": "gaussian:1e-07", "distance": 5000, "unit": "participant", "readings": 2,
             },
-            "It promises nothing",
+            "it promises nothing",
         ),
     ],
     ids=["epsilon", "distance", "gaussian", "no noise to speak of"],
@@ -300,7 +300,7 @@ def test_campaigns_add_up_to_the_limit_across_all(participant, invited):
     expect(page.locator("main")).to_contain_text("ε 9 of 10 spent")
     expect(page.locator("li.card")).to_have_count(3)
     _, url = invited(halls=1, noise="fresh:4.5")
-    expect(heading(phone.open_again(url), "You have reached your limit across all campaigns")).to_be_visible()
+    expect(heading(phone.open_again(url), "This campaign would exceed your limit across all campaigns")).to_be_visible()
 
 
 def test_mistyped_readings_are_explained_and_nothing_is_sent(participant, invited):

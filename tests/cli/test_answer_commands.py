@@ -36,7 +36,7 @@ def test_guarantee_of_a_participant_at_a_delta():
 
 def test_guarantee_in_words():
     shown = " ".join(run("guarantee", "--noise", "response:1", "--choices", 2).split())
-    assert "In 27 of 100 cases your phone sends the other answer on purpose, so nobody can be sure of yours." in shown
+    assert "In 27 of 100 cases your device sends the other answer on purpose, so nobody can be sure of yours." in shown
     assert "any two answers" in shown
 
 
@@ -159,7 +159,7 @@ WORDS = [
     ("response:12.0", 2, "In 6 of 1,000,000 cases", "the other answer", "can guess yours, but not prove it"),
     ("response:1000.0", 2, "In fewer than 1 of 1,000,000 cases", "the other answer", "practically always yours"),
     ("response:1.0", 10, "In 77 of 100 cases", "another answer on purpose, drawn at random", "nobody can be sure"),
-    ("response:1.0:3", 10, "Your phone sends 3 of the 10 answers. In 46 of 100 cases", "not among them", "be sure"),
+    ("response:1.0:3", 10, "Your device sends 3 of the 10 answers. In 46 of 100 cases", "not among them", "be sure"),
     ("response:6.0:3", 10, "In 58 of 10,000 cases", "not among them", "very likely one of them"),
     ("response:1e-300", 65_535, "In 100 of 100 cases", "another answer", "nobody can be sure"),
 ]
@@ -175,7 +175,7 @@ def test_what_happens_to_an_answer_in_words(text, cells, share, what, so):
 
 def test_the_words_in_german():
     words = parse_answer_law("response:1").in_words(2, "de")
-    assert words.startswith("In 27 von 100 Fällen sendet Ihr Telefon absichtlich die andere Antwort, sodass niemand")
+    assert words.startswith("In 27 von 100 Fällen sendet Ihr Gerät absichtlich die andere Antwort, sodass niemand")
 
 
 def test_a_response_law_without_options_asks_for_them(tmp_path):

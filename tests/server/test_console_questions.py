@@ -27,7 +27,7 @@ def test_the_wizard_asks_a_question_beside_a_number(server, console):
     assert (made["tasks"][1]["grid"], made["tasks"][1]["distance"]) == ("0.1", "1")
     assert made["noise"]["choice"] == "response:1.0"
     page = console.get(f"/campaigns/{campaign}/privacy").text
-    assert "In 27 of 100 cases your phone sends the other answer on purpose" in page
+    assert "In 27 of 100 cases your device sends the other answer on purpose" in page
     shown = console.get(f"/campaigns/{campaign}/privacy?epsilon=2&unit=participant&answer=1").text
     assert "In 12 of 100 cases" in shown
     saved = console.post(

@@ -43,7 +43,7 @@ def test_both_ways_are_shown_with_the_error_to_expect(server, console):
 def test_any_value_is_promised_saved_and_changed_back(server, console):
     campaign = server.create(halls=2)
     page = shown(console, campaign, **ASKED, values="any")
-    assert "In 27 of 100 cases your phone sends the other answer" in page
+    assert "In 27 of 100 cases your device sends the other answer" in page
     assert "find the truth in nine out of ten campaigns" in page
     assert "too few" not in page.split("strengths")[0]
     saved = console.post(f"/campaigns/{campaign}/privacy", **ASKED, values="any")

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 import plans
 from console_client import Console
+from questions import ASKED_WIDTH, MIXED
 from server_under_test import OPERATOR_TOKEN, LocalServer, SetClock
 from sottovoce.protocol import Manifest, Promise
 from sottovoce.protocol.promise import sentence
@@ -103,6 +104,37 @@ def test_a_task_with_too_few_claims_is_named_without_its_truth(page):
     assert "1 of 3 tasks is not shown. A truth is shown when it has 5 claims" in page.text
     assert "Hallway 2 too few claims 0" in page.text
     assert "77.7" not in page.text
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_distance_is_that_of_numbers_also_beside_questions(shared, language):
+    mixed = shared.opened(**MIXED)
+    words = {"en": "Distance values up to 1 m apart", "de": "Abstand Werte bis zu 1 m auseinander"}
+    assert words[language] in Page(shared.client.get(f"/c/{mixed}?lang={language}")).text
+
+
+def test_several_distances_are_listed(shared):
+    far = ASKED_WIDTH | {"id": "height", "distance": 2.5}
+    several = shared.opened(tasks=[ASKED_WIDTH | {"distance": 1}, far], noise="fresh:0.5")
+    assert "Distance values up to 1 / 2.5 m apart" in Page(shared.client.get(f"/c/{several}")).text
+
+
+def test_where_every_claim_counts_at_once_there_is_no_talk_of_steps(start_local):
+    server = start_local(least_claims=1)
+    campaign = server.opened()
+    address = f"/c/{campaign}"
+    assert "in steps" not in Page(server.client.get(address)).text
+    (token,) = server.participants(campaign, 1)
+    server.report(campaign, token, server.body(campaign, {"hall-0": 100}))
+    server.recompute()
+    found = Page(server.client.get(address)).text
+    assert "2 of 3 tasks are not shown." in found
+    assert "in steps" not in found
+    assert "single out" not in found
+    nobody = server.opened()
+    server.client.post(f"/api/campaigns/{nobody}/close", headers=server.operator)
+    server.recompute()
+    assert "Nobody reported before this campaign closed" in Page(server.client.get(f"/c/{nobody}")).text
 
 
 def test_every_download_is_there(shared, page):
@@ -242,7 +274,7 @@ def test_tables_are_sorted_and_searched_by_plain_links(shared):
     down = next(link for link in Page(upwards).links() if "sort=truth&order=down" in link)
     assert truths(shared.client.get(down)) == pytest.approx([19.9 - place / 10 for place in range(50)])
     found = Page(shared.client.get(f"/c/{campaign}?search=hallway+199"))
-    assert "Tasks 1 to 1 of 1 with “hallway 199” in their name" in found.text
+    assert "1 task has “hallway 199” in its name" in found.text
     assert "No task has “attic” in its name" in Page(shared.client.get(f"/c/{campaign}?search=attic")).text
 
 

@@ -103,7 +103,7 @@ def answer_words(channel: Channel, language: str = "en") -> str:
 
     >>> from sottovoce.privacy.laws import Response
     >>> answer_words(Response(1.0).channel(2))
-    'In 27 of 100 cases your phone sends the other answer on purpose, so nobody can be sure of yours.'
+    'In 27 of 100 cases your device sends the other answer on purpose, so nobody can be sure of yours.'
     """
     texts = texts_in(language)
     away = 1 - channel.hit if channel.size > 1 else (channel.cells - 1) * channel.miss

@@ -13,7 +13,6 @@ const NO_SENSOR_AFTER = 3000; // milliseconds without a reading
 
 /** Whether motion may be measured; iPhones ask the participant. */
 async function isAllowed() {
-  if (typeof DeviceMotionEvent === "undefined") return false;
   return !DeviceMotionEvent.requestPermission || (await DeviceMotionEvent.requestPermission().catch(() => "denied")) === "granted";
 }
 
@@ -29,6 +28,7 @@ export function panel(task, take) {
   const name = () => (toggle.textContent = say(end ? "instrument.stop" : "instrument.start"));
 
   async function begin() {
+    if (typeof DeviceMotionEvent === "undefined") return news.say("instrument.missing");
     news.say(null);
     toggle.disabled = true; // a second tap would count every step twice
     const isOpen = await isAllowed();

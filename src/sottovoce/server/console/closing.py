@@ -100,7 +100,7 @@ def _strip(row: Mapping[str, Any], steps: Sequence[PublishedStep], low: float, h
     return Markup(
         "<li><span>{label}<small>{range}</small></span>"
         '<svg class="closing" role="img" width="100%" height="{height}"><title>{described}</title>{bands}</svg>'
-        '<span class="figures"><b>{truth}</b> <span>n {claims:,}</span></span></li>'
+        '<span class="figures"><b>{truth}</b> <span>n {claims}</span></span></li>'
     ).format(
         label=str(row.get("title") or row["task"]),
         range=f"{say('results.between', low=written(f'{low:g}'), high=written(f'{high:g}'))} {unit}".rstrip(),
@@ -108,7 +108,7 @@ def _strip(row: Mapping[str, Any], steps: Sequence[PublishedStep], low: float, h
         described=described,
         bands=bands,
         truth=f"{measured(last.truth, {'low': last.low, 'high': last.high})} {unit}".rstrip(),
-        claims=last.claims,
+        claims=written(str(last.claims)),
     )
 
 
