@@ -1,7 +1,7 @@
-"""Whether the default method settles on everything: small random sets, and resamples of real or imitated ones.
+"""Whether the default method settles on everything: small random sets, crowds, and resamples of real or imitated sets.
 
-``python -m bench.convergence [FOLDER]`` with 3,000 small sets and 20 resamples of each set of the folder (see
-`bench.sets`). A resample draws as many users, with all their claims, and some of them several times.
+``python -m bench.convergence [FOLDER]`` with 3,000 small sets, 2,000 crowds and imitations, and 20 resamples of each set
+of the folder (see `bench.sets`). A resample draws as many users, with all their claims, and some of them several times.
 """
 
 import argparse
@@ -17,15 +17,21 @@ from sottovoce.claims import Claims
 from sottovoce.discovery import NoiseAware
 from sottovoce.engines import MemoryEngine
 from sottovoce.errors import ConvergenceWarning
-from sottovoce.worlds.crowds import any_claims, resampled
+from sottovoce.worlds.crowds import any_claims, any_crowd, resampled
 
 LAWS = (None, None, "fresh:0.5", "shared:0.5")
+LAWS_OF_CROWDS = (None, "fresh:0.5", "shared:0.5", "floored:2:0.5", "gaussian:1")
 MOST = 1000  # iterations, those that a user gets by default
 
 
 def small(seed: int) -> tuple[Claims, str | None]:
     """A small random set, and the law of noise to suppose."""
     return any_claims(seed), LAWS[seed // 4 % 4]
+
+
+def large(seed: int) -> tuple[Claims, str | None]:
+    """A crowd or a resampled imitation, and the law of noise to suppose."""
+    return any_crowd(seed), LAWS_OF_CROWDS[seed // 10 % len(LAWS_OF_CROWDS)]
 
 
 def iterations(claims: Claims, law: str | None = None) -> int | None:
@@ -56,10 +62,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="with one folder per set; without it, imitations")
     parser.add_argument("--small", type=int, default=3000, help="random sets")
+    parser.add_argument("--large", type=int, default=2000, help="crowds and imitations")
     parser.add_argument("--resamples", type=int, default=20, help="of each set of the folder")
     asked = parser.parse_args()
     console = Console()
     report(console, "small random sets", ((seed, iterations(*small(seed))) for seed in range(asked.small)))
+    report(console, "crowds and imitations", ((seed, iterations(*large(seed))) for seed in range(asked.large)))
     for name, claims, _ in sets_in(asked.folder) if asked.folder else imitated(0):
         draws = range(asked.resamples)
         found = ((seed, iterations(resampled(claims, np.random.default_rng((seed, 78))))) for seed in draws)

@@ -24,8 +24,8 @@ USERS = 150
 CASES: tuple[tuple[NoiseLaw, float, int, float, float], ...] = (
     (SharedVariance(0.5), 1.0, 30, 1.0, 1.05),
     (SharedVariance(0.1), 5.0, 30, 1.0, 1.05),
-    (SharedVariance(10.0), 1.0, 30, 1.0, 1.07),
-    (SharedVariance(1.0), 1.0, 5, 1.0, 1.27),
+    (SharedVariance(10.0), 1.0, 30, 1.0, 1.05),
+    (SharedVariance(1.0), 1.0, 5, 1.0, 1.16),
     (SharedVariance(1.0), 1.0, 30, 0.2, 1.16),
     (FreshVariance(0.125), 2.0, 30, 1.0, 1.05),
     (FreshVariance(0.5), 2.0, 30, 1.0, 1.05),

@@ -1,23 +1,29 @@
-"""How colluders affect each method, and the coverage of intervals where the model is wrong, as Markdown for the docs.
+"""How colluders affect each method, and what intervals hold where the model is wrong, as Markdown for the docs.
 
-``python -m bench.robustness`` prints the tables of docs/why/noise-aware.md.
+``python -m bench.robustness`` prints the tables of docs/why/noise-aware.md, and its figures about rounded claims.
 """
 
+import itertools
 import warnings
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.claims import Claims
-from sottovoce.discovery import CATD, CRH, GTM, Median, NoiseAware, TruthDiscovery
+from sottovoce.discovery import CATD, CRH, GTM, Mean, Median, NoiseAware, TruthDiscovery
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.privacy.laws import NoiseLaw, parse_noise_law
-from sottovoce.worlds import synthetic, with_colluders
+from sottovoce.worlds import crowd, synthetic, with_colluders
+from sottovoce.worlds.crowds import Errors
 
 USERS, OBJECTS, RUNS = 150, 30, 10
 LAWS = ("shared:0.5", "fresh:0.5")
 FRACTIONS = (0.05, 0.1, 0.2, 0.4)
 OFFSETS = (0.5, 1.0, 2.0, 5.0)
+STEPS = (0.5, 1, 2, 4, 8)  # of rounding, over the usual error
+SIZES = ((12, 8), (20, 5), (50, 10), (150, 20))  # objects, and claims about each
+DRAWS = 8
 
 
 def methods(law: NoiseLaw) -> dict[str, TruthDiscovery]:
@@ -64,9 +70,9 @@ def wrong_models(rng: np.random.Generator, law: NoiseLaw, kind: str) -> tuple[Cl
     elif kind == "Student's t, 2 degrees of freedom":
         errors = rng.standard_t(2, (USERS, OBJECTS))
     matrix = truths + errors * np.sqrt(variances)[:, None]
-    if kind.startswith("all err together"):
+    if kind.startswith("all share an error"):
         matrix += rng.standard_normal(OBJECTS) * (0.1 if "0.1" in kind else 0.5)
-    elif kind == "groups of ten err together":
+    elif kind == "groups of ten share their errors":
         shared = rng.standard_normal((USERS // 10, OBJECTS))
         matrix += np.repeat(shared, 10, axis=0)
     claims = Claims.from_matrix(matrix)
@@ -78,9 +84,9 @@ def print_coverage() -> None:
         "as in the model",
         "Student's t, 3 degrees of freedom",
         "Student's t, 2 degrees of freedom",
-        "groups of ten err together",
-        "all err together, deviation 0.1",
-        "all err together, deviation 0.5",
+        "groups of ten share their errors",
+        "all share an error, deviation 0.1",
+        "all share an error, deviation 0.5",
     )
     print("\n| errors | shared:0.5 | fresh:0.5 |\n|---|---|---|")
     for kind in kinds:
@@ -95,7 +101,38 @@ def print_coverage() -> None:
         print(f"| {kind} | " + " | ".join(cells) + " |")
 
 
+def rounded(errors: Errors, step: float, objects: int, claims: int, whole: bool) -> tuple[float, float]:
+    """Coverage, and error over that of the better one of mean and median, of claims rounded to a step."""
+    covered, missed = [], np.zeros(3)
+    for draw in range(DRAWS):
+        rng = np.random.default_rng((draw, 17))
+        world = crowd(objects, claims, errors, seed=rng)
+        truths = rng.uniform(0, 20 * step, objects)
+        truths = step * np.round(truths / step) if whole else truths
+        values = world.claims.values + (truths - world.truths)[world.claims.objects]
+        found = world.claims.with_values(step * np.round(values / step))
+        fits = [method.fit(found) for method in (NoiseAware(target="value"), Mean(), Median())]
+        missed += [float(np.abs(fit.truths_ - truths).mean()) for fit in fits]
+        low, high = fits[0].intervals()
+        covered.append(float(((low <= truths) & (truths <= high)).mean()))
+    return float(np.mean(covered)), float(missed[0] / max(missed[1:].min(), np.finfo(float).tiny))
+
+
+def print_rounded() -> None:
+    print("\n| rounded claims | crowds | coverage | error at most 1.05 times the better average's | at most |")
+    print("|---|---|---|---|---|")
+    for truths in ("between the steps", "on the steps"):
+        crowds = itertools.product(get_args(Errors), STEPS, SIZES)
+        figures = [rounded(errors, step, *size, truths == "on the steps") for errors, step, size in crowds]
+        coverage, ratios = np.array(figures).T
+        print(
+            f"| truths {truths} | {len(ratios)} | {coverage.min():.0%} to {coverage.max():.0%} | "
+            f"{(ratios <= 1.05).sum()} | {ratios.max():.2f} |"
+        )
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)
     print_attacks()
     print_coverage()
+    print_rounded()

@@ -15,7 +15,7 @@ from sottovoce.discovery.target import likely_target
 from sottovoce.engines import MemoryEngine
 from sottovoce.errors import ConvergenceWarning
 from sottovoce.worlds import IMITATIONS, crowd
-from sottovoce.worlds.crowds import any_claims, resampled
+from sottovoce.worlds.crowds import any_claims, any_crowd, resampled
 
 
 def coverage(fit, truths):
@@ -44,6 +44,30 @@ def test_claims_that_contradict_each_other_under_noise_do_not_keep_a_truth_creep
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         sv.NoiseAware(noise="fresh:0.5").fit(MemoryEngine(any_claims(seed), threads=1))
+
+
+@pytest.mark.parametrize(
+    ("seed", "law"), [(60, "fresh:0.5"), (276, "shared:0.5"), (382, "floored:2:0.5"), (698, "gaussian:1")]
+)
+def test_crowds_that_the_supposed_noise_does_not_fit_converge(seed, law):
+    """Fits went around in circles, or crept; `python -m bench.convergence` searches 2,000 such crowds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        sv.NoiseAware(noise=law).fit(MemoryEngine(any_crowd(seed), threads=1))
+
+
+def test_steps_away_from_where_two_groups_disagree_do_not_lead_around_in_circles():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        sv.NoiseAware().fit(imitation("populations", 110).claims)
+
+
+def test_a_number_far_from_zero_does_not_spoil_the_prediction_of_others():
+    """A truth a long way from zero, in units of a tiny spread, is rounded more than other truths move."""
+    acceleration, state, steps = Acceleration(), np.array([1e16, 5.0, 1.0]), 0
+    while np.abs(state[1:]).max() > 1e-9 and steps < 1000:
+        state, steps = acceleration.ahead(state * [1.0, 0.95, 0.9]), steps + 1
+    assert steps < 30  # 440 plain steps
 
 
 def test_a_leap_that_does_not_pay_is_taken_back():

@@ -8,7 +8,10 @@ a slow approach as well as one that overshoots. There are two ways in which it c
 - Far from the fixed point a prediction may leap over it, back again, and so on for ever. So where steps have become
   longer, the iteration goes on from where the shortest one ended, and later predictions leap less far.
 - Where steps lead away from an unstable fixed point, as from the middle between two opinions, it lies behind them. Then
-  the iteration goes on in their direction instead.
+  the iteration goes on in their direction instead, farther each time as long as steps become longer, but not far in
+  the unit of what it moves, in which steps may change entirely.
+
+Either safeguard could send the iteration around in circles itself, so each is used less and less readily.
 """
 
 import math
@@ -21,6 +24,7 @@ Floats = NDArray[np.float64]
 _DEPTH = 5  # changes between steps that are combined
 _FARTHEST = 16.0  # beyond the end of a step, in its lengths
 _LONGER = 1.5  # times the shortest step: the prediction was wrong
+_LONGEST_ESCAPE = 1.0  # in the unit of what is iterated
 _ALIKE = 1e-10  # of inner products of changes, relative to the largest: below it, they say nothing new
 
 
@@ -28,13 +32,16 @@ class Acceleration:
     """Watches the steps of an iteration, and proposes where the next one begins."""
 
     def __init__(self, farthest: float = _FARTHEST) -> None:
-        self._farthest = farthest
+        self._farthest, self._longer = farthest, _LONGER
+        self._escape = self._first_escape = farthest  # from an unstable fixed point, in lengths of the step
+        self._escaped = 0.0  # length of the step that was last continued in this way
         self._begin: Floats | None = None  # of the next step
         self._forget()
 
     def _forget(self) -> None:
-        self._ends: list[Floats] = []
-        self._step: Floats | None = None  # the last one
+        self._end: Floats | None = None  # of the last step
+        self._step = np.empty(0)
+        self._ways: list[Floats] = []  # from one end to the next
         self._changes: list[Floats] = []  # from one step to the next
         self._products = np.empty((0, 0))  # inner products of the changes
         self._best: tuple[float, Floats] | None = None  # length of the shortest step, and where it ended
@@ -47,50 +54,65 @@ class Acceleration:
     def _next(self, end: Floats, step: Floats) -> Floats:
         squared = _product(step, step)
         length = math.sqrt(squared)
-        if self._best is not None and self._changes and length > _LONGER * self._best[0]:
-            place = self._best[1]
-            self._farthest = max(self._farthest / 4, 1.0)
-            self._forget()
-            return place
+        if self._best is not None and self._changes and length > self._longer * self._best[0]:
+            return self._back(self._best[1])
         if self._best is None or length < self._best[0]:
             self._best = length, end
         self._keep(end, step)
-        beyond = self._prediction(step) - end
+        beyond = self._prediction(step)
         far, most = math.sqrt(_product(beyond, beyond)), self._farthest * length
         if far > most:
             beyond *= most / far
         if squared + _product(beyond, step) < 0:
-            self._forget()
-            return np.asarray(end + self._farthest * step)
+            return self._away(end, step, length)
         return np.asarray(end + beyond)
+
+    def _back(self, place: Floats) -> Floats:
+        """To where the shortest step ended."""
+        self._farthest, self._longer = max(self._farthest / 4, 1.0), 2 * self._longer
+        self._forget()
+        return place
+
+    def _away(self, end: Floats, step: Floats, length: float) -> Floats:
+        """In the direction of a step that leads away from an unstable fixed point."""
+        if length > self._escaped:
+            self._escape *= 2
+        else:  # the iteration has come back
+            self._first_escape /= 4
+            self._escape = self._first_escape
+        self._escaped = length
+        self._forget()
+        return np.asarray(end + min(self._escape, _LONGEST_ESCAPE / length) * step)
 
     def _keep(self, end: Floats, step: Floats) -> None:
         """Add a step, and forget the oldest beyond those that are combined."""
-        self._ends.append(end)
-        if self._step is not None:
+        if self._end is not None:
+            self._ways.append(end - self._end)
             self._changes.append(step - self._step)
-            del self._changes[:-_DEPTH], self._ends[: -_DEPTH - 1]
+            del self._ways[:-_DEPTH], self._changes[:-_DEPTH]
             new = [_product(change, self._changes[-1]) for change in self._changes]
             size = len(new)
             products = np.empty((size, size))
             products[:-1, :-1] = self._products[len(self._products) - size + 1 :, len(self._products) - size + 1 :]
             products[-1], products[:, -1] = new, new
             self._products = products
-        self._step = step
+        self._end, self._step = end, step
 
     def _prediction(self, step: Floats) -> Floats:
-        """Where a step would end that has no length, if steps depended linearly on where they begin."""
+        """The way from the end of a step to where one has no length, if they depended linearly on where they begin.
+
+        It combines ways, not places: a number far from zero is rounded more than it changes.
+        """
+        found, part = np.zeros_like(step), np.empty_like(step)
         if not self._changes:
-            return self._ends[-1].copy()
+            return found
         sizes = np.sqrt(self._products.diagonal())
         sizes[sizes == 0] = 1.0
         towards = np.array([_product(change, step) for change in self._changes]) / sizes
         shares = np.linalg.lstsq(self._products / np.outer(sizes, sizes), towards, rcond=_ALIKE)[0] / sizes
-        # The last end, less each share of the way from one end to the next.
-        place, part = np.zeros_like(step), np.empty_like(step)
-        for end, share in zip(self._ends, np.diff(shares, prepend=0.0, append=1.0), strict=True):
-            place += np.multiply(end, share, out=part)
-        return place
+        for way, share in zip(self._ways, shares, strict=True):
+            found -= np.multiply(way, share, out=part)
+        return found
 
 
 def _product(one: Floats, other: Floats) -> float:

@@ -30,7 +30,7 @@ _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tai
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
 # With few claims, earlier beliefs could keep truths that no fit from scratch finds, and would save almost no time.
 _MOSTLY, _FEWEST_CLAIMS = 0.9, 1000
-_FIRST_REST = 1e-3  # move of a truth
+_FIRST_REST, _CALM = 1e-3, 0.01  # move of a truth; the same, of its move in the first step after a lesson
 _MOST_LESSONS = 60
 _FARTHEST_PRIOR = 4.0  # in its steps from one update to the next, which are known less well than those of truths
 _FARTHEST_LOG = 30.0  # of a user's squares and counts from the observed ones, as logarithms
@@ -174,7 +174,7 @@ class _AwareIteration(Iteration):
         self._independent = np.ones(engine.n_users)  # share of a user's errors that are not repetitions
         self._worth = 1.0  # what a square says about its user, over what it would say if errors were normal
         self._done = self._lessons = 0
-        self._rest = max(tol, _FIRST_REST)  # at moves below this, learn again
+        self._rest: float | None = max(tol, _FIRST_REST)  # at moves below this, learn again; None: not known yet
 
     def _begin_with(self, earlier: State) -> tuple[int, ...]:
         """Take over what an earlier fit of mostly the same crowd has learnt; when to learn again."""
@@ -197,6 +197,8 @@ class _AwareIteration(Iteration):
         self._swept = swept = self._engine.sweep(self._step(known), quality, self._truths)
         self._truths = swept.truths
         squares, counts = (each * self._independent for each in self._residuals(swept))
+        if self._rest is None:  # the step after a lesson
+            self._rest = max(self._tol, min(_FIRST_REST, _CALM * swept.move))
         resting = self._done > self._last_lesson and swept.move <= self._rest
         if self._done in self._schedule or (resting and self._tol > 0):
             moved = self._learn(squares, counts) and self._lessons < _MOST_LESSONS
@@ -206,7 +208,7 @@ class _AwareIteration(Iteration):
             self._acceleration = Acceleration()
             if resting:
                 self.settled = not moved and swept.move <= self._tol
-                self._rest = max(self._rest / 10, self._tol) if moved else self._tol
+                self._rest = None if moved else self._tol
             if self._done >= self._last_lesson and not self.settled:
                 self._quality.freeze(squares, counts)
         else:
@@ -267,11 +269,14 @@ class _AwareIteration(Iteration):
 
     def _extrapolate(self, squares: Floats, counts: Floats) -> tuple[Floats, Floats]:
         """Go on from a point farther along the way: its truths are kept, its squares and counts returned."""
-        users = np.concatenate((np.log(squares), np.log(counts)))
+        counted = self._rejects and self._lookup is None  # counts stay those of the claims
+        users = np.log(squares) if counted else np.concatenate((np.log(squares), np.log(counts)))
         ahead = self._acceleration.ahead(np.concatenate((self._truths / self._spreads, users)))
         objects, many = len(self._truths), len(squares)
         self._truths = ahead[:objects] * self._spreads
         users = np.exp(np.clip(ahead[objects:], users - _FARTHEST_LOG, users + _FARTHEST_LOG))
+        if counted:
+            return users, counts
         return users[:many], np.minimum(users[many:], self._engine.claims_per_user * self._independent)
 
     def knowledge(self) -> Knowledge:

@@ -167,6 +167,19 @@ def any_claims(seed: int) -> Claims:
     return Claims.from_matrix(matrix)
 
 
+def any_crowd(seed: int) -> Claims:
+    """The claims of a crowd of any size and any kind of errors, or a resample of an imitation: for the same search.
+
+    >>> any_crowd(1)
+    Claims(670 claims, 84 users, 67 objects)
+    """
+    rng = np.random.default_rng((seed, 79))
+    if seed % 2:
+        errors = get_args(Errors)[rng.integers(len(get_args(Errors)))]
+        return crowd(int(rng.integers(4, 120)), int(rng.integers(2, 40)), errors, seed=rng).claims
+    return resampled([*IMITATIONS.values()][seed // 2 % len(IMITATIONS)](rng).claims, rng)
+
+
 def resampled(claims: Claims, rng: np.random.Generator) -> Claims:
     """As many users, drawn with replacement, with all their claims; one who is drawn twice counts as two."""
     drawn = rng.integers(0, claims.n_users, claims.n_users)
