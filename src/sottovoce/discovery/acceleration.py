@@ -60,11 +60,11 @@ class Acceleration:
             self._best = length, end
         self._keep(end, step)
         beyond = self._prediction(step)
+        if squared + _product(beyond, step) < 0:
+            return self._away(end, step, length)
         far, most = math.sqrt(_product(beyond, beyond)), self._farthest * length
         if far > most:
             beyond *= most / far
-        if squared + _product(beyond, step) < 0:
-            return self._away(end, step, length)
         return np.asarray(end + beyond)
 
     def _back(self, place: Floats) -> Floats:
