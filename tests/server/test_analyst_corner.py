@@ -237,6 +237,7 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         ({"claims": "\n \n", "name": "halls.jsonl"}, "halls.jsonl: the file is empty"),
         ({"claims": not_utf8(), "name": "halls.parquet"}, "halls.parquet: it could not be read as Parquet"),
         ({"claims": '{"a": 1}', "name": "halls.jsonl"}, "halls.jsonl: there is no column 'who' among 'a'"),
+        ({"claims": HALLWAY_CLAIMS.encode("utf-16")[:-1]}, "byte 0x0a: the text is cut off, or not UTF-16"),
         ({"noise": "loud:1"}, "loud"),
         ({"methods": []}, "no method: at least one is needed"),
         ({"methods": ["magic"]}, "method 'magic': it must be one of noise-aware, crh, gtm, catd, lfcn"),
@@ -254,6 +255,7 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         "jsonl-empty",
         "parquet-text",
         "jsonl-column",
+        "cut-off",
         "law",
         "none",
         "magic",
@@ -320,7 +322,7 @@ def test_warnings_are_about_users_and_objects(corner):
     """A fifth that agrees on a far value leans beyond chance: (18 - 10) / 16 · √119 = 5.5 standard errors."""
     claims = "who,where,metres\n" + "".join(f"u{n},hall,{50 if n < 24 else 10}\n" for n in range(120))
     text = unescape(corner.ask(claims).text)
-    assert "Over all objects mean and median differ" in text
+    assert "In one object, mean and median differ" in text
     assert "some users lean to one side" in text
 
 
