@@ -74,10 +74,8 @@ CATALOGUE = _catalogue(
     Kind("invitation_expired", 410, "The invitation has expired", "ask for a new one"),
     Kind("invitation_full", 409, "The link has admitted as many people as it can", "ask for another invitation"),
     Kind("code_unknown", 404, "There is no such code", "check the letters and digits, or ask for a new code"),
-    Kind("enrolment_conflict", 409, "This enrolment key was used for something else", "generate a new enrolment key"),
     # where and how
     Kind("not_found", 404, "Not found", "check the address"),
-    Kind("no_results", 404, "There are no results yet", "wait until enough reports are in"),
     Kind("method_not_allowed", 405, "Method not allowed", "see the API description for the methods of this address"),
     Kind("rate_limited", 429, "Too many requests", "wait as long as Retry-After says, then try again"),
     Kind("internal", 500, "The server failed",
