@@ -87,6 +87,11 @@ def test_only_operators_get_in(corner):
     assert "library" not in sent.text
 
 
+def test_the_entry_of_the_page_is_the_current_one(corner):
+    assert re.findall(r'<a href="(.*?)" aria-current="page"', corner.client.get("/analyst").text) == ["/analyst"]
+    assert re.findall(r'<a href="(.*?)" aria-current="page"', corner.client.get("/operators").text) == ["/operators"]
+
+
 def test_a_form_of_another_site_is_refused(corner):
     assert corner.ask(token="0" * 64).status_code == 403
     foreign = corner.client.post(
