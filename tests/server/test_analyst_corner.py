@@ -155,6 +155,12 @@ def test_the_plain_averages_are_always_there(corner):
     assert float(north["median"]) == pytest.approx((24.0 + 24.1) / 2)
 
 
+def test_the_chart_of_weights_speaks_of_users(corner):
+    chart = re.search(r"<desc>(Number of .*?)</desc>", corner.ask().text)[1]
+    assert chart.startswith("Number of users by weight, where 1 is the mean weight. The largest group, ")
+    assert re.search(r", \d of \d, has [\d.]+ to [\d.]+ times the mean weight\.$", chart)
+
+
 def test_users_are_counted_but_not_named(corner):
     answer = corner.ask()
     assert "15 claims by 5 users about 4 objects" in answer.text
