@@ -467,7 +467,7 @@ def test_one_object_is_explained(corner):
     assert answer.status_code == 200
     text = unescape(answer.text)
     assert "Why north hall has this truth" in text
-    rows = re.findall(r'<tr><th scope="row">(ann|bob|cleo|eve)</th><td>([\d.]+)</td><td>([\d.]+) %</td>', text)
+    rows = re.findall(r'<tr><th scope="row">(ann|bob|cleo|eve)</th><td>([\d.]+)</td><td>([\d.]+)%</td>', text)
     assert {name for name, _, _ in rows} == {"ann", "bob", "cleo", "eve"}
     weights = [float(weight) for _, _, weight in rows]
     assert weights == sorted(weights, reverse=True)
@@ -499,7 +499,7 @@ def test_coverage_stands_beside_the_errors(corner):
     text = corner.ask(truth=TRUTHS).text
     assert "Truths in their intervals" in text
     line = re.search(r'<th scope="row">noise-aware</th>(.*?)</tr>', text, re.DOTALL)[1]
-    assert re.findall(r"<td>(\d+) %</td>", line) in (["0"], ["50"], ["100"])
+    assert re.findall(r"<td>(\d+)%</td>", line) in (["0"], ["50"], ["100"])
 
 
 # Three careful people, and two who always say yes: weights matter where the careful ones are outvoted or tied.
@@ -520,7 +520,7 @@ def test_choices_have_bars_chances_runner_up_and_majority(corner):
     assert "39 claims by 5 users about 8 objects" in answer.text
     headings = re.findall(r'<th scope="col">(.*?)</th>', answer.text)
     assert {"Chance", "Runner-up", "Majority", "Claims", "Correct truths"} <= {*headings}
-    assert "95 % low" not in answer.text
+    assert "95% low" not in answer.text
     assert answer.text.count('<ul class="answers">') == 8
     table = {entry["object"]: entry for entry in saved(answer)}
     assert [table[f"door {door}"]["truth"] for door in range(6)] == ["no", "yes"] * 3
@@ -556,7 +556,7 @@ def test_the_answer_about_choices_is_the_commands(corner, tmp_path):
     assert saved(answer) == rows_of(tmp_path / "truths.csv")
     accuracy = json.loads(ran.stdout)["scores"]["accuracy"]
     shown = re.search(r'<tr><th scope="row">noise-aware.*?</tr>', answer.text, re.DOTALL)[0]
-    assert f"<td>{100 * accuracy:.1f} %</td>" in shown
+    assert f"<td>{100 * accuracy:.1f}%</td>" in shown
 
 
 @pytest.mark.parametrize(

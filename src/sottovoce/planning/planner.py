@@ -272,7 +272,7 @@ def _simulate(
 
 
 def _mean_and_margin(errors: Sequence[float]) -> tuple[float, float]:
-    """The mean, and how far its 95 % interval reaches to either side."""
+    """The mean, and how far its 95% interval reaches to either side."""
     if len(errors) == 1:
         return errors[0], 0.0
     quantile = float(stdtrit(len(errors) - 1, 0.975))

@@ -31,7 +31,7 @@ def check_pilot(pilot: Claims) -> None:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Mean absolute error in simulated worlds, with a 95 % interval."""
+    """Mean absolute error in simulated worlds, with a 95% interval."""
 
     method: str
     mean: float

@@ -111,7 +111,7 @@ def percent(chance: float | None) -> str:
     """A chance for people. Nothing is certain.
 
     >>> percent(0.934), percent(0.9999), percent(0.0001), percent(None)
-    ('93 %', 'over 99 %', 'below 1 %', '–')
+    ('93%', 'over 99%', 'below 1%', '–')
     """
     if chance is None:
         return "–"
