@@ -45,7 +45,7 @@ class ChoicePlan(PromisePlan):
     guarantee: AnswerGuarantee
     choices: int
     without_sets: Simulated | None  # the error if an answer reports one choice
-    answer_error: Simulated | None = None
+    answer_error: Simulated | None = None  # the error if a device answers only ``answer`` of its questions
     quality: "AnswerQuality"
 
     def summary(self) -> dict[str, Any]:

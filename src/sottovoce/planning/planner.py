@@ -36,7 +36,7 @@ class NoisePlan(PromisePlan):
     guarantee: Guarantee
     predicted_error: float
     mean_variance: float
-    mean_variance_any_n: float  # needed for the same promise without a limit on readings per participant
+    mean_variance_any_n: float  # that the same promise needs if participants may make any number of readings
 
     def summary(self) -> dict[str, Any]:
         return {**super().summary(), "grid": self.guarantee.grid}
