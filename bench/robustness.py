@@ -24,6 +24,7 @@ OFFSETS = (0.5, 1.0, 2.0, 5.0)
 STEPS = (0.5, 1, 2, 4, 8)  # of rounding, over the usual error
 SIZES = ((12, 8), (20, 5), (50, 10), (150, 20))  # objects, and claims about each
 DRAWS = 8
+_EXACT = 0.1  # steps: where the median is exactly right, an error has no ratio to it
 
 
 def methods(law: NoiseLaw) -> dict[str, TruthDiscovery]:
@@ -102,7 +103,7 @@ def print_coverage() -> None:
 
 
 def rounded(errors: Errors, step: float, objects: int, claims: int, whole: bool) -> tuple[float, float]:
-    """Coverage, and error over that of the better one of mean and median, of claims rounded to a step."""
+    """Coverage, and error over that of the better one of mean and median, which counts as at least a tenth of a step."""
     covered, missed = [], np.zeros(3)
     for draw in range(DRAWS):
         rng = np.random.default_rng((draw, 17))
@@ -115,7 +116,7 @@ def rounded(errors: Errors, step: float, objects: int, claims: int, whole: bool)
         missed += [float(np.abs(fit.truths_ - truths).mean()) for fit in fits]
         low, high = fits[0].intervals()
         covered.append(float(((low <= truths) & (truths <= high)).mean()))
-    return float(np.mean(covered)), float(missed[0] / max(missed[1:].min(), np.finfo(float).tiny))
+    return float(np.mean(covered)), float(missed[0] / max(missed[1:].min(), DRAWS * _EXACT * step))
 
 
 def print_rounded() -> None:

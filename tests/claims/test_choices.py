@@ -105,6 +105,7 @@ def test_options_are_shared_where_objects_have_the_same_ones():
     [
         (["yes"], BadParameter, "at least 2"),
         (["yes", "yes"], BadParameter, "'yes': it is listed twice"),
+        ([["yes", "no"], ["up", "down"]], BadParameter, r"'yes', 'no'\]: an option must be a single value; .* mapping"),
         (["no", "perhaps"], BadRow, "answer 'yes' about 'x': it must be one of the object's options"),
         ({"x": ["yes", "no", "perhaps"]}, BadParameter, "object 'y': its options are not given"),
         (2, BadRow, "object 'x' has 3 different answers"),

@@ -249,6 +249,57 @@ def test_a_file_with_nothing_but_a_byte_order_mark_is_empty(tmp_path):
         sv.Claims.read(tmp_path / "claims.csv")
 
 
+UTF16 = GOOD.encode("utf-16")
+
+
+@pytest.mark.parametrize("name", ["claims.csv", "claims.jsonl"])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (UTF16[:-1], "byte 0x0a: the text is cut off, or not UTF-16; check that the file is complete"),
+        (UTF16 + b"\x3d\xd8", "line 5: byte 0x3d: the text is cut off"),  # one half of a surrogate pair
+        (UTF16[:40] + b"\x00\xdc" + UTF16[42:], "the text is not UTF-16; save it as UTF-8"),  # the other half
+        (GOOD.encode("utf-16-le"), "line 1: byte 0x00: the text is neither UTF-8 nor UTF-16 with a byte order mark"),
+        (GOOD.encode("utf-32"), "line 1: byte 0x00"),
+        (b"\0" * 99, "line 1: byte 0x00"),
+    ],
+    ids=["cut", "cut-pair", "half-a-pair", "utf-16-le", "utf-32", "nothing"],
+)
+def test_damaged_text_is_refused_and_not_a_traceback(file, content, words, name):
+    path = file(content, name)
+    with pytest.raises(UnreadableFile, match=words):
+        sv.Claims.read(path)
+    uploaded = io.BytesIO(content)
+    uploaded.name = name
+    with pytest.raises(UnreadableFile, match=words):
+        sv.Claims.read(uploaded, budget=Budget(10, 1000))
+    (source,) = files([path])
+    with pytest.raises(UnreadableFile, match=words):
+        list(source.chunks)
+    if name == "claims.csv":
+        with pytest.raises(UnreadableFile, match=words):
+            sv.Claims.read_format(path, "matrix")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_named_encoding_whose_mark_is_missing_is_refused(file, encoding):
+    with pytest.raises(UnreadableFile, match=f"the text is not {encoding.upper()}; save it as UTF-8"):
+        sv.Claims.read(file(GOOD.encode(f"{encoding}-le")), encoding=encoding)
+
+
+def test_a_row_cut_within_a_character_prints_no_traceback(file, capfd):
+    path = file(GOOD.encode() + "jö".encode()[:2])
+    for read in (sv.Claims.read, lambda path: [list(source.chunks) for source in files([path])]):
+        with pytest.raises(UnreadableFile, match="line 5: byte 0xc3: the text is cut off, or not UTF-8"):
+            read(path)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_file_that_is_no_parquet_is_not_asked_for_its_encoding(file):
+    with pytest.raises(UnreadableFile, match="could not be read as parquet"):
+        sv.Claims.read(file(b"\xff" * 99, "claims.parquet"))
+
+
 def test_a_folder_is_not_called_missing(tmp_path):
     with pytest.raises(UnreadableFile, match="this folder is not a pack"):
         sv.Claims.read(tmp_path)

@@ -154,8 +154,9 @@ def test_warnings_of_the_pages_appear_in_the_terminal(tmp_path):
     values[:10] += 8
     sv.Claims.from_matrix(values).write(tmp_path / "claims.csv")
     ran = run("discover", tmp_path / "claims.csv", "--method", "mean")
-    assert "Warning: Over all objects mean and median differ by more than chance explains: some users lean" in " ".join(
-        ran.stderr.split()
+    assert (
+        "Warning: Over all objects, mean and median differ by more than chance explains: some users lean"
+        in " ".join(ran.stderr.split())
     )
     found = json.loads(run("discover", tmp_path / "claims.csv", "--method", "mean", "--json").stdout)
     assert [warning["code"] for warning in found["warnings"]] == ["suspicious_crowd"]

@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 import sottovoce as sv
+from command import run
 from sottovoce.comparisons.table import is_comparisons
 from sottovoce.errors import BadParameter, BadRow, DuplicateClaim, MissingColumn
 from sottovoce.privacy.laws import parse_answer_law
@@ -52,6 +53,16 @@ def test_claims_are_not_taken_for_comparisons(tmp_path):
     assert not is_comparisons(str(tmp_path / "claims.csv"))
     assert not is_comparisons(str(tmp_path / "missing.csv"))
     assert not is_comparisons("-")
+
+
+@pytest.mark.parametrize("option", [[], ["--truth", "claims.csv"], ["--known", "claims.csv"], ["--method", "all"]])
+def test_a_cut_off_file_of_the_analyst_is_an_error_and_not_a_traceback(tmp_path, option):
+    (tmp_path / "good.csv").write_text("user,object,value\nann,hall,1\nbob,hall,2\n")
+    (tmp_path / "claims.csv").write_bytes("object,value\nhall,1\n".encode("utf-16")[:-1])
+    claims = "good.csv" if "claims.csv" in option else "claims.csv"
+    refused = run("discover", claims, *option, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "claims.csv, line 2: byte 0x0a: the text is cut off" in " ".join(refused.stderr.split())
 
 
 @pytest.mark.parametrize(

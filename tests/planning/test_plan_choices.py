@@ -122,6 +122,18 @@ def test_a_pilot_of_the_other_kind_is_refused():
         plan_choices(1.0, 2, pilot=alone, simulations=0)
 
 
+@pytest.mark.parametrize("column", ["", ",fresh:0.5"])
+def test_the_command_says_of_a_pilot_with_readings_that_they_are_numbers(tmp_path, column):
+    header = "user,object,value" + (",noise_law" if column else "")
+    whole = bool(column)  # readings without a fraction are seen to be numbers by the law that hid them
+    values = ("1", "2", "3") if whole else ("1", "2.5", "3")
+    lines = [f"{user},hall,{value}{column}" for user, value in zip("abc", values, strict=True)]
+    (tmp_path / "pilot.csv").write_text("\n".join([header, *lines]) + "\n")
+    refused = run("plan", "--choices", "4", "--pilot", tmp_path / "pilot.csv", "--simulations", "0")
+    assert refused.returncode == 2
+    assert "pilot: its claims are numbers, but this is a plan for choices" in " ".join(refused.stderr.split())
+
+
 def test_the_command_takes_a_pilot_and_a_probability_of_failure(tmp_path):
     choice_crowd(30, 20, 2, seed=1).claims.write(tmp_path / "pilot.csv")  # codes 0 and 1
     arguments = [

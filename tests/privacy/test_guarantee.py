@@ -333,7 +333,7 @@ def test_the_sentence_says_who_what_how_much_and_what_stays_visible():
         (5.0, 0.0, "may learn a lot about any one reading"),
         (9.0, 0.0, "more than 8,110 times as likely."),
         (1.0, 0.2, "may learn a lot"),
-        (1.0, 0.2, "except with a chance of at most 20 %."),
+        (1.0, 0.2, "except with a chance of at most 20%."),
         (1.0, 1e-300, "at most 1 in 1,000,000,000."),
         (105.0, 1e-5, "may learn a lot about any one reading: had it been up to 1 m different, a conclusion could be "
                       "more than a million times as likely."),

@@ -30,6 +30,13 @@ def test_every_problem_is_on_the_page_as_it_is_in_the_catalogue():
     assert rows == listed
 
 
+def test_every_problem_can_occur():
+    package = Path(problems.__file__).parents[1]
+    code = [path for path in package.rglob("*.py") if path != Path(problems.__file__)]
+    used = set(re.findall(r'"([a-z_]+)"', "".join(path.read_text(encoding="utf-8") for path in code)))
+    assert set(CATALOGUE) <= used
+
+
 def test_codes_are_unique_and_statuses_are_errors():
     source = Path(problems.__file__).read_text(encoding="utf-8")
     written = re.findall(r'^\s+Kind\("(\w+)",', source, re.MULTILINE)

@@ -172,6 +172,14 @@ def test_the_wizard_takes_a_deadline_in_a_zone_and_keeps_what_was_typed(server):
 
 
 @SQLITE
+def test_a_reminder_does_not_link_to_results_that_are_private(server):
+    campaign = server.opened(deadline="2035-07-01T16:00:00Z", public_results=False)
+    text = server.client.get(f"/api/campaigns/{campaign}/deadline.ics").text
+    assert "Last chance to take part." in text
+    assert "/c/" not in text
+
+
+@SQLITE
 def test_a_reminder_is_in_the_language_of_whoever_asks(server):
     campaign = server.opened(deadline="2035-07-01T16:00:00Z")
     address = f"/api/campaigns/{campaign}/deadline.ics"
@@ -181,7 +189,9 @@ def test_a_reminder_is_in_the_language_of_whoever_asks(server):
         ("", "", "Last chance"),
     ):
         answer = server.client.get(address + query, headers={"Accept-Language": accepted})
-        assert words in answer.text.replace("\r\n ", "")
+        whole = answer.text.replace("\r\n ", "")
+        assert words in whole
+        assert whole.count(f"/c/{campaign}\r\n") == 2  # in words, and as the address of the event
         assert "DTSTART:20350701T160000Z" in answer.text
     public = server.client.get(f"/c/{campaign}", headers={"Accept-Language": "it"}).text
     assert f'href="{address}?lang=it"' in public

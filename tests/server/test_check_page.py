@@ -70,7 +70,7 @@ def test_the_expected_share_of_wrong_answers_is_what_a_crowd_shows(server, cells
     """Compared with the method on simulated crowds: within five points, and three standard errors."""
     question = BIRD | {"choices": [f"c{n}" for n in range(cells)]}
     (found,) = expectations(draft(question, noise="response:1", distance=None), {}, 60)
-    stated = int(re.search(r"about (\d+) %", found.error)[1]) / 100
+    stated = int(re.search(r"about (\d+)%", found.error)[1]) / 100
     wrong = []
     for seed in range(20):
         rng = np.random.default_rng(seed)

@@ -158,9 +158,9 @@ def test_the_cost_of_a_promise_for_answers_is_drawn(server, console):
     assert page.count('class="curve') == 2  # questions with two choices, and with four
     # With 100 answers, 2 choices and ε = 1: a report names the truth with chance ½ + ½·tanh(½)·½ = 0.616, so votes
     # differ by 23.1 ± 9.7, and the truth loses with the chance Φ(-2.38) = 0.9 %.
-    assert wrong_shares(page)[1.0][0] == "1 %"
+    assert wrong_shares(page)[1.0][0] == "1%"
     fewer = wrong_shares(console.get(f"/campaigns/{campaign}/privacy?epsilon=1&answer=1").text)
-    assert fewer[1.0][0] == "9 %"  # 33 answers: Φ(-2.38 / √3) = 8.6 %
+    assert fewer[1.0][0] == "9%"  # 33 answers: Φ(-2.38 / √3) = 8.6 %
     assert "Numbers: the expected error of a truth is ±&nbsp;" in page
     for participants in ("none", "0", "1.5", "1e99"):
         refused = console.get(f"/campaigns/{campaign}/privacy?participants={participants}")

@@ -72,7 +72,9 @@ def test_one_lopsided_task_is_enough():
         return doubt_texts([100] * 50, [100] * 50, skew=(np.array([by] + [0.0] * 49), np.ones(50)))
 
     assert "suspicious_crowd" not in lopsided(0.4)
-    assert lopsided(0.5)["suspicious_crowd"].startswith("In one task")
+    assert lopsided(0.5)["suspicious_crowd"].startswith("In one task, mean and median differ")
+    alone = doubt_texts([100], [100], skew=(np.array([0.5]), np.ones(1)))  # one task is not "all tasks"
+    assert alone["suspicious_crowd"].startswith("In one task, mean")
 
 
 def test_what_has_not_settled_says_so():

@@ -89,7 +89,8 @@ def test_the_command_line_says_why_too(monkeypatch):
     ran = CliRunner().invoke(app, ["campaign", "status", "c", "--token", "operator-token-0123456789"])
     assert ran.exit_code == 0, ran.output
     printed = " ".join(ran.output.split())
-    assert "not the newest: the newest computation has not converged, since 2030-03-17T17:46:40.000Z" in printed
+    assert "not the newest: the newest computation has not converged." in printed
+    assert "The first failure was on 2030-03-17T17:46:40.000Z." in printed
 
 
 @pytest.mark.slow

@@ -260,6 +260,22 @@ def test_ten_thousand_tasks_come_a_page_at_a_time(shared):
     assert "Tasks 51 to 100 of 10,000" in Page(shared.client.get(following)).text
 
 
+@pytest.mark.parametrize(
+    ("tag", "listed", "found"),
+    [
+        ("en", "Task 51 of 51.", "Task 51 of the 51 with “hallway” in their name."),
+        ("de", "Aufgabe 51 von 51.", "Aufgabe 51 von 51 mit „hallway“ im Namen."),
+        ("zh-Hans", "第 51 个任务，共 51 个。", "名称包含“hallway”的第 51 个任务，共 51 个。"),
+    ],
+)
+def test_a_single_task_on_the_last_page_is_not_a_range(shared, tag, listed, found):
+    campaign = with_results(shared, 51)
+    for query, words in (("", listed), ("search=hallway&", found)):
+        first = Page(shared.client.get(f"/c/{campaign}?{query}lang={tag}"))
+        last = next(had["href"] for had in first.all("a", rel="next"))
+        assert words in Page(shared.client.get(last)).text
+
+
 def truths(answer):
     return [float(number) for number in re.findall(r'class="truth">([\d.]+)', answer.text)]
 

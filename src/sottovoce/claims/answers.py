@@ -4,7 +4,7 @@ An option of an object is a *cell*, and a claim stores the number of its cell wi
 object has more than 256 options. All objects may share one list of options; then no list is stored per object.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ MOST_OPTIONS = 65_535  # of one object
 MOST_SHARED = 256
 _MOST_CELLS_PER_CLAIM = 32
 
-# The options: how many there are, a list of them for all objects, or a list for each object.
+# The options: how many there are, a list of them for all objects, or a mapping from each object to its list.
 Choices: TypeAlias = int | Sequence[Any] | Mapping[Any, Sequence[Any]]
 
 
@@ -132,10 +132,16 @@ def from_lists(
 
 
 def check_options(options: list[Any]) -> None:
-    """Refuse a list of options that is empty, too long, or has one twice."""
+    """Refuse a list of options that is empty, too long, has one twice, or has lists for options."""
     if not 2 <= len(options) <= MOST_OPTIONS:
         raise BadParameter(
             f"{len(options)} options: a question needs at least 2 and at most {MOST_OPTIONS:,}; list them all"
+        )
+    nested = next((option for option in options if not isinstance(option, Hashable)), None)
+    if nested is not None:
+        raise BadParameter(
+            f"option {nested!r}: an option must be a single value; if each object has a list of its own, give a "
+            "mapping from objects to lists: choices={'hall': ['red', 'blue'], 'door': ['open', 'shut']}"
         )
     if len(set(options)) < len(options):
         twice = next(label for place, label in enumerate(options) if label in options[:place])

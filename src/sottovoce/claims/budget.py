@@ -17,10 +17,10 @@ class FileTooLarge(SottovoceError):
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that may be read."""
+    """The most that may be read of a file: rows, and bytes once a Parquet file is unpacked."""
 
     rows: int
-    unpacked: int  # bytes
+    unpacked: int
 
     def check_rows(self, name: str, rows: int) -> None:
         if rows > self.rows:

@@ -102,6 +102,7 @@ def _read_csv_as_text(
     source: TableFile, labels: Sequence[str], value: str, parse: Any, taken: Sequence[str]
 ) -> Columns:
     """The slow way: one thread, everything as text, rows with the wrong number of fields noted."""
+    source.check_text()  # Arrow prints a traceback about a row that it cannot hand to `note`
     ragged: dict[int, str] = {}
 
     def note(row: Any) -> str:

@@ -263,11 +263,11 @@ def _text_file(path: str | Path, cleaning: Cleaning) -> TableFile:
 
 
 def _text(source: TableFile) -> str:
-    with source.stream() as stream:
-        content = bytes(stream.read())
     try:
+        with source.stream() as stream:
+            content = bytes(stream.read())
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError:
+    except UnicodeError:
         source.check_text()
         raise
 

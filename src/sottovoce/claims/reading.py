@@ -90,7 +90,7 @@ def read_file(
             columns = read_jsonl(source, labels, value, budget)
         else:
             columns = pick(_read_typed(source, labels, value, budget), labels, value, source.name)
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except (pa.ArrowInvalid, UnicodeError) as error:
         source.check_text()
         raise unreadable(source.name, source.format, error) from error
     if budget is not None:

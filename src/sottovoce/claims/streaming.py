@@ -103,7 +103,8 @@ def read_chunks(
                 arrays[2:] = [array.filter(pa.array(np.repeat(checked.keep, size))) for array in arrays[2:]]
             yield Chunk(arrays[0], arrays[1], arrays[2] if chosen == "choice" else values, rows, checked.skipped,
                         columns.noise, choices, size)  # fmt: skip
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, UnicodeError) as error:
+        source.check_text()
         raise unreadable(source.name, source.format, error) from error
 
 
@@ -161,6 +162,7 @@ def _csv(
     except pa.ArrowInvalid:
         pass
     # Something is not a number, or not a row: from here on everything is read as text, to report the row as written.
+    source.check_text()  # Arrow prints a traceback about a row that it cannot hand to `note`
     ragged: dict[int, str] = {}
 
     def note(row: Any) -> str:

@@ -106,7 +106,7 @@ class Claims:
 
         ``kind`` says what the values are, "number" or "choice"; by default, text that is not a number is read as
         choices, and codes such as 0 and 1 as numbers. ``choices`` gives the options: how many there are, a list of
-        them, or a list for each object; by default they are those that somebody chose.
+        them, or a mapping from each object to its list; by default they are those that somebody chose.
         """
         cleaning = Cleaning(decimal, strip_units, encoding)
         table = reading.read_file(path, (user, object), value, skip_bad, progress, budget, kind, cleaning)

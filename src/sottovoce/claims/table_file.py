@@ -18,7 +18,10 @@ _SUFFIXES = {
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
     ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
+_TEXTS = ("csv", "jsonl")
 _SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
+
+_NAME_ENCODING = "name its encoding with encoding= (--encoding), such as windows-1252 for tables of older spreadsheets"
 
 
 @dataclass
@@ -61,27 +64,42 @@ class TableFile:
     @cached_property
     def _recoded(self) -> str | None:
         """The encoding of a text that is not UTF-8."""
-        if self.format not in ("csv", "jsonl"):
+        if self.format not in _TEXTS:
             return None
         with self._open() as opened:
-            marked = bytes(opened.read(2)) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            start = bytes(opened.read(1 << 10))
+        marked = start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and start[:4] != codecs.BOM_UTF32_LE
         name = self.encoding or ("utf-16" if marked else "utf-8")
-        return None if codecs.lookup(name).name in ("utf-8", "utf-8-sig", "ascii") else name
+        if codecs.lookup(name).name not in ("utf-8", "utf-8-sig", "ascii"):
+            return name
+        if b"\0" in start.partition(b"\n")[0]:
+            raise UnreadableFile(
+                f"{self.name}, line 1: byte 0x00: the text is neither UTF-8 nor UTF-16 with a byte order mark; save it "
+                f"as UTF-8, or {_NAME_ENCODING}"
+            )
+        return None
 
     def check_text(self) -> None:
-        """Refuse bytes that are not text in the encoding of the file, and say in which line they stand."""
+        """Refuse bytes that are not text in the encoding of the file, and say in which line they are."""
+        if self.format not in _TEXTS:
+            return
         decoder, line = codecs.getincrementaldecoder(self._recoded or "utf-8")(), 1
         with self._open() as opened:
             while True:
                 part = bytes(opened.read(1 << 20))
                 try:
                     line += decoder.decode(part, final=not part).count("\n")
-                except UnicodeDecodeError as error:
-                    line += error.object[: error.start].decode(self._recoded or "utf-8", "replace").count("\n")
+                except UnicodeError as error:
+                    where = self.name
+                    if isinstance(error, UnicodeDecodeError):  # not so where the mark of the encoding is missing
+                        line += error.object[: error.start].decode(self._recoded or "utf-8", "replace").count("\n")
+                        where += f", line {line}: byte {error.object[error.start]:#04x}"
+                    named = (self._recoded or "utf-8").upper()
                     raise UnreadableFile(
-                        f"{self.name}, line {line}: byte {error.object[error.start]:#04x}: the text is not "
-                        f"{self._recoded or 'UTF-8'}; name its encoding with encoding= (--encoding), such as "
-                        "windows-1252 for tables of older spreadsheets"
+                        f"{where}: the text is not {named}; save it as UTF-8, or {_NAME_ENCODING}"
+                        if part
+                        else f"{where}: the text is cut off, or not {named}; check that the file is complete, or "
+                        f"{_NAME_ENCODING}"
                     ) from None
                 if not part:
                     return

@@ -299,7 +299,7 @@ def status(client: "OperatorClient", campaign: CampaignArgument, json: bool = Fa
         ("reports", f"{entry['reports']:,}" + (f", erased on {entry['erased_at']}" if entry["erased_at"] else "")),
         ("noise", _noise_of(entry)),
         ("method", _method_of(entry) + (f", target {entry['target']}" if entry.get("target") else "")),
-        *([("results", f"not the newest: {trouble['reason']}, since {trouble['since']}")] if trouble else []),
+        *([("results", _not_the_newest(trouble))] if trouble else []),
         ("manifest", f"sha256 {manifest}" if manifest else "fixed when the campaign opens"),
     ):  # fmt: skip
         table.add_row(f"[bold]{name}[/]", escape(content))
@@ -314,6 +314,10 @@ app.command()(campaign_results.export)
 
 def _tasks_of(entry: dict[str, Any]) -> str:
     return counted(len(entry["tasks"]), "task")
+
+
+def _not_the_newest(trouble: dict[str, str]) -> str:
+    return f"not the newest: {trouble['reason']}. The first failure was on {trouble['since']}."
 
 
 def _noise_of(entry: dict[str, Any]) -> str:

@@ -80,7 +80,7 @@ def show_choice_plan(
     console.print(table)
     if error and found.participants_needed is not None:
         console.print(
-            f"\nWith about {counted(found.participants_needed, 'participant')}, at most {100 * error:g} % of the "
+            f"\nWith about {counted(found.participants_needed, 'participant')}, at most {100 * error:g}% of the "
             "results are wrong.",
             highlight=False,
         )
@@ -106,10 +106,10 @@ def show_choice_plan(
 def _share(simulated: dict[str, Any] | None) -> str:
     if simulated is None:
         return "–"
-    return f"{100 * simulated['mean']:.1f} ± {50 * (simulated['high'] - simulated['low']):.1f} %"
+    return f"{100 * simulated['mean']:.1f} ± {50 * (simulated['high'] - simulated['low']):.1f}%"
 
 
 def _beside(error: "Simulated | None", otherwise: str, other: "Simulated | None") -> str:
     if error is None or other is None:
         return ""
-    return f" (wrong results: {100 * error.mean:.1f} %; {otherwise}: {100 * other.mean:.1f} %)"
+    return f" (wrong results: {100 * error.mean:.1f}%; {otherwise}: {100 * other.mean:.1f}%)"

@@ -101,7 +101,7 @@ def _show_whole_range(out: Path, seed: int, json: bool) -> None:
     console.print(table)
     last = moments[-1]
     console.print(
-        f"\n{outcome.within} of {len(outcome.truths)} truths lie within their 95 % intervals. With the same readings "
+        f"\n{outcome.within} of {len(outcome.truths)} truths lie within their 95% intervals. With the same readings "
         f"and the same promise, noise is {last.wide_error / last.error:,.0f} times as far off.\n"
         "[bold]What it takes:[/] people. About a hundred answers per task are needed to find the truth at all. "
         "Noise for a small distance needs fewer, but promises less.\n"

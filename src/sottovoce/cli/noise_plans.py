@@ -184,7 +184,7 @@ def plan(
         + f"Quality of raw readings: λ1 = {plans.error_rate:.4g} ({plans.error_rate_source}).\n",
         highlight=False,
     )
-    figures = ["δ", "mean variance", "any number", "predicted error", "simulated"]
+    figures = ["δ", "mean variance", "any number of\nreadings", "predicted error", "simulated"]
     table = plain_table("law", numbers=[*figures, f"participants for {error:g}"] if error else figures)
     for option in sorted([*plans, *([compared] if compared else [])], key=lambda option: option.predicted_error):
         simulated = option.simulated_error

@@ -139,6 +139,9 @@ def is_comparisons(path: str) -> bool:
             names = {word.strip(marks + "{}\r") for word in first.split()}
     except (OSError, pa.ArrowInvalid):  # whoever reads it will say what is wrong
         return False
+    except UnicodeError:
+        source.check_text()
+        raise
     return {CUTS_COLUMN, LEVEL_COLUMN} <= names
 
 

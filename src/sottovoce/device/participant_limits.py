@@ -62,7 +62,7 @@ class Limits:
         long = [part for part in manifest.parts if not part.is_pure]  # the others take one division each
         if len(long) > MOST_GRIDS:
             raise Problem(
-                "weaker_than_limits",
+                "too_many_grids",
                 f"tasks on {len(long):,} different grids: a device checks at most {MOST_GRIDS}",
             )
         promise = promise_of(manifest, self.delta, enough=self.epsilon)

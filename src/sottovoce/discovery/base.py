@@ -73,6 +73,10 @@ class TruthDiscovery(ABC):
         The weight of each user from which ``truths_`` were computed, and the users' labels.
     effective_users_ : array
         For each object (Σw)²/Σw² over those who claim it: how many users decide, as if they had equal weights.
+    claims_ : array
+        Number of claims about each object.
+    kind_ : str
+        Whether the claims are numbers ("number") or choices ("choice").
     n_iter_, converged_, history_ : int, bool, array
         Iterations done, whether the truths had stopped moving, and the largest move of each iteration.
     """

@@ -72,13 +72,13 @@ def doubts(
     usable = enough & (spread > 0)
     leaning = difference[usable] * np.sqrt(claims[usable] - 1) / spread[usable]
     lopsided = np.abs(leaning) > _BEYOND_CHANCE
-    together = bool(len(leaning)) and abs(leaning.sum()) > _BEYOND_CHANCE * np.sqrt(len(leaning))
+    together = len(leaning) > 1 and abs(leaning.sum()) > _BEYOND_CHANCE * np.sqrt(len(leaning))
     if lopsided.any() or together:
         where = f"Over all {words.object}s" if together else f"In {_those(lopsided, words)}"
         warnings.append(
             (
                 "suspicious_crowd",
-                f"{where} mean and median differ by more than chance explains: some {words.user}s lean to one side. "
+                f"{where}, mean and median differ by more than chance explains: some {words.user}s lean to one side. "
                 "They may make the same error, or have agreed on a false value.",
             )
         )

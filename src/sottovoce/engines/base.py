@@ -62,7 +62,7 @@ class Sweep:
 
     truths: Floats
     losses: Floats  # of each user
-    move: float  # the largest of a truth
+    move: float  # the largest move of a truth, in units of its spread
     precision: Floats  # of each truth, in the claims' units: the sum of weights, or the information
     counts: Floats | None = None  # of each user's claims, without gross errors; with a lookup only
     misfit: Floats | None = None  # mean weighted loss of each object, 1 where its unit is right; with a tail only
@@ -106,7 +106,7 @@ class Polled:
 
     chances: Floats  # of each option of each object
     agreed: Floats  # users × groups: the sum of the chances of what they chose; with habits, of truths × answers
-    move: float = 0.0  # the largest of a chance
+    move: float = 0.0  # the largest move of a chance
     rest: Rest | None = None  # in the next iteration of the same kind: only votes and the mix may differ
 
 

@@ -39,7 +39,7 @@ def choose_engine(
     claims
         Claims, which are already in memory, or a pack.
     engine
-        "auto" chooses memory if 60 % of the free memory is enough for a pack, else disk. The others name an engine.
+        "auto" chooses memory if 60% of the free memory is enough for a pack, else disk. The others name an engine.
     spark_master
         With "spark": its master, such as spark://host:7077; by default this machine. Close a Spark engine after use, or
         use it in a ``with`` statement.

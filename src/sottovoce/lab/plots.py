@@ -52,7 +52,7 @@ def draw_demo(
     middles, lows, highs = (np.array([entry[name] for entry in found]) for name in ("truth", "low", "high"))
     left.errorbar(
         [rank[entry["task"]] for entry in found], middles, yerr=(middles - lows, highs - middles), fmt="o", ms=3,
-        color=BLUE, elinewidth=1, zorder=3, label="what the server found, 95 % interval",
+        color=BLUE, elinewidth=1, zorder=3, label="what the server found, 95% interval",
     )  # fmt: skip
     left.plot([truths[task] for task in order], color=ORANGE, lw=2, zorder=4, label="true length")
     left.set(
@@ -82,7 +82,7 @@ def draw_whole_range(
         left.plot(people[1:], [row[task]["truth"] for row in rows], color=colour, lw=1.2, drawstyle="steps-post")
         left.axhline(truth, color=ORANGE, lw=1, ls=":")
     left.plot([], [], color=ORANGE, ls=":", label="true length")
-    left.plot([], [], color=BLUE, label="published estimate, 95 % interval")
+    left.plot([], [], color=BLUE, label="published estimate, 95% interval")
     left.set(
         xlabel="people who have answered",
         ylabel="metres",
@@ -169,7 +169,7 @@ def draw_choice_trade_off(
     rows: list[dict[str, Any]], epsilon: float, choices: int, readings: int, participants: int, unit: str,
     path: str | Path,
 ) -> None:  # fmt: skip
-    """Share of wrong results against ε, with 95 % intervals."""
+    """Share of wrong results against ε, with 95% intervals."""
     figure, axes = _canvas(path, (7.5, 5), columns=1)
     epsilons = [row["epsilon"] for row in rows]
     means, lows, highs = ([100 * row["simulated_error"][name] for row in rows] for name in ("mean", "low", "high"))

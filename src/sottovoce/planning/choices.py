@@ -22,7 +22,7 @@ from sottovoce.planning.answering import best_answering, candidates
 from sottovoce.planning.noise import rounded_down
 from sottovoce.planning.plans import PromisePlan, Simulated, check_pilot, check_simulations
 from sottovoce.privacy.answers import MOST_ANSWERS, AnswerGuarantee
-from sottovoce.privacy.laws import AnswerLaw, Response, Unit
+from sottovoce.privacy.laws import AnswerLaw, Response, Unit, parse_law
 from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import choice_crowd
 
@@ -45,7 +45,7 @@ class ChoicePlan(PromisePlan):
     guarantee: AnswerGuarantee
     choices: int
     without_sets: Simulated | None  # the error if an answer reports one choice
-    answer_error: Simulated | None = None
+    answer_error: Simulated | None = None  # the error if a device answers only ``answer`` of its questions
     quality: "AnswerQuality"
 
     def summary(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class AnswerQuality:
         """
         if pilot is None:
             return cls((1 + 1 / choices) / 2)
-        if pilot.kind != "choice":
+        if pilot.kind != "choice" or _are_readings(pilot):
             raise BadParameter(
                 "pilot: its claims are numbers, but this is a plan for choices; give a pilot with answers, or plan for "
                 "numbers"
@@ -87,6 +87,17 @@ class AnswerQuality:
     @property
     def source(self) -> str:
         return "assumed" if self.law is None else "estimated from the pilot"
+
+
+def _are_readings(pilot: Claims) -> bool:
+    """Whether values that were read as choices are readings: a law for numbers hid them, or they have fractions."""
+    if pilot.noise is not None and "choice" not in parse_law(pilot.noise).kinds:
+        return True
+    try:
+        values = [float(label) for label in pilot.answers.label_list()] if pilot.answers is not None else []
+    except ValueError:
+        return False
+    return not all(value.is_integer() for value in values)
 
 
 def plan_choices(

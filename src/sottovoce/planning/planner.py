@@ -36,7 +36,7 @@ class NoisePlan(PromisePlan):
     guarantee: Guarantee
     predicted_error: float
     mean_variance: float
-    mean_variance_any_n: float  # needed for the same promise without a limit on readings per participant
+    mean_variance_any_n: float  # that the same promise needs if participants may make any number of readings
 
     def summary(self) -> dict[str, Any]:
         return {**super().summary(), "grid": self.guarantee.grid}
@@ -272,7 +272,7 @@ def _simulate(
 
 
 def _mean_and_margin(errors: Sequence[float]) -> tuple[float, float]:
-    """The mean, and how far its 95 % interval reaches to either side."""
+    """The mean, and how far its 95% interval reaches to either side."""
     if len(errors) == 1:
         return errors[0], 0.0
     quantile = float(stdtrit(len(errors) - 1, 0.975))

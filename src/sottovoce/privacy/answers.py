@@ -30,7 +30,10 @@ _SLACK = Decimal(1) + Decimal(10) ** -30  # far more than what all roundings add
 
 @dataclass(frozen=True)
 class AnswerGuarantee:
-    """The promise of a law for answers out of ``choices``, given ``readings`` of them.
+    """The promise of a law for answers out of ``choices``.
+
+    A participant gives ``readings`` answers. The ``unit`` that is protected is one of them, or all of a
+    ``"participant"``.
 
     >>> from sottovoce.privacy.laws import Response
     >>> promise = Response(0.2).guarantee(choices=4, readings=30, unit="participant")

@@ -33,6 +33,9 @@ _LARGEST_EPSILON = 1e7  # beyond any meaningful promise
 class Guarantee:
     """The promise of a noise law for readings up to ``distance`` apart.
 
+    A participant makes ``readings`` readings. The ``unit`` that is protected is one of them, or all of a
+    ``"participant"``. ``grid`` is the step to which devices round; None stands for continuous noise.
+
     >>> from sottovoce.privacy.laws import FreshVariance
     >>> promise = FreshVariance(rate=0.5).guarantee(distance=1.0)
     >>> promise.pure_epsilon

@@ -10,13 +10,17 @@ _LONGEST_LINE = 75  # bytes
 
 
 def calendar_file(manifest: Manifest, address: str, opened_at: str, language: str) -> bytes:
-    """One event at the deadline; ``address`` is where the campaign can be seen.
+    """One event at the deadline; ``address`` is where the results can be seen, if everybody may see them.
 
     The moment is in UTC: calendars show it in the zone of whoever looks.
     """
     assert manifest.deadline is not None
     title = manifest.words(manifest.title, language)
-    last_chance = texts_in(language).say("deadline.event", address=address)
+    texts = texts_in(language)
+    words, link = texts.say("deadline.event"), []
+    if manifest.results_are_public:
+        words += "\n" + texts.say("deadline.results", address=address)
+        link = [f"URL:{address}"]
     lines = [
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
@@ -26,8 +30,8 @@ def calendar_file(manifest: Manifest, address: str, opened_at: str, language: st
         f"DTSTAMP:{_stamp(opened_at)}",
         f"DTSTART:{_stamp(manifest.deadline)}",
         f"SUMMARY:{_escaped(title)}",
-        f"DESCRIPTION:{_escaped(last_chance)}",
-        f"URL:{address}",
+        f"DESCRIPTION:{_escaped(words)}",
+        *link,
         "BEGIN:VALARM",
         "ACTION:DISPLAY",
         f"DESCRIPTION:{_escaped(title)}",

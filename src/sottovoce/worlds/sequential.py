@@ -176,7 +176,7 @@ class SequentialOutcome:
 
     @property
     def coverage(self) -> float:
-        """Share of the 95 % intervals that contain the truth."""
+        """Share of the 95% intervals that contain the truth."""
         return float(((self.low <= self.truths) & (self.truths <= self.high)).mean())
 
     def comparisons(self) -> Comparisons:

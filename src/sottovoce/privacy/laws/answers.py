@@ -29,7 +29,7 @@ class Channel:
     cells: int
     size: int
     hit: float  # the chance that the true cell is reported
-    miss: float  # the chance that any other one is
+    miss: float  # the chance that a given other one is
 
     def chance(self, right: float) -> float:
         """The chance that a user reports the right cell, if they hold it with the chance ``right``."""

@@ -111,7 +111,7 @@ def percent(chance: float | None) -> str:
     """A chance for people. Nothing is certain.
 
     >>> percent(0.934), percent(0.9999), percent(0.0001), percent(None)
-    ('93 %', 'over 99 %', 'below 1 %', '–')
+    ('93%', 'over 99%', 'below 1%', '–')
     """
     if chance is None:
         return "–"
@@ -120,8 +120,12 @@ def percent(chance: float | None) -> str:
     return say("results.percent.below", percent=1) if chance < 0.005 else say("percent", percent=f"{100 * chance:.0f}")
 
 
-def weights_chart(histogram: Mapping[str, Sequence[Any]]) -> Markup:
-    """How many participants have which weight, relative to the mean weight; the last bar is open to the right."""
+def weights_chart(histogram: Mapping[str, Sequence[Any]], description: str | None = None) -> Markup:
+    """How many participants have which weight, relative to the mean weight; the last bar is open to the right.
+
+    ``description`` is read aloud; by default it speaks of participants, in the language of the page. It has the gaps
+    ``count``, ``total`` and ``range``, of the largest group.
+    """
     edges, counts = histogram["edges"], histogram["counts"]
     total, most, width = sum(counts), max(counts, default=0) or 1, 100 / max(len(counts), 1)
     bars = Markup("")
@@ -146,8 +150,8 @@ def weights_chart(histogram: Mapping[str, Sequence[Any]]) -> Markup:
             )
     typical = max(range(len(counts)), key=lambda place: counts[place]) if total else 0
     largest = counts[typical] if total else 0
-    range_of_most = weight_range(edges, typical)
-    description = say("results.weights.description", count=largest, total=total, range=range_of_most)
+    described: dict[str, Any] = {"count": largest, "total": total, "range": weight_range(edges, typical)}
+    description = description.format(**described) if description else say("results.weights.description", **described)
     return Markup(
         '<figure class="chart"><svg class="bars" role="img" width="100%" height="{height}">'
         "<title>{title}</title><desc>{description}</desc>"

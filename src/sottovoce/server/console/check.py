@@ -114,12 +114,12 @@ def _expectation(manifest: Manifest, tasks: list[Task], readings: int) -> Expect
         error = predicted_error(law, 2 / float(part.protected_distance) ** 2, readings)
         return Expectation(names, readings, _measured(error, unit), _measured(math.sqrt(law.mean_variance), unit))
     channel = parse_answer_law(part.noise).channel(part.cells or 2)
-    changed = f"changes {100 * (1 - channel.hit):.0f} % of answers"
+    changed = f"changes {100 * (1 - channel.hit):.0f}% of answers"
     if isinstance(first, NumberTask):
         return Expectation(names, readings, _compared(first, part.noise, readings, unit), changed)
     wrong = predicted_wrong(parse_answer_law(part.noise), part.cells or 2, readings)
     share = "less than 1" if wrong < 0.005 else f"about {100 * wrong:.0f}"
-    return Expectation(names, readings, f"{share} % of such questions come out wrong", changed)
+    return Expectation(names, readings, f"{share}% of such questions come out wrong", changed)
 
 
 def _compared(task: NumberTask, noise: str, readings: int, unit: str) -> str:

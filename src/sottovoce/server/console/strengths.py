@@ -46,7 +46,7 @@ class Strengths:
             drawn += Markup('<line class="grid" x2="100%" y1="{y}" y2="{y}"/>').format(y=round(y, 1))
             if number:
                 drawn += Markup('<text class="share" x="100%" y="{}">{}</text>').format(
-                    round(y + 15, 1), f"{100 * number * step:.0f} %"
+                    round(y + 15, 1), f"{100 * number * step:.0f}%"
                 )
         for epsilon in _MARKED:
             drawn += Markup('<text x="{}" y="{}">{}</text>').format(_place(epsilon), _HEIGHT + 18, f"{epsilon:g}")

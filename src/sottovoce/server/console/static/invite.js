@@ -1,9 +1,11 @@
-/** Shows only the fields of the chosen kind of invitation, and the list once the new ones are in it. */
+/** Shows only the fields of the chosen kind of invitation, with their limits, and the list once the new ones are in it. */
 const form = document.querySelector(".invite");
+const most = form?.elements.count.max;
 
 function follow() {
   const { value: kind } = form.elements.kind;
   form.querySelector(".for-one").hidden = kind === "open";
+  form.elements.count.max = kind === "code" ? form.elements.count.dataset.mostCodes : most;
   form.querySelector(".for-several").hidden = kind !== "open";
   form.querySelector(".for-days").hidden = kind === "link";
   form.elements.days.placeholder = kind === "code" ? "14" : "no limit";

@@ -13,7 +13,7 @@ function prepare() {
 
   const chosen = () => choices.find(({ checked }) => checked);
   const nameOf = (choice) => choice.nextElementSibling.textContent;
-  const percent = (part) => `${(part / 100).toFixed(1).replace(/\.0$/, "")} %`;
+  const percent = (part) => `${(part / 100).toFixed(1).replace(/\.0$/, "")}%`;
   const where = ([x, y]) => `${percent(x)} from the left, ${percent(y)} from the top`;
 
   function text() {
