@@ -1,7 +1,8 @@
 """Whether the default method settles on everything: small random sets, crowds, and resamples of real or imitated sets.
 
-``python -m bench.convergence [FOLDER]`` with 3,000 small sets, 2,000 crowds and imitations, and 20 resamples of each set
-of the folder (see `bench.sets`). A resample draws as many users, with all their claims, and some of them several times.
+``python -m bench.convergence [FOLDER]`` with 3,000 small sets, 4,000 crowds and imitations, and 20 resamples of each
+set of the folder (see `bench.sets`). A resample draws as many users, with all their claims, and some of them several
+times.
 """
 
 import argparse
@@ -62,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, help="with one folder per set; without it, imitations")
     parser.add_argument("--small", type=int, default=3000, help="random sets")
-    parser.add_argument("--large", type=int, default=2000, help="crowds and imitations")
+    parser.add_argument("--large", type=int, default=4000, help="crowds and imitations")
     parser.add_argument("--resamples", type=int, default=20, help="of each set of the folder")
     asked = parser.parse_args()
     console = Console()

@@ -24,7 +24,7 @@ OFFSETS = (0.5, 1.0, 2.0, 5.0)
 STEPS = (0.5, 1, 2, 4, 8)  # of rounding, over the usual error
 SIZES = ((12, 8), (20, 5), (50, 10), (150, 20))  # objects, and claims about each
 DRAWS = 8
-_EXACT = 0.1  # steps: where the median is exactly right, an error has no ratio to it
+_EXACT = 0.1  # steps: a smaller error counts as this, or there is no ratio to one of zero
 
 
 def methods(law: NoiseLaw) -> dict[str, TruthDiscovery]:
@@ -103,7 +103,7 @@ def print_coverage() -> None:
 
 
 def rounded(errors: Errors, step: float, objects: int, claims: int, whole: bool) -> tuple[float, float]:
-    """Coverage, and error over that of the better one of mean and median, which counts as at least a tenth of a step."""
+    """Coverage of claims rounded to a step, and their error over the smaller one of mean and median."""
     covered, missed = [], np.zeros(3)
     for draw in range(DRAWS):
         rng = np.random.default_rng((draw, 17))
