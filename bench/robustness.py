@@ -1,4 +1,4 @@
-"""How colluders affect each method, and what intervals hold where the model is wrong, as Markdown for the docs.
+"""How colluders affect each method, and how often intervals contain the truth where the model is wrong.
 
 ``python -m bench.robustness`` prints the tables of docs/why/noise-aware.md, and its figures about rounded claims.
 """

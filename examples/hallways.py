@@ -31,7 +31,7 @@ for name, fit in fits.items():
 fit = fits["noise-aware"]
 low, high = fit.intervals(level=0.95)
 inside = (low <= truths) & (truths <= high)
-print(f"{inside.mean():.0%} of the 95 % intervals contain the length; half of them are narrower than "
+print(f"{inside.mean():.0%} of the 95% intervals contain the length; half of them are narrower than "
       f"{np.median(high - low):.2f} m")  # fmt: skip
 
 # %% Whose readings count? The noise-aware weights, and how large the walkers' errors really were
@@ -40,7 +40,7 @@ left, right = figure.subplots(1, 2)
 order = np.argsort(truths)
 places = np.arange(len(order))
 left.fill_between(places, low[order] - truths[order], high[order] - truths[order], color="#0072B2", alpha=0.25, lw=0,
-                  label="95 % interval")  # fmt: skip
+                  label="95% interval")  # fmt: skip
 left.plot(places, (fit.truths_ - truths)[order], ".", color="#0072B2", label="noise-aware")
 left.plot(places, (fits["mean"].truths_ - truths)[order], "x", ms=4, color="#E69F00", label="mean")
 left.axhline(0, color="#8A8A8A", lw=1)

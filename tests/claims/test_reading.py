@@ -281,6 +281,17 @@ def test_damaged_text_is_refused_and_not_a_traceback(file, content, words, name)
             sv.Claims.read_format(path, "matrix")
 
 
+@pytest.mark.parametrize("damaged", [gzip.compress(GOOD.encode())[:30], GOOD.encode()], ids=["cut", "not-compressed"])
+def test_damaged_compressed_files_are_refused_by_their_name(tmp_path, damaged):
+    path = tmp_path / "claims.csv.gz"
+    path.write_bytes(damaged)
+    with pytest.raises(UnreadableFile, match=r"claims\.csv\.gz: it could not be read as compressed csv"):
+        sv.Claims.read(path)
+    (source,) = files([path])
+    with pytest.raises(UnreadableFile, match=r"claims\.csv\.gz: it could not be read as compressed csv"):
+        list(source.chunks)
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_a_named_encoding_whose_mark_is_missing_is_refused(file, encoding):
     with pytest.raises(UnreadableFile, match=f"the text is not {encoding.upper()}; save it as UTF-8"):

@@ -74,9 +74,19 @@ def test_guarantee_json_has_the_agreed_form():
     assert (fresh["epsilon"], fresh["delta"], fresh["pure_epsilon"], fresh["paper_delta"]) == (1.0, 0.0, 1.0, None)
 
 
-@pytest.mark.parametrize(("readings", "words"), [(200, "exact for 200 readings"), (201, "an upper bound for 201")])
-def test_figures_that_are_bounds_are_not_called_exact(readings, words):
-    shown = run("guarantee", "--noise", "shared:0.5", "--readings", readings, "--epsilon", 1).stdout
+@pytest.mark.parametrize(
+    ("law", "unit", "readings", "words"),
+    [
+        ("shared:0.5", "reading", 200, "exact for 200 readings"),
+        ("shared:0.5", "reading", 201, "an upper bound for 201"),
+        ("floored:2:0.5", "reading", 201, "an upper bound for 201"),
+        ("fresh:0.5", "participant", 201, "an upper bound for 201"),
+        ("fresh:0.5", "reading", 201, "exact for 201 readings"),
+        ("gaussian:3.7", "participant", 201, "exact for 201 readings"),
+    ],
+)
+def test_figures_that_are_bounds_are_not_called_exact_and_the_others_are(law, unit, readings, words):
+    shown = run("guarantee", "--noise", law, "--unit", unit, "--readings", readings, "--epsilon", 1).stdout
     assert words in " ".join(shown.split())
 
 

@@ -49,8 +49,8 @@ def test_claims_that_contradict_each_other_under_noise_do_not_keep_a_truth_creep
 @pytest.mark.parametrize(
     ("seed", "law"), [(60, "fresh:0.5"), (276, "shared:0.5"), (382, "floored:2:0.5"), (698, "gaussian:1")]
 )
-def test_crowds_that_the_supposed_noise_does_not_fit_converge(seed, law):
-    """Fits went around in circles, or crept; `python -m bench.convergence` searches 4,000 such crowds."""
+def test_imitations_that_the_supposed_noise_does_not_fit_converge(seed, law):
+    """Fits went around in circles, or crept; `python -m bench.convergence` searches 4,000 crowds and imitations."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         sv.NoiseAware(noise=law).fit(MemoryEngine(any_crowd(seed), threads=1))

@@ -129,9 +129,16 @@ def test_the_command_says_of_a_pilot_with_readings_that_they_are_numbers(tmp_pat
     values = ("1", "2", "3") if whole else ("1", "2.5", "3")
     lines = [f"{user},hall,{value}{column}" for user, value in zip("abc", values, strict=True)]
     (tmp_path / "pilot.csv").write_text("\n".join([header, *lines]) + "\n")
-    refused = run("plan", "--choices", "4", "--pilot", tmp_path / "pilot.csv", "--simulations", "0")
+    refused = run("plan", "--choices", "2", "--pilot", tmp_path / "pilot.csv", "--simulations", "0")
     assert refused.returncode == 2
     assert "pilot: its claims are numbers, but this is a plan for choices" in " ".join(refused.stderr.split())
+
+
+def test_choices_may_be_fractions():
+    doses = sv.Claims.from_arrays(
+        ["a", "b"] * 3, [*"xxyyzz"], ["0.5", "0.5", "1.5", "0.5", "0.5", "1.5"], kind="choice"
+    )
+    assert plan_choices(1.0, 2, pilot=doses, simulations=0).quality.source == "estimated from the pilot"
 
 
 def test_the_command_takes_a_pilot_and_a_probability_of_failure(tmp_path):

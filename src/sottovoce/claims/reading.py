@@ -30,7 +30,7 @@ from sottovoce.claims.picking import as_text, pick
 from sottovoce.claims.rows import Columns, check_choices, check_rows, declared_choices, left_out_rows
 from sottovoce.claims.table_file import TableFile, unreadable
 from sottovoce.digits import counted
-from sottovoce.errors import BadRow, NoClaims, UnreadableFile
+from sottovoce.errors import BadRow, NoClaims, SottovoceError, UnreadableFile
 from sottovoce.progress import Progress
 
 
@@ -93,6 +93,10 @@ def read_file(
     except (pa.ArrowInvalid, UnicodeError) as error:
         source.check_text()
         raise unreadable(source.name, source.format, error) from error
+    except OSError as error:
+        if error.errno or isinstance(error, SottovoceError):  # otherwise it is Arrow's, of damaged compressed bytes
+            raise
+        raise unreadable(source.name, f"compressed {source.format}", error) from error
     if budget is not None:
         budget.check_rows(source.name, len(columns.values))
         for name, column in zip([*labels, value], [*columns.labels, columns.values], strict=True):

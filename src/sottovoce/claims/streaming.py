@@ -24,7 +24,7 @@ from sottovoce.claims.lines import csv_lines, text_lines
 from sottovoce.claims.picking import BLOCK_BYTES, pick
 from sottovoce.claims.rows import Columns, all_finite, check_choices, check_rows, declared_choices, left_out_rows
 from sottovoce.claims.table_file import TableFile, unreadable
-from sottovoce.errors import BadRow
+from sottovoce.errors import BadRow, SottovoceError
 from sottovoce.progress import Progress
 
 _ROWS_AT_ONCE = 1 << 18
@@ -106,6 +106,10 @@ def read_chunks(
     except (pa.ArrowInvalid, UnicodeError) as error:
         source.check_text()
         raise unreadable(source.name, source.format, error) from error
+    except OSError as error:
+        if error.errno or isinstance(error, SottovoceError):  # otherwise it is Arrow's, of damaged compressed bytes
+            raise
+        raise unreadable(source.name, f"compressed {source.format}", error) from error
 
 
 def _check_answers(columns: Columns, source: str, before: int, mixed: bool) -> None:

@@ -141,7 +141,6 @@ def guarantee(
     """
     from sottovoce.cli.answers import show_answer_guarantee
     from sottovoce.privacy.laws import parse_law, parse_noise_law
-    from sottovoce.privacy.radial import MOST_READINGS
 
     check_one_of(epsilon, delta)
     if choices is not None or levels is not None:
@@ -176,7 +175,7 @@ def guarantee(
         return
     table = figures_table()
     table.add_row("ε", number(epsilon), "")
-    how = "exact" if readings <= MOST_READINGS else "an upper bound"
+    how = "exact" if promise.is_exact else "an upper bound"
     exactly = (
         f"{how} for {counted(readings, 'reading')}"
         if grid is None

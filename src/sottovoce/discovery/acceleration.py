@@ -11,7 +11,8 @@ a slow approach as well as one that overshoots. There are two ways in which it c
   the iteration goes on in their direction instead, farther each time as long as steps become longer, but not far in
   the unit of what it moves, in which steps may change entirely.
 
-Either safeguard could send the iteration around in circles itself, so each is used less and less readily.
+Either safeguard could send the iteration around in circles itself. So the first is used less and less readily, and the
+second leads less far each time the iteration has come back.
 """
 
 import math
@@ -33,7 +34,7 @@ class Acceleration:
 
     def __init__(self, farthest: float = _FARTHEST) -> None:
         self._farthest, self._longer = farthest, _LONGER
-        self._escape = self._first_escape = farthest  # from an unstable fixed point, in lengths of the step
+        self._escape = self._first_escape = farthest  # half of the first one, in lengths of the step
         self._escaped = 0.0  # length of the step that was last continued in this way
         self._begin: Floats | None = None  # of the next step
         self._forget()

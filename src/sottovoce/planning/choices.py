@@ -73,7 +73,7 @@ class AnswerQuality:
         """
         if pilot is None:
             return cls((1 + 1 / choices) / 2)
-        if pilot.kind != "choice" or _are_readings(pilot):
+        if pilot.kind != "choice" or _are_readings(pilot, choices):
             raise BadParameter(
                 "pilot: its claims are numbers, but this is a plan for choices; give a pilot with answers, or plan for "
                 "numbers"
@@ -89,15 +89,15 @@ class AnswerQuality:
         return "assumed" if self.law is None else "estimated from the pilot"
 
 
-def _are_readings(pilot: Claims) -> bool:
-    """Whether values that were read as choices are readings: a law for numbers hid them, or they have fractions."""
+def _are_readings(pilot: Claims, choices: int) -> bool:
+    """Whether values that were read as choices are readings: a law for numbers hid them, or many have fractions."""
     if pilot.noise is not None and "choice" not in parse_law(pilot.noise).kinds:
         return True
     try:
         values = [float(label) for label in pilot.answers.label_list()] if pilot.answers is not None else []
     except ValueError:
         return False
-    return not all(value.is_integer() for value in values)
+    return len(values) > choices and not all(value.is_integer() for value in values)
 
 
 def plan_choices(

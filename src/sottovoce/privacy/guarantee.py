@@ -92,11 +92,13 @@ class Guarantee:
         """The ε that holds without exception (δ = 0), or None where there is none."""
         return self._profile.pure_epsilon
 
-    def delta(self, epsilon: float) -> float:
-        """δ at this ε, or slightly more, never less.
+    @property
+    def is_exact(self) -> bool:
+        """Whether δ is exact up to rounding. Otherwise it is an upper bound: on a grid, and for very many readings."""
+        return self.grid is None and not getattr(self._profile, "is_bound", False)
 
-        Exact for up to 200 readings; for more, and on a grid, an upper bound.
-        """
+    def delta(self, epsilon: float) -> float:
+        """δ at this ε, or slightly more, never less; `is_exact` says whether it may be more than rounding explains."""
         return _chance_of(self._profile.delta(checked_epsilon(epsilon)))
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> list[float]:

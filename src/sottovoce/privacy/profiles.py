@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
 from itertools import accumulate
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ class SharedAnyNumber:
 
     scaled_square: float  # rate · distance²
     pure_epsilon: None = None
+    is_bound: ClassVar[bool] = True
 
     def delta(self, epsilon: float) -> float:
         # √(ε² + 2x) - ε, without the cancellation at small x
@@ -71,6 +72,7 @@ class FlooredAnyNumber:
     floor: float
     rate: float
     pure_epsilon: None = None
+    is_bound: ClassVar[bool] = True
 
     def delta(self, epsilon: float) -> float:
         # Variances from the floor up, by the exponential's own quantiles on the log scale: the integrand is smooth.
@@ -99,6 +101,7 @@ class PureProfile:
     """
 
     pure_epsilon: float
+    is_bound: ClassVar[bool] = True
 
     def delta(self, epsilon: float) -> float:
         if epsilon >= self.pure_epsilon:

@@ -168,7 +168,7 @@ def any_claims(seed: int) -> Claims:
 
 
 def any_crowd(seed: int) -> Claims:
-    """The claims of a crowd of any size and any kind of errors, or a resample of an imitation: for the same search.
+    """The claims of a crowd of any size and any kind of errors, or a resample of an imitation; see `any_claims`.
 
     >>> any_crowd(1)
     Claims(670 claims, 84 users, 67 objects)
