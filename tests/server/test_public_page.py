@@ -290,7 +290,8 @@ def test_tables_are_sorted_and_searched_by_plain_links(shared):
     down = next(link for link in Page(upwards).links() if "sort=truth&order=down" in link)
     assert truths(shared.client.get(down)) == pytest.approx([19.9 - place / 10 for place in range(50)])
     found = Page(shared.client.get(f"/c/{campaign}?search=hallway+199"))
-    assert "1 task has “hallway 199” in its name" in found.text
+    assert "One task has “hallway 199” in its name" in found.text
+    assert "有 1 个任务" in Page(shared.client.get(f"/c/{campaign}?search=199&lang=zh-Hans")).text
     assert "No task has “attic” in its name" in Page(shared.client.get(f"/c/{campaign}?search=attic")).text
 
 
