@@ -258,7 +258,8 @@ def test_token_is_needed_and_never_shown(campaigns, operator):
 
 def test_token_does_not_travel_unencrypted(operator):
     message = operator("http://sense.example").refused("list")
-    assert "others on the network could read the token; use https, or take the risk with --insecure-http" in message
+    assert "the connection would not be encrypted, so others on the network could read the token; use https" in message
+    assert "--insecure-http (in Python, insecure_http=True)" in message
 
 
 def test_what_is_not_a_campaign_server_is_reported(operator):

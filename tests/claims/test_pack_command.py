@@ -228,6 +228,7 @@ def test_a_kind_that_a_campaign_does_not_have_is_refused(server, server_database
     ):
         ran = run("claims", "pack", server_database, tmp_path / "pack", "--campaign", campaign, *options)
         assert (ran.returncode, words in " ".join(ran.stderr.split())) == (2, True), ran.stderr
+        assert "API description" not in " ".join(ran.stderr.split())  # its advice is for requests
         assert not (tmp_path / "pack").exists()
 
 

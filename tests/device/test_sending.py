@@ -103,6 +103,14 @@ def test_a_refusal_is_final_and_its_code_is_kept(server, joined, code):
         joined.release({"hall-1": "12"})
 
 
+def test_the_advice_shown_is_the_one_that_the_server_gives_for_this_case(server, joined):
+    problem = Problem("unauthorised", "the token: nobody has it", fix="join again with a new invitation")
+    server.trouble("/reports", (401, {"content": problem.to_json()}))
+    joined.release({"hall-1": "12"})
+    (sent,) = joined.flush()
+    assert str(sent.problem) == "the token: nobody has it; join again with a new invitation"
+
+
 @pytest.mark.parametrize(("status", "content"), [(302, b""), (404, b"<html>no such page"), (403, b'{"code": 7}')])
 def test_a_stranger_on_the_way_cannot_make_a_report_fail_for_good(server, joined, status, content):
     """The sign-in page of a wireless network, for example: not an answer of the protocol, so the report waits."""

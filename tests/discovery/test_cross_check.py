@@ -98,7 +98,7 @@ def test_where_those_who_agree_err_together_the_interval_holds_what_the_means_ho
 
 
 def test_where_one_of_two_decides_alone_the_other_still_counts_for_the_interval():
-    """Half of the users are fifteen times as accurate; of two, who it is shows by a few claims about other objects."""
+    """Half of the users err a fifteenth as much; of two, who it is shows by a few claims about other objects."""
     world = sv.worlds.crowd(100, 2, "two kinds", seed=3)
     fit = sv.NoiseAware(target="value").fit(world.claims)
     apart = np.abs(np.diff(world.claims.values[np.argsort(world.claims.objects, kind="stable")].reshape(100, 2))[:, 0])

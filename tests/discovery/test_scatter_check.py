@@ -107,7 +107,7 @@ def test_the_median_counts_as_far_as_it_varies_less():
 @pytest.mark.slow
 @pytest.mark.parametrize("users", [None, 60])
 def test_errors_with_a_sharp_peak_are_about_as_good_as_the_median(users):
-    """Half of everybody's claims are twenty times as accurate: truths had 1.18 times the median's error."""
+    """Half of everybody's claims have errors a twentieth as large: truths had 1.18 times the median's error."""
     ours, median, held = [], [], []
     for seed in range(6):
         rng = np.random.default_rng((seed, 53))

@@ -85,6 +85,11 @@ def test_doubtful_json_is_refused(name):
     assert code_of(parse_json, data) == code
 
 
+def test_a_number_that_json_does_not_have_is_refused_with_what_to_do():
+    with pytest.raises(Problem, match=r"^NaN: JSON has no such number; leave the value out if there is none$"):
+        parse_json(b'{"a":NaN}')
+
+
 def test_what_is_at_the_edge_is_taken():
     assert parse_json(b'{"a":[9223372036854775807,-9223372036854775807]}')["a"][1] == -(2**63) + 1
     assert parse_json(b"[" * 8 + b"]" * 8) is not None

@@ -143,6 +143,16 @@ def test_a_batch_gets_a_verdict_for_each_report(server, campaign):
     assert server.rows("readings") == 5
 
 
+def test_a_token_that_nobody_has_is_refused_with_what_a_participant_can_do(server, campaign):
+    stranger = bearer("nobody-at-all-0123456789")
+    for answer in (
+        server.client.post(f"/api/campaigns/{campaign}/reports", json=server.body(campaign, [1]), headers=stranger),
+        server.client.delete(f"/api/campaigns/{campaign}/participation", headers=stranger),
+    ):
+        assert answer.status_code == 401
+        assert answer.json()["fix"] == "use the token that joining gave, or join again with a new invitation"
+
+
 def test_withdrawal_erases_readings_and_keeps_the_id(server, campaign):
     tokens = server.crowd(campaign, 6)
     body = server.body(campaign, [7, 7, 7])

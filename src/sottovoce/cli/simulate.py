@@ -59,7 +59,13 @@ def simulate(
         int,
         typer.Option(min=1, help="With --range: cuts change after at least this many answers; 5 or more in campaigns."),
     ] = 1,
-    late: Annotated[float, typer.Option(help="With --range: share of answers that arrive 50 people later.")] = 0.0,
+    late: Annotated[
+        float,
+        typer.Option(
+            help="With --range: share of people whose answers arrive only after 50 more people have answered, such as "
+            "0.2."
+        ),
+    ] = 0.0,
     batch: Annotated[int, typer.Option(help="With --range: this many answers arrive together.")] = 1,
     liars: Annotated[
         float, typer.Option(help="With --range: share of people who always answer 'higher', without noise.")

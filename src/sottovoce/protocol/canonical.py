@@ -125,7 +125,7 @@ def _fraction(text: str) -> Decimal:
 
 
 def _no_constant(text: str) -> None:
-    raise Problem("bad_json", f"{text}: it is not a number in JSON")
+    raise Problem("bad_json", f"{text}: JSON has no such number", fix="leave the value out if there is none")
 
 
 def _too_deep() -> Problem:

@@ -70,7 +70,11 @@ class HttpClient:
 
     def __init__(self, server: str, *, ca: Path | None = None, insecure_http: bool = False) -> None:
         if not (insecure_http or is_encrypted_or_local(server)):
-            raise Problem("insecure_address", f"address {server}: others on the network could read the token")
+            raise Problem(
+                "insecure_address",
+                f"address {server}: the connection would not be encrypted, so others on the network could read the "
+                "token",
+            )
         self.server = server
         # Loading all certificate authorities takes longer than a request; without TLS there is nothing to verify.
         trusted = _trusted(ca) if server.startswith("https:") else False
@@ -120,14 +124,15 @@ def _refusal(server: str, answer: httpx.Response, content: bytes) -> Problem:
     try:
         problem: Any = json.loads(content)
         code, detail = str(problem["code"]), _clean(str(problem.get("detail", "")))
+        fix = _clean(str(problem.get("fix") or ""))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        code, detail = "", ""
+        code, detail, fix = "", "", ""
     if code not in CATALOGUE or CATALOGUE[code].status is None:
         detail = f"{server}: it responded with status {answer.status_code} {_clean(code)} {detail}".strip()
-        code = "unavailable" if passing else "bad_answer"
+        code, fix = ("unavailable" if passing else "bad_answer"), ""
     if passing:
-        return TryLater(code, detail, retry_after=_retry_after(answer))
-    return Problem(code, detail)
+        return TryLater(code, detail, fix=fix, retry_after=_retry_after(answer))
+    return Problem(code, detail, fix=fix)
 
 
 def _retry_after(answer: httpx.Response) -> int | None:

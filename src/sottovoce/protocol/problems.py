@@ -87,7 +87,7 @@ CATALOGUE = _catalogue(
     Kind("link_without_hash", None, "The link does not fix the campaign's terms",
          "ask for the whole link, with #sha256=…; or accept whatever the server offers with --trust-server"),
     Kind("insecure_address", None, "The connection is not encrypted",
-         "use https, or take the risk with --insecure-http"),
+         "use https, or take the risk with --insecure-http (in Python, insecure_http=True)"),
     Kind("manifest_mismatch", None, "The server offers something other than the link promises",
          "do not take part; tell whoever gave you the link"),
     Kind("manifest_changed", None, "The campaign changed after you consented",
@@ -125,15 +125,18 @@ CATALOGUE = _catalogue(
 class Problem(SottovoceError, ValueError):
     """Something that is wrong, by its code in the catalogue; ``detail`` says the value and the rule.
 
+    ``fix`` replaces the one of the catalogue where another fits better.
+
     >>> str(Problem("unknown_task", "task 'hall-99': the campaign has no such task"))
     "task 'hall-99': the campaign has no such task; use the task ids of the manifest"
     """
 
-    def __init__(self, code: str, detail: str = "", *, retry_after: int | None = None) -> None:
+    def __init__(self, code: str, detail: str = "", *, fix: str = "", retry_after: int | None = None) -> None:
         self.kind = CATALOGUE[code]
         self.detail = detail or self.kind.title
+        self.fix = fix or self.kind.fix
         self.retry_after = retry_after  # seconds, for the header of the same name
-        super().__init__(f"{self.detail}; {self.kind.fix}")
+        super().__init__(f"{self.detail}; {self.fix}")
 
     @property
     def code(self) -> str:
@@ -154,5 +157,5 @@ class Problem(SottovoceError, ValueError):
             "status": self.status,
             "detail": self.detail,
             "code": self.code,
-            "fix": self.kind.fix,
+            "fix": self.fix,
         }

@@ -30,8 +30,8 @@ class Reading(Document):
     """What is reported of one task.
 
     The value is the noisy reading in whole steps of the task's grid, which may lie far outside the task's range; or the
-    number of the choice, from 0 on; or, where sets of choices are reported, an ascending list of their numbers. For a
-    comparison it is the level, and the cuts that the reading was compared with come along, in half grid steps.
+    number of the choice, counted from 0; or, where sets of choices are reported, an ascending list of their numbers.
+    For a comparison it is the level, and the cuts that the reading was compared with come along, in half grid steps.
     """
 
     task: Annotated[str, StringConstraints(min_length=1, max_length=100)]

@@ -30,8 +30,8 @@ def crowd(
     """A crowd with the same number of claims about each object, whose errors have a median, or a mean, of zero.
 
     ``errors`` are normal, heavy-tailed (Student's t with 2.5 degrees of freedom) or skewed (log-normal), each with a
-    variance of the user's own; or users are of two kinds, one fifteen times as accurate as the other; or each user
-    claims once.
+    variance of the user's own; or users are of two kinds, one with errors one fifteenth as large as the other's; or
+    each user claims once.
 
     >>> crowd(4, 3, "skewed", seed=1).claims
     Claims(12 claims, 3 users, 4 objects)

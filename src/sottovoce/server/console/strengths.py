@@ -64,7 +64,7 @@ class Strengths:
                 side=_SIDE, width=100 - 2 * _SIDE, height=_HEIGHT, style=style, points=points, x=_place(now),
                 y=round(_HEIGHT * (1 - self._wrong(now, count) / top), 1),
             )  # fmt: skip
-        title = "Share of questions that the crowd gets wrong, against the strength of the promise (ε)"
+        title = "Share of questions that the crowd is expected to get wrong, by the strength of each answer (ε)"
         return Markup(
             '<svg class="strengths-chart" role="img" width="100%" height="{height}"><title>{title}</title>{drawn}</svg>'
         ).format(height=_HEIGHT + _FOOT, title=title, drawn=drawn)

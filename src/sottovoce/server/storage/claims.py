@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Engine, select
 
 from sottovoce.claims.streaming import Chunk
+from sottovoce.errors import BadParameter
 from sottovoce.privacy.laws import Kind
 from sottovoce.protocol.manifest import ChoiceTask, Manifest, NumberTask
-from sottovoce.protocol.problems import Problem
 from sottovoce.server.fast.arrays import gathered
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.engine import readable
@@ -105,20 +105,17 @@ def _one_kind(manifest: Manifest, campaign_id: str, kind: Kind | None) -> Kind:
     """The kind of claims to read."""
     kinds = list(manifest.laws)
     if kind is None and len(kinds) > 1:
-        raise Problem(
-            "bad_request",
+        raise BadParameter(
             f"campaign {campaign_id!r}: it has numbers and choices, but a pack holds claims of one kind; say which "
             "with kind= (--kind number or --kind choice)",
         )
     wanted = kind or kinds[0]
     if wanted not in kinds:
-        raise Problem(
-            "bad_request",
+        raise BadParameter(
             f"kind {wanted!r}: campaign {campaign_id!r} has only {kinds[0]}s; leave the kind out, or give {kinds[0]!r}",
         )
     if wanted == "number" and any(map(manifest.is_compared, manifest.tasks)):
-        raise Problem(
-            "bad_request",
+        raise BadParameter(
             f"campaign {campaign_id!r}: its numbers are compared with cuts, but a pack holds values; export its "
             "claims and run sottovoce discover on that file",
         )

@@ -127,6 +127,15 @@ def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> 
         )
 
 
+def unknown_participant() -> Problem:
+    """Tokens of participants are never revoked, so the catalogue's advice does not fit."""
+    return Problem(
+        "unauthorised",
+        "the token: no participant of this server has it",
+        fix="use the token that joining gave, or join again with a new invitation",
+    )
+
+
 def participant_of(connection: Connection, campaign_id: str, token: str, *, locked: bool = False) -> ParticipantRow:
     """The participant of a campaign who has this token; locked, none of their reports is stored or erased meanwhile."""
     hashed = token_hash(token)
@@ -135,7 +144,7 @@ def participant_of(connection: Connection, campaign_id: str, token: str, *, lock
         query = query.with_for_update(key_share=True)
     participant = row_or_none(connection, ParticipantRow, query)
     if participant is None or not same_hash(participant.token_hash, hashed):
-        raise Problem("unauthorised", "the token: it does not belong to any participant")
+        raise unknown_participant()
     own = connection.scalar(select(campaigns.c.id).where(campaigns.c.key == participant.campaign_key))
     if own != campaign_id:
         raise Problem("forbidden", f"campaign {campaign_id!r}: the token is for another campaign")

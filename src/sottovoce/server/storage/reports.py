@@ -14,6 +14,7 @@ from sottovoce.protocol.tokens import same_hash
 from sottovoce.server.fast.bulk import insert_rows
 from sottovoce.server.fast.wire import Submission
 from sottovoce.server.storage.offers import cuts_text, was_offered
+from sottovoce.server.storage.participants import unknown_participant
 from sottovoce.server.storage.rows import OpenCampaign, ParticipantRow, TaskRow, all_rows
 from sottovoce.server.storage.tables import campaigns, details, participants, readings, reports, tasks
 
@@ -259,7 +260,7 @@ class _Batch:
     def _sender(self, submission: Submission) -> tuple[ParticipantRow, OpenCampaign]:
         participant = self._participant_of.get(submission.token_hash)
         if participant is None or not same_hash(participant.token_hash, submission.token_hash):
-            raise Problem("unauthorised", "the token: it does not belong to any participant")
+            raise unknown_participant()
         campaign = self._campaign_of.get(submission.campaign_id)
         if campaign is None or campaign.key != participant.campaign_key:
             raise Problem("forbidden", f"campaign {submission.campaign_id!r}: the token is for another campaign")
