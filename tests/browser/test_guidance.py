@@ -169,7 +169,7 @@ def test_a_closed_campaign_says_so_before_anything_else(participant, invited, se
     phone = participant()
     page = phone.open(url)
     first = page.locator("main > *").first
-    expect(first).to_contain_text("This campaign is closed. Nothing more can be sent to it.")
+    expect(first).to_contain_text("This campaign is closed. You need to do nothing: nothing more can be sent to it.")
     expect(page.get_by_role("link", name="What the crowd found")).to_be_visible()
     expect(page.locator("main button")).to_have_count(0)
 

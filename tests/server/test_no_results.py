@@ -7,6 +7,7 @@ from threading import Event
 import pytest
 from sqlalchemy import text
 
+from console_client import Console
 from sottovoce.server.results import Computation
 from sottovoce.server.storage.engine import open_engine
 from sottovoce.server.storage.migrations import migrate
@@ -185,6 +186,28 @@ def test_readings_are_erased_in_time_even_if_a_computation_never_ends(start_loca
         server.state.jobs.close()
     # What it finds in the end, from readings that are no more, is not published.
     assert [server.results(one) for one in (stuck, campaign)] == before
+
+
+def test_pages_say_that_readings_were_erased_before_there_were_results(start_local, monkeypatch):
+    monkeypatch.setattr("sottovoce.server.jobs._GRACE_SECONDS", 0.0)
+    server = start_local(retention_days=30)
+    campaign = server.opened()
+    server.crowd(campaign, 5)
+    console = Console(server)
+    console.post(f"/campaigns/{campaign}/close")
+    # Not before it is certain that there are too few.
+    assert "Fewer than" not in server.client.get(f"/c/{campaign}").text
+    server.clock.pass_time(days=31)
+    server.state.jobs.erase()
+    assert server.rows("readings") == 0
+    console = Console(server)  # the session has expired
+    for page in (f"/c/{campaign}", f"/c/{campaign}/versions/2", f"/campaigns/{campaign}"):
+        shown = console.get(page).text
+        assert "erased before results could be computed from them" in shown
+        assert "Fewer than" not in shown
+    assert "before the last results could be computed" in console.get(f"/campaigns/{campaign}/history/2").text
+    for page in (f"/c/{campaign}/versions/1", f"/campaigns/{campaign}/history/1"):
+        assert "When this version was created, no results had been computed." in console.get(page).text
 
 
 @ANY_DATABASE

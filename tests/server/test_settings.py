@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from command import run_process
+from sottovoce.errors import BadParameter
 from sottovoce.server.settings import Settings
+from sottovoce.server.storage.backup import back_up
+from sottovoce.server.storage.engine import open_engine
 
 PAGE = Path(__file__).parents[2] / "docs/reference/settings.md"
 
@@ -60,7 +63,7 @@ def test_a_token_that_could_be_guessed_or_not_be_sent_is_refused(token):
     ("arguments", "words"),
     [
         (["--database", "mysql://x/y"], "sqlite:///FILE or postgresql://"),
-        (["--database", "sqlite://"], "must be a file"),
+        (["--database", "sqlite://"], "it exists only in memory"),
         (["--database", "sqlite:////nowhere/at/all.db"], "there is no folder"),
         (["--database", "postgresql://nobody@127.0.0.1:1/x"], "cannot be opened"),
         (["--log-level", "loud"], "log_level"),
@@ -73,3 +76,21 @@ def test_serve_tells_mistakes_in_one_sentence(arguments, words, tmp_path):
     assert done.returncode == 2
     assert words in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "database",
+    [
+        "postgresql//user:very-secret@host/name",
+        "postgresql://user:very-secret@host:port/name",
+        "mysql://user:very-secret@host/name",
+        "mysql://host/name?password=very-secret",
+        "sqlite://user:very-secret@",
+    ],
+)
+def test_a_database_that_cannot_be_used_is_refused_without_its_password(database, tmp_path):
+    for refuse in (open_engine, lambda url: back_up(url, tmp_path / "copy.db")):
+        with pytest.raises(BadParameter) as refused:
+            refuse(database)
+        assert "sqlite:///" in str(refused.value)
+        assert "very-secret" not in str(refused.value)

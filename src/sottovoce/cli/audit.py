@@ -27,8 +27,16 @@ def audit(
     distance: Annotated[float, typer.Option(help="Distance between the inputs in their first reading.")] = 1.0,
     grid: Annotated[float | None, typer.Option(help="Grid step; a tenth of the distance by default.")] = None,
     readings: Annotated[int | None, typer.Option(help="Readings in a release; 3 by default.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Compare at this ε, and the δ promised with it.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Compare at this δ, and the ε promised with it.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Test the promise at this ε and the δ that belongs to it; not with --delta.")
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="Test the promise at this δ and the ε that belongs to it; not with --epsilon. By default 0 if the law "
+            "promises that, else half of the δ at ε = 0."
+        ),
+    ] = None,
     choices: Annotated[
         int | None, typer.Option(help="Audit answers out of this many choices, under a law for answers.")
     ] = None,

@@ -19,7 +19,12 @@ app = CommandLine(help="Who may run campaigns on a server. For administrators.")
 @connected
 def add_operator(
     client: "OperatorClient",
-    name: Annotated[str, typer.Argument(help="Name of the operator, shown to participants.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of the operator; participants see it as who is asking, unless a campaign names somebody else."
+        ),
+    ],
     administrator: Annotated[
         bool, typer.Option("--administrator", help="Let the new operator add and revoke operators, too.")
     ] = False,

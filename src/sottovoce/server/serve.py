@@ -16,7 +16,7 @@ from sottovoce.server.connections import LimitedSocket, most_connections, watche
 from sottovoce.server.fast import interpreter
 from sottovoce.server.logs import set_up_logs
 from sottovoce.server.settings import Settings
-from sottovoce.server.storage.engine import open_engine
+from sottovoce.server.storage.engine import open_engine, without_password
 from sottovoce.server.storage.locks import exclusive_file
 from sottovoce.server.storage.migrations import migrate
 
@@ -87,7 +87,7 @@ def _prepare(settings: Settings) -> None:
     except SQLAlchemyError as failure:
         words = str(getattr(failure, "orig", failure)).strip().splitlines()[0]
         raise UnreadableFile(
-            f"database {engine.url.render_as_string()}: it cannot be opened ({words}); "
+            f"database {without_password(engine.url)}: it cannot be opened ({words}); "
             "check that it exists, is a database of Sottovoce and can be written"
         ) from None
     finally:

@@ -63,7 +63,7 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
     return { task, input, error, element, read: () => readInput(input.value, task) };
   }
 
-  /** Enter leads to the next field, and from the last one to the button, which it does not press. */
+  /** Enter moves to the next field, and from the last one to the button, which it does not press. */
   function goOn(event, place) {
     event.preventDefault();
     if (place === fields.length - 1) return sender.focus();

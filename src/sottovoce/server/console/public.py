@@ -139,6 +139,7 @@ def _rendered(
         steps=steps,
         open=campaign.state == "open",
         final=is_final(campaign),
+        trouble=campaign.trouble is not None,
         listing=results_page(tasks, request.query_params, request.url.path),
         versions=versions,
         versions_listed=_VERSIONS_LISTED,

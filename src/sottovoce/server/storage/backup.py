@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alembic.script import ScriptDirectory
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
 
 from sottovoce.claims.table_file import check_exists
 from sottovoce.claims.writing import whole_file
 from sottovoce.errors import BadParameter, UnreadableFile
 from sottovoce.server.storage import migrations
+from sottovoce.server.storage.engine import parse_url, without_password
 
 _BUSY_SECONDS = 30.0
 _BROKEN = "it is not a database of Sottovoce, or it is damaged; use an older backup"
@@ -55,12 +54,9 @@ def restore(backup: Path, database: str, *, replace: bool = False) -> BackupCont
 
 def _file_of(database: str, for_postgresql: str) -> Path:
     rule = "it must be a SQLite database, sqlite:///FILE"
-    try:
-        url = make_url(database)
-    except ArgumentError:
-        raise BadParameter(f"database {database!r}: {rule}; for example sqlite:///sottovoce.db") from None
+    url = parse_url(database, f"{rule}; for example sqlite:///sottovoce.db")
     if url.get_backend_name() != "sqlite" or not url.database:
-        raise BadParameter(f"database {url.render_as_string()}: {rule}; for PostgreSQL, {for_postgresql}")
+        raise BadParameter(f"database {without_password(url)}: {rule}; for PostgreSQL, {for_postgresql}")
     return Path(url.database)
 
 

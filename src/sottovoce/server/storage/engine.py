@@ -34,6 +34,19 @@ def open_engine(database: str) -> Engine:
     return _postgresql(url)
 
 
+def parse_url(database: str, rule: str) -> URL:
+    """A database's URL. One that is malformed is not quoted: nobody can tell which part of it is a password."""
+    try:
+        return make_url(database)
+    except (ArgumentError, ValueError):  # the latter for a port that is not a number
+        raise BadParameter(f"the URL of the database is malformed: {rule}") from None
+
+
+def without_password(url: URL) -> str:
+    """A URL for messages. Its query may contain a password as well."""
+    return url.set(query={}).render_as_string()
+
+
 def database_file(database: str) -> Path | None:
     """The file of a SQLite database, whatever links lead to it; None for PostgreSQL."""
     url = _checked(database)
@@ -123,7 +136,7 @@ def open_existing(database: str) -> Engine:
         finally:
             engine.dispose()
         if not is_ours:
-            raise UnreadableFile(f"{url.render_as_string()}: it holds no campaigns; give a server's database")
+            raise UnreadableFile(f"{without_password(url)}: it holds no campaigns; give a server's database")
     return engine
 
 
@@ -135,7 +148,7 @@ def readable(url: URL) -> Iterator[None]:
     except (SQLAlchemyError, sqlite3.DatabaseError) as mistake:
         reason = str(getattr(mistake, "orig", mistake)).strip().partition("\n")[0]
         raise UnreadableFile(
-            f"{url.render_as_string()}: it cannot be read ({reason}); give a server's database that can be "
+            f"{without_password(url)}: it cannot be read ({reason}); give a server's database that can be "
             "reached, is complete and has this version's schema"
         ) from None
 
@@ -155,15 +168,15 @@ def _tables_of(path: Path) -> list[str]:
 
 def _checked(database: str) -> URL:
     rule = "it must look like sqlite:///FILE or postgresql://USER@HOST/NAME; for example sqlite:///sottovoce.db"
-    try:
-        url = make_url(database)
-    except ArgumentError:
-        raise BadParameter(f"database {database!r}: {rule}") from None
+    url = parse_url(database, rule)
     if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise BadParameter(f"database {url.render_as_string()!r}: {rule}")
+        raise BadParameter(f"database {without_password(url)!r}: {rule}")
     if url.get_backend_name() == "sqlite":
         if not url.database or url.database == ":memory:":
-            raise BadParameter(f"database {database!r}: reports must outlive the server, so it must be a file; {rule}")
+            raise BadParameter(
+                f"database {without_password(url)!r}: it exists only in memory and would be lost when the server "
+                "stops; name a file, such as sqlite:///sottovoce.db"
+            )
         if not Path(url.database).resolve().parent.is_dir():
             raise UnreadableFile(f"{url.database}: there is no folder {Path(url.database).parent}; create it first")
         if Path(url.database).exists() and not Path(url.database).is_file():
