@@ -70,7 +70,7 @@ def test_one_of_several_attributes_of_fused_sources(tmp_path):
     first = sv.Claims.read_format(path, "fusion", column="1", strip_units=True)
     assert list(first) == [("a", "X", 1.5), ("c", "X", 2.0), ("c", "Y", 3.0)]
     for column in (None, "0", "3", "price"):
-        with pytest.raises(BadParameter, match=r"there are 2, numbered from 1; choose one with column= \(--column\)"):
+        with pytest.raises(BadParameter, match=r"choose one by its number, from 1 to 2, with column= \(--column\)"):
             sv.Claims.read_format(path, "fusion", column=column)
 
 

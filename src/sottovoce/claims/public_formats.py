@@ -126,9 +126,17 @@ class LinesWithoutHeader(PublicFormat):
         if not self.several or (how.column is None and count <= 1):
             return 0
         if how.column is None or how.column not in map(str, range(1, count + 1)):
-            given = "no column of values" if how.column is None else f"column {how.column!r} of values"
+            if count < 1:
+                raise BadParameter(
+                    f"{source}: it has no column of values; a line must be source, object and at least one value, "
+                    "separated by tabs"
+                )
+            given = "" if how.column is None else f"column {how.column!r}: "
+            if count == 1:
+                raise BadParameter(f"{source}: {given}there is one column of values; leave column= (--column) out")
             raise BadParameter(
-                f"{source}: {given}: there are {count}, numbered from 1; choose one with column= (--column)"
+                f"{source}: {given}there are several columns of values; choose one by its number, from 1 to {count}, "
+                "with column= (--column)"
             )
         return int(how.column) - 1
 

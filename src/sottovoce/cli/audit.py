@@ -50,8 +50,8 @@ def audit(
 
     The inputs are readings of 0, and the same with the first reading at the distance; or, with --choices, answers that
     are all the first choice, and the same with the second choice as the first answer. Prints a lower bound on ε beside
-    the promise, and whether the noise has its law's probabilities. Ends with exit code 1 if the promise is broken.
-    An audit can find a leak; it can never prove that there is none.
+    the promise, and whether the noise has its law's probabilities. Ends with exit code 1 if the promise is broken or a
+    test fails. An audit can find a leak; it can never prove that there is none.
     """
     if input and noise is None:
         raise BadParameter(

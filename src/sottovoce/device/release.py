@@ -85,7 +85,10 @@ def _cuts(membership: Membership, readings: Mapping[str, str]) -> Alternatives:
     if not compared:
         return {}
     if membership.cuts is None:
-        raise Problem("no_cuts", f"campaign {membership.campaign!r}: its cuts were never fetched")
+        raise Problem(
+            "no_cuts",
+            f"campaign {membership.campaign!r}: the published values to compare readings with were never fetched",
+        )
     listed = alternatives_of(manifest, membership.cuts)
     return {task: listed.get(task, []) for task in compared}
 

@@ -36,7 +36,7 @@ _OVER_TLS = (b"strict-transport-security", b"max-age=31536000")
 
 
 class SecurityHeaders:
-    """Added to every response unless a route has set its own: one set for data, one for pages."""
+    """Adds security headers, one set for data and one for pages; a header that a route has set itself is kept."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
