@@ -249,7 +249,7 @@ def test_a_list_that_must_not_be_answered_is_refused_and_the_last_one_stays(part
         phone.fill("9")
         with page.expect_response(CUTS):  # the banner may be that of the list before
             send(page)
-        expect(page.locator("main .banner")).to_contain_text("invalid numbers to compare your readings with")
+        expect(page.locator("main .banner")).to_contain_text("invalid values to compare your readings with")
         expect(page.locator("#send")).to_be_enabled()
         phone.context.unroute(CUTS)
     assert not phone.bodies()

@@ -31,7 +31,7 @@ class FreshVariance(NoiseLaw):
     rate: float
     name: ClassVar[str] = "fresh"
     title: ClassVar[str] = "Fresh noise"
-    words: ClassVar[str] = "new noise is drawn for every reading; the promise has no exceptions"
+    words: ClassVar[str] = "new noise is drawn for every reading"
     label: ClassVar[str] = "fresh variance"
     example: ClassVar[str] = "fresh:0.5"
     powers: ClassVar[Mapping[str, int]] = {"rate": -2}
