@@ -5,7 +5,7 @@ import pytest
 
 import sottovoce as sv
 from patience import PATIENCE
-from sottovoce.engines import MemoryEngine, memory
+from sottovoce.engines import MemoryEngine, Step, memory
 
 
 def pm(**options):
@@ -38,6 +38,24 @@ def test_both_ways_give_the_same_truths(method, crowd, monkeypatch):
     copied = method(max_iter=5, tol=0).fit(crowd)
     np.testing.assert_allclose(copied.truths_, fused.truths_, rtol=1e-9)
     np.testing.assert_allclose(copied.weights_, fused.weights_, rtol=1e-9)
+
+
+def test_an_engine_serves_one_method_after_another(crowd, monkeypatch):
+    monkeypatch.setattr(memory, "_SCATTER_USERS", 10)
+    engine, fresh = MemoryEngine(crowd), {method: method(max_iter=5, tol=0).fit(crowd) for method in METHODS}
+    for method in (*METHODS, *METHODS):
+        fit = method(max_iter=5, tol=0).fit(engine)
+        assert fit.truths_.tobytes() == fresh[method].truths_.tobytes()
+        assert fit.weights_.tobytes() == fresh[method].weights_.tobytes()
+
+
+def test_units_may_be_changed_in_place(crowd, monkeypatch):
+    monkeypatch.setattr(memory, "_SCATTER_USERS", 10)
+    engine, unit = MemoryEngine(crowd), np.ones(crowd.n_objects)
+    step, truths = Step(engine.medians(), unit, engine.spreads()), engine.means()
+    ones = engine.score(step, truths)
+    unit *= 2
+    np.testing.assert_allclose(engine.score(step, truths), 4 * ones, rtol=1e-12)
 
 
 def test_engine_stays_within_thrice_the_claims_memory(crowd, monkeypatch):

@@ -27,7 +27,7 @@ import os
 import re
 import secrets
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ _WRITTEN_ID = re.compile(rb"\x10\0\0\0([0-9a-f]{16})\0")
 
 Grouped = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]  # where groups begin, users, values
 Listed = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]  # users, objects, values
+Floats = NDArray[np.float64]
+Scaling = tuple[Floats, Floats] | None  # center and unit of each object
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +72,13 @@ class Block(ABC):
     def by_object(self) -> Grouped:
         """Claims of one object after the other, each with its users in order."""
 
-    @property
     @abstractmethod
-    def by_user(self) -> Listed:
-        """Claims of one user after the other, each with their objects in order; objects are counted from 0."""
+    def by_user(self, center: Floats, unit: Floats) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats, Scaling]:
+        """Claims of one user after the other, each with their objects in order; objects are counted from 0.
+
+        Users, objects, values, and how to scale these: less their object's center, times its unit. If that is None,
+        they already are.
+        """
 
     @cached_property
     def by_value(self) -> NDArray[np.int32]:
@@ -88,11 +93,10 @@ class UserBlock(Block):
 
     users: NDArray[np.int32]
     objects: NDArray[np.int32]
-    values: NDArray[np.float64]
+    values: Floats
 
-    @property
-    def by_user(self) -> Listed:
-        return self.users, self.objects, self.values
+    def by_user(self, center: Floats, unit: Floats) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats, Scaling]:
+        return self.users, self.objects, self.values, (center, unit)
 
     @cached_property
     def by_object(self) -> Grouped:
@@ -110,15 +114,26 @@ class ObjectBlock(Block):
     users: NDArray[np.int32]
     values: NDArray[Any]
     n_users: int
+    _scaled: list[tuple[Floats, Floats, Floats]] = field(default_factory=list)  # center, unit and values
 
     @property
     def by_object(self) -> Grouped:
         return self.offsets, self.users, self.values
 
+    def by_user(self, center: Floats, unit: Floats) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats, Scaling]:
+        """The last scaled values are kept, because nearly all iterations of a fit ask for the same."""
+        users, objects = self._user_order
+        for last_center, last_unit, scaled in self._scaled:
+            if np.array_equal(center, last_center) and np.array_equal(unit, last_unit):
+                return users, objects, scaled, None
+        scaled = np.asarray(grouping.scaled_by_user(self.offsets, self.values, objects, center, unit))
+        self._scaled[:] = [(center.copy(), unit.copy(), scaled)]
+        return users, objects, scaled, None
+
     @cached_property
-    def by_user(self) -> Listed:
-        users, objects, values = grouping.by_user(*self.by_object, self.n_users)
-        return users, objects, values
+    def _user_order(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        users, objects = grouping.by_user(self.offsets, self.users, self.n_users)
+        return users, objects
 
 
 class Pack:

@@ -49,23 +49,37 @@ def scatter_groups(group_offsets, keys, values, offsets, sorted_groups, sorted_v
 
 
 @njit(nogil=True, cache=True)
-def by_user(offsets, users, values, n_users):  # type: ignore[no-untyped-def]
-    """Users, objects and values, sorted by user and then by object."""
+def by_user(offsets, users, n_users):  # type: ignore[no-untyped-def]
+    """Users and groups of the rows, sorted by user and then by group."""
     begins = np.zeros(n_users + 1, np.int32)
     for row in range(len(users)):
         begins[np.uint64(users[row]) + np.uint64(1)] += 1
     for place in range(n_users):
         begins[place + 1] += begins[place]
-    sorted_users, objects, sorted_values = np.empty_like(users), np.empty_like(users), np.empty_like(values)
+    sorted_users, groups = np.empty_like(users), np.empty_like(users)
     for group in range(len(offsets) - 1):
         for row in range(offsets[group], offsets[group + 1]):
             user = np.uint64(users[row])
             to = np.uint64(begins[user])
             begins[user] += 1
             sorted_users[to] = users[row]
-            objects[to] = group
-            sorted_values[to] = values[row]
-    return sorted_users, objects, sorted_values
+            groups[to] = group
+    return sorted_users, groups
+
+
+@njit(nogil=True, cache=True)
+def scaled_by_user(offsets, values, groups, center, unit):  # type: ignore[no-untyped-def]
+    """The values, less the center of their group, times its unit, in the order in which `by_user` gives the groups.
+
+    Rows of a group are in the order of users, so the next one of its group is always the first that has not come yet.
+    """
+    cursor = offsets[:-1].copy()
+    scaled = np.empty_like(values)
+    for row in range(len(groups)):
+        group = np.uint64(groups[row])
+        scaled[row] = (values[np.uint64(cursor[group])] - center[group]) * unit[group]
+        cursor[group] += 1
+    return scaled
 
 
 @njit(nogil=True, cache=True)

@@ -31,7 +31,8 @@ class UserLosses:
 
     @property
     def mean(self) -> Floats:
-        return self.sum / np.maximum(self.count, _LEAST_COUNT)  # a user without claims has no loss
+        counts = np.maximum(self.count, _LEAST_COUNT)  # a user without claims has no loss
+        return np.divide(self.sum, counts, out=counts)  # in place, which is faster where users are many
 
 
 Weigh = Callable[[UserLosses], Floats]

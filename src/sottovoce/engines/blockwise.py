@@ -193,6 +193,7 @@ class BlockwiseEngine(ABC):
                 (moved, precision, misfit), (losses, doubts) = self._pass(
                     operations.sweep_tailed, (step.center, step.unit, *before), per_user, tail, sums=2
                 )
+                misfit = misfit / self.claims_per_object
         move = kernels.largest_move(moved, truths, step.spread)
         return Sweep(moved, losses, move, precision, counts, misfit, doubts)
 

@@ -92,14 +92,23 @@ def score(offsets, users, values, center, unit, truths, absolute, sums):
 
 
 @njit(nogil=True, cache=True)
-def score_by_user(users, objects, values, center, unit, truths, absolute, sums):
-    """The same where claims are sorted by user: all that one needs of its object is in one record, and cache line."""
-    records = np.empty((len(center), 4))
-    for n in range(len(center)):
-        records[n, 0], records[n, 1], records[n, 2] = center[n], unit[n], truths[n]
+def score_by_user(users, objects, values, scaling, truths, absolute, sums):
+    """The same where claims are sorted by user: all that one needs of its object is in one record, and cache line.
+
+    ``scaling`` is the center and the unit of each object. If it is None, values are scaled already, and a claim needs
+    only its object's truth.
+    """
+    records = np.empty((len(truths) if scaling is not None else 0, 4))
+    if scaling is not None:
+        center, unit = scaling
+        for n in range(len(truths)):
+            records[n, 0], records[n, 1], records[n, 2] = center[n], unit[n], truths[n]
     for i in range(len(values)):
         n = np.uint64(objects[i])
-        residual = (values[i] - records[n, 0]) * records[n, 1] - records[n, 2]
+        if scaling is None:
+            residual = values[i] - truths[n]
+        else:
+            residual = (values[i] - records[n, 0]) * records[n, 1] - records[n, 2]
         sums[np.uint64(users[i])] += abs(residual) if absolute else residual * residual
 
 

@@ -233,7 +233,7 @@ _SUMMARY = {"means": _means, "medians": _medians, "spreads": _spreads}
 
 def _score(block: Block, center: Floats, unit: Floats, scaled: Floats, absolute: bool, sums: Floats) -> None:
     if block.iterates_by_user:
-        kernels.score_by_user(*block.by_user, center, unit, scaled, absolute, sums)
+        kernels.score_by_user(*block.by_user(center, unit), scaled, absolute, sums)
     else:
         kernels.score(*block.by_object, center, unit, scaled, absolute, sums)
 
@@ -253,7 +253,7 @@ def _sweep(
     (prior_weight, prior_mean), (new, precision) = prior, _new(block, 2)
     how = center, unit, old, known, prior_weight, prior_mean, tail, lookup
     if block.iterates_by_user:
-        sweeps.sweep_by_user(*block.by_user, *how, inputs.per_user, inputs.sums, new, precision, misfit)
+        sweeps.sweep_by_user(*block.by_user(center, unit), *how, inputs.per_user, inputs.sums, new, precision, misfit)
     else:
         sweeps.sweep_by_object(*block.by_object, *how, inputs.per_user, inputs.sums, new, precision, misfit)
     return new, precision

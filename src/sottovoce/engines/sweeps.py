@@ -27,7 +27,7 @@ DOUBT, GROSS = 16.0, 64.0
 BOUND, SLIP, ACCIDENT = 1600.0, 40_000.0, 4.0
 
 # Columns of a record; those of the second row reuse the columns that are no longer needed.
-CENTER, UNIT, TOTAL, WEIGHT, BEFORE, INFORMATION, CLAIMS = range(7)
+TOTAL, WEIGHT, CENTER, UNIT, BEFORE, INFORMATION = range(6)
 TRUTH, VARIANCE, MISFIT = TOTAL, WEIGHT, INFORMATION
 
 
@@ -36,7 +36,7 @@ def sweep_by_object(
     offsets, users, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
     per_user, sums, new, precision, misfit,
 ):  # fmt: skip
-    """Truths and their precision, losses added to their users, and each object's mean weighted loss if asked for."""
+    """Truths and their precision, losses added to their users, and each object's weighted loss if asked for."""
     longest = 0
     if tail is not None:
         for n in range(len(new)):
@@ -72,12 +72,12 @@ def sweep_by_object(
                 if misfit is not None:
                     weighted += loss
         if misfit is not None:
-            misfit[n] = weighted / len(claimed)
+            misfit[n] = weighted
 
 
 @njit(nogil=True, cache=True)
 def sweep_by_user(
-    users, objects, values, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
+    users, objects, values, scaling, center, unit, old, known, prior_weight, prior_mean, tail, lookup,
     per_user, sums, new, precision, misfit,
 ):  # fmt: skip
     """The same, to the last bit, where claims are sorted by user.
@@ -85,18 +85,21 @@ def sweep_by_user(
     Here too each object's claims come in the order of users, and each user's in the order of objects. No truth is known
     before the block's last claim, so there are two passes over the claims, with one record per object in between:
     everything that a claim needs of its object is stored together, so each claim fetches one cache line for it.
+
+    ``scaling`` is None where values are already scaled by their object's center and unit.
     """
-    records = np.empty((len(new), 4 if tail is None else 8))
+    columns = 2 if scaling is None else 4
+    records = np.empty((len(new), columns if tail is None else 6))
     for n in range(len(new)):
-        records[n, CENTER], records[n, UNIT] = center[n], unit[n]
         records[n, TOTAL], records[n, WEIGHT] = prior_weight * prior_mean, prior_weight
+        if scaling is not None:
+            records[n, CENTER], records[n, UNIT] = center[n], unit[n]
         if tail is not None:
-            records[n, BEFORE] = (old[n] - center[n]) * unit[n]
-            records[n, INFORMATION] = records[n, CLAIMS] = 0.0
+            records[n, BEFORE], records[n, INFORMATION] = (old[n] - center[n]) * unit[n], 0.0
     shares = np.empty(0 if tail is None else len(values))
     for i in range(len(values)):
         n, user = np.uint64(objects[i]), np.uint64(users[i])
-        value = (values[i] - records[n, CENTER]) * records[n, UNIT]
+        value = values[i] if scaling is None else (values[i] - records[n, CENTER]) * records[n, UNIT]
         if tail is None:
             weight, value, _ = weighed(per_user, user, value, 0.0, tail, lookup)
         else:
@@ -118,17 +121,16 @@ def sweep_by_user(
             records[n, MISFIT] = 0.0
     for i in range(len(values)):
         n, user = np.uint64(objects[i]), np.uint64(users[i])
-        residual = (values[i] - records[n, CENTER]) * records[n, UNIT] - records[n, TRUTH]
+        value = values[i] if scaling is None else (values[i] - records[n, CENTER]) * records[n, UNIT]
+        residual = value - records[n, TRUTH]
         if tail is None:
             lose(per_user, sums, user, residual, 1.0, 0.0, tail, lookup)
         else:
             loss = lose(per_user, sums, user, residual, shares[i], records[n, VARIANCE], tail, lookup)
             if misfit is not None:
                 records[n, MISFIT] += loss
-                records[n, CLAIMS] += 1
     if misfit is not None:
-        for n in range(len(new)):
-            misfit[n] = records[n, MISFIT] / records[n, CLAIMS]
+        misfit[:] = records[:, MISFIT]
 
 
 @njit(nogil=True, cache=True)
