@@ -11,14 +11,15 @@ from sottovoce.claims.blocks import ObjectBlock
 from sottovoce.engines.blockwise import RUNS, BlockwiseEngine, PartialResult, Work, compute
 from sottovoce.engines.threads import in_threads, usual_threads
 
-# While a table of users (weight and loss) fits in a core's own cache, iterations in the order of objects are fastest.
-# Beyond, its scattered additions miss the cache, and blocks in the order of users are faster, above all where claims
-# have weights of their own. Nanoseconds of a core per claim of a sweep of CRH and of NoiseAware, 10⁷ claims:
+# While a table of users (weight and loss) fits in a core's own cache beside the claims, iterations in the order of
+# objects are fastest. Beyond, its scattered additions miss the cache, and blocks in the order of users are faster,
+# mostly where claims have weights of their own. Nanoseconds of a core per claim of an iteration of CRH and NoiseAware,
+# 10⁷ claims about 10⁵ objects, 2 MB of cache per core:
 #
-#   users                10⁵         3·10⁵
-#   objects first     3.3, 6.8     3.7, 8.4
-#   users first       3.5, 6.1     3.7, 7.0
-_SCATTER_USERS = 1 << 17
+#   users              5·10⁴          10⁵         3·10⁵
+#   objects first     2.6, 6.2     3.8, 18      6.5, 21
+#   users first       3.6, 6.8     3.6, 7.1     3.8, 13
+_SCATTER_USERS = 1 << 16
 # A run has a table of users of its own, which one thread adds to the others: so it should have many more claims than
 # users; and it costs some ten microseconds of Python, which should be little beside its claims. But fewer runs than
 # cores would leave some of these idle.
