@@ -2,7 +2,7 @@
 
 The variance of a truth is the inverse of the information in the marginal likelihood: users' weights are uncertain. What
 the model of errors cannot know is added: that pulls scatter more, that plain averages disagree, that few decide, that
-claims are rounded, and the bias that known truths reveal.
+claims are rounded, what all may have in common of the errors that users repeat, and the bias that known truths reveal.
 """
 
 from dataclasses import dataclass, replace
@@ -18,6 +18,7 @@ from sottovoce.discovery.cross_check import PlainAverages, cross_check
 from sottovoce.discovery.iteration import Estimate, FitInput, Floats
 from sottovoce.discovery.object_scales import NORMAL_DEVIATION, ObjectScales
 from sottovoce.discovery.own_influence import MOST_CLAIMS, OwnInfluence
+from sottovoce.discovery.own_offsets import common_variance
 from sottovoce.discovery.quality import Belief, Quality
 from sottovoce.discovery.reading_lookup import ReadingLookup
 from sottovoce.discovery.rounding import shared_variance
@@ -124,6 +125,11 @@ class AwareEstimate:
                     truths, variance = voted, (np.sqrt(variance) + np.abs(voted - truths) / 2) ** 2
             deciding = np.minimum(scatter, 1 / self.swept.precision) * effective_users
             variance = variance + shared_variance(self.rounded_to, deciding)
+        if compared and not (self.coincide or self.opinions or bias):
+            objects, users, residuals = engine.sample(self.truths, SAMPLE)
+            errors = residuals * self.step.unit[objects] * np.sqrt(weights[users])
+            in_common = common_variance(users, errors, engine.n_users)
+            variance = variance + in_common * engine.claims_per_object / precision
         if bias:
             truths = np.where(known, truths, truths - bias.shift / self.scatter_unit)
             variance, freedom = bias.widened(variance, _CERTAIN if freedom is None else freedom, self.scatter_unit)

@@ -3,6 +3,9 @@
 If the errors of a user correlate with ρ from object to object, N of them say as much as N/(1 + (N - 1)ρ) that do not
 (the design effect of L. Kish, Survey Sampling, 1965). Otherwise a few users who happen to share an offset would look
 accurate, the surer the more they claim, and decide about everything.
+
+What makes users err alike about all objects may also make all users err alike: those who overestimate their strides are
+more than those who underestimate them. No claim shows that error, but the offsets show how large it may be.
 """
 
 import numpy as np
@@ -14,6 +17,9 @@ Floats = NDArray[np.float64]
 
 _CLEAR = 2.0  # standard errors: a correlation below is taken for chance
 _LARGEST_RATIO = 1e6
+_FAR = 3.0  # deviations: a gross error is not repeated
+# Variance of the offset that all users have in common, over that of their own: a third of the standard deviation.
+_IN_COMMON = 0.1
 
 
 def repeated_share(users: NDArray[np.int32], errors: Floats, n_users: int) -> float:
@@ -50,6 +56,11 @@ def repeated_share(users: NDArray[np.int32], errors: Floats, n_users: int) -> fl
         return 1.0
     ratio = float(brentq(excess, 0.0, _LARGEST_RATIO, xtol=1e-6))
     return ratio / (1 + ratio) * (1 - _CLEAR**2 * chance / mean**2)
+
+
+def common_variance(users: NDArray[np.int32], errors: Floats, n_users: int) -> float:
+    """Variance of the error that all users are likely to have in common, over that of a claim."""
+    return _IN_COMMON * repeated_share(users, np.clip(errors, -_FAR, _FAR), n_users)
 
 
 def independent_share(claims: NDArray[np.int64], repeated: float) -> Floats:
