@@ -1,4 +1,4 @@
-# Every target makes what it needs: on a machine with Python 3.11 or newer and make, `make demo` and `make test` do it all.
+# Every target makes what it needs. With Python 3.11 or newer and make, `make demo` and `make test` install the rest.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
