@@ -1,4 +1,4 @@
-# Every target makes what it needs: on a machine with Python 3.11 or newer and make, `make demo` and `make test` do it all.
+# Every target makes what it needs. With Python 3.11 or newer and make, `make demo` and `make test` install the rest.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ demo: $(VENV)/.ready
 test: check system
 	$(PYTEST)
 
-# A check for every day, in about two minutes on two idle cores: every part of the program, without what takes long.
+# A check for every day, in about two minutes on two idle cores: every part of the program, without the slow tests.
 quick: $(VENV)/.ready
 	$(PYTEST) -m "not slow" --ignore tests/browser
 
@@ -50,7 +50,7 @@ pictures: $(VENV)/.ready system
 	$(BIN)/python tests/browser/pictures.py
 
 # The newest versions that a fresh environment installs; `make test` shows whether they work together. Best made with the
-# oldest Python that there is, such as 3.11.2 of Debian 12: later ones find versions that it cannot install.
+# oldest supported Python, such as 3.11.2 of Debian 12: a later one may choose versions that the oldest cannot install.
 pins: PINS := $(VENV)-pins
 pins:
 	rm -rf $(PINS)
@@ -74,7 +74,7 @@ system:
 	  echo "installing$$missing"; root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	  $$root apt-get update -qq && $$root apt-get install -y -qq$$(printf ' %s' $$missing) >/dev/null; \
 	else \
-	  echo "The tests need$$missing, and may not install it: install these packages of your system"; exit 2; \
+	  echo "The tests need these packages of your system, and have no right to install them:$$missing"; exit 2; \
 	fi
 
 clean:

@@ -1,8 +1,8 @@
-"""How long are the hallways? Walkers with phones tell us, in a low voice.
+"""How long are the hallways? A crowd of walkers measures them, first without noise and then with it.
 
 A script with cells: run it whole (`python examples/hallways.py`), or cell by cell in an editor that knows `# %%`.
-It needs `pip install 'sottovoce[plot]'`. With a folder as its argument it takes the claims from there
-(claims.csv and truth.csv) instead of simulating them.
+It needs matplotlib (the extra `plot`). With a folder as its argument it reads claims.csv and truth.csv from
+there instead of simulating a crowd.
 """
 
 # %% A crowd: 247 walkers, 129 hallways, 740 readings; three walkers in four measured a single hallway
@@ -54,7 +54,7 @@ right.set(
 figure.savefig("hallways.png", dpi=120)
 print("wrote hallways.png")
 
-# %% Now with noise. What do we want to promise, and which law keeps it at the least cost?
+# %% Now with noise. Which law keeps the promise that we want to make, at the least cost?
 plans = sv.plan(
     epsilon=1.0,
     delta=1e-5,
@@ -73,7 +73,7 @@ for option in plans:
     )
 print(plans[0].sentence())
 
-# %% The same crowd, as the server would see it: a handful of readings is little against noise
+# %% The same crowd, as the server would see it: so few readings per hallway average out little of the noise
 law = plans[0].law
 noisy = world.with_simulated_noise(law, seed=2).claims
 for method in (sv.NoiseAware(noise=law), sv.CRH(), sv.Mean()):

@@ -37,7 +37,7 @@ def _section(figure: dict[str, Any]) -> Iterator[str]:
         yield "| parameter | the paper says | chosen here |\n|---|---|---|"
         yield from ("| " + " | ".join(map(_plain, choice)) + " |" for choice in figure["choices"])
         yield ""
-    yield f"`sottovoce reproduce {name}` makes it; {{download}}`the numbers <images/reproduce/{name}.csv>`.\n"
+    yield f"`sottovoce reproduce {name}` makes this figure; {{download}}`the numbers <images/reproduce/{name}.csv>`.\n"
 
 
 def _plain(text: str) -> str:
