@@ -201,7 +201,7 @@ def test_the_card_says_what_is_promised(participant, invited):
     expect(card.locator("dl")).to_be_hidden()
     card.get_by_text("The figures").click()
     expect(card.locator("dl")).to_contain_text("fresh:0.5")
-    expect(card.locator("details")).to_contain_text("had it been up to 1 m different")
+    expect(card.locator("details")).to_contain_text("had it differed by up to 1 m")
     expect(card.locator("details")).to_contain_text("2.72 times as likely")
 
 
