@@ -75,7 +75,8 @@ def alternatives_of(manifest: Manifest, content: bytes) -> Alternatives:
                 check_cuts(cuts if isinstance(cuts, list) else [], compared[task]) for cuts in offered
             ]
         except BadParameter as mistake:
-            raise _bad_cuts(f"published cuts of task {task!r}: {mistake}") from None
+            rule = str(mistake).rpartition("; ")[0]  # without the advice, which is not for a participant
+            raise _bad_cuts(f"published cuts of task {task!r}: {rule}") from None
     return alternatives
 
 
