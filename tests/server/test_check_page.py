@@ -42,7 +42,7 @@ def test_the_page_shows_error_quota_deadline_and_promise_in_the_tasks_units(serv
     assert "at most 40 readings" in page
     assert "30 Jun 2035, 18:00 UTC" in page
     assert re.search(r"± [\d.]+ m · 40 readings", page)  # the quota, not the crowd
-    assert "up to 10 m different" in page
+    assert "differed by up to 10 m" in page
     assert "Worth a second look" not in page
     for wrong in ("0", "-1", "x", "1" * 13, "²"):
         refused = console.get(f"/campaigns/{campaign}?participants={wrong}")
