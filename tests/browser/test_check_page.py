@@ -16,7 +16,7 @@ def test_the_preview_is_the_participants_page_and_sends_nothing(operator, server
     page.goto(f"{server.url}/campaigns/{draft}")
     seen = page.frame_locator(".phone iframe")
     expect(seen.get_by_role("heading", name="How warm is it?")).to_be_visible()
-    expect(seen.locator("main")).to_contain_text("up to 1 m different")
+    expect(seen.locator("main")).to_contain_text("differed by up to 1 m")
     seen.get_by_role("button", name="Join this campaign").click()
     page.get_by_role("link", name="The questions").click()
     expect(seen.locator("#reading-1")).to_be_visible()

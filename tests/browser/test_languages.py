@@ -116,8 +116,8 @@ def test_the_promise_in_german():
     promise = privacy_sentence(1.0, 1e-5, "1500 m", "participant", 30, "de")
     assert promise.startswith(
         "Wer alles sieht, was Ihr Gerät sendet, erfährt fast nichts über Ihre Messwerte, selbst über alle 30 zusammen: "
-        "Wäre jeder um bis zu 1.500 m anders gewesen, wäre keine Schlussfolgerung mehr als 2,72-mal so wahrscheinlich, "
-        "außer mit einer Wahrscheinlichkeit von höchstens 1 zu 100.000. "
+        "Wäre jeder um höchstens 1.500 m anders gewesen, wäre keine Schlussfolgerung mehr als 2,72-mal so "
+        "wahrscheinlich, außer mit einer Wahrscheinlichkeit von höchstens 1 zu 100.000. "
     )
 
 

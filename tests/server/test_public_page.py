@@ -101,7 +101,7 @@ def test_the_promise_stands_there_in_words_and_figures(shared, campaign, page):
 
 
 def test_a_task_with_too_few_claims_is_named_without_its_truth(page):
-    assert "1 of 3 tasks is not shown. A truth is shown when it has 5 claims" in page.text
+    assert "1 of 3 tasks is not shown. The truth of a task is shown once the task has 5 claims" in page.text
     assert "Hallway 2 too few claims 0" in page.text
     assert "77.7" not in page.text
 
@@ -190,7 +190,7 @@ def test_a_draft_looks_like_nothing_at_all(shared):
 def test_before_the_first_report_there_is_a_page_that_says_so(shared):
     campaign = shared.opened()
     page = Page(shared.client.get(f"/c/{campaign}"))
-    assert "No results yet 3 tasks. Results are shown in steps" in page.text
+    assert "No results yet 3 tasks. Results appear once at least" in page.text
     assert shared.results(campaign)["guarantee"]["sentence"] in page.text
     assert not page.all("table")
 

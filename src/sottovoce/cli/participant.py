@@ -78,9 +78,10 @@ def chosen_campaign(mine: "ParticipantFile", campaign: str | None, how: str = "-
     if campaign is None and len(joined) > 1:
         joined = [entry for entry in joined if not entry.withdrawn_at]
     if not joined:
+        if campaign:
+            raise Problem("not_joined", f"campaign {campaign!r}: you have not joined it")
         raise Problem(
-            "not_joined",
-            f"campaign {campaign!r}: you have not joined it" if campaign else "no campaign: you must have joined one",
+            "not_joined", "no campaign: you have not joined one yet", fix="join one with its invitation link first"
         )
     if len(joined) > 1:
         names = ", ".join(entry.campaign for entry in joined)

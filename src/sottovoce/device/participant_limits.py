@@ -57,7 +57,7 @@ class Limits:
                 raise Problem(
                     "weaker_than_limits",
                     f"distance {distance} on task {task.id!r}: only values this close together are protected; your "
-                    f"limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
+                    f"limit is {float(width) * self.distance:.4g}, which is {self.distance:.4g} of its range",
                 )
         long = [part for part in manifest.parts if not part.is_pure]  # the others take one division each
         if len(long) > MOST_GRIDS:
@@ -72,6 +72,11 @@ class Limits:
 
     def check(self, promise: Promise) -> None:
         """Refuse a promise that is weaker than these limits."""
+        if promise.epsilon == math.inf:
+            raise Problem(
+                "weaker_than_limits",
+                f"the noise: with a delta of {promise.delta:.3g} no epsilon holds, so the campaign promises nothing",
+            )
         # Written so that NaN is refused, too.
         if not promise.epsilon <= self.epsilon * (1 + _HAIR):
             raise Problem(

@@ -26,4 +26,8 @@ def refuse_if_full(manifest: Manifest, client: Client) -> None:
     """Refuse a campaign to which nothing can be contributed any more."""
     with suppress(TryLater):
         if client.full_tasks(manifest.campaign) >= manifest.task_of.keys():
-            raise Problem("quota_reached", f"campaign {manifest.campaign!r}: all of its tasks have enough readings")
+            raise Problem(
+                "quota_reached",
+                f"campaign {manifest.campaign!r}: all of its tasks have enough readings",
+                fix="it needs nothing from you",
+            )

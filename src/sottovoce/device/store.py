@@ -106,7 +106,9 @@ class ParticipantFile(Database):
         drawn = None if order is None else tuple(json.loads(order))
         joined = Membership(Promise(*figures), manifest, *[*row[4:-1], drawn])
         if manifest.device_draws and sorted(joined.task_order or ()) != list(range(len(manifest.tasks))):
-            raise Problem("damaged_file", f"file {self.path}: the drawn tasks of {joined.campaign!r} are missing")
+            raise Problem(
+                "damaged_file", f"file {self.path}: the drawn tasks of campaign {joined.campaign!r} are missing"
+            )
         if joined.enrolment_key is None and joined.participant_token is None:
             raise Problem("damaged_file", f"file {self.path}: the keys of campaign {joined.campaign!r} are missing")
         return joined
@@ -137,7 +139,7 @@ class ParticipantFile(Database):
                 raise Problem(
                     "manifest_changed",
                     f"campaign {manifest.campaign!r}: you consented to manifest {before.manifest.sha256[:12]}… and "
-                    f"released readings under it; this is {manifest.sha256[:12]}…",
+                    f"released readings under it; this one is {manifest.sha256[:12]}…",
                 )
             if before and same:
                 task_order = before.task_order  # drawn once

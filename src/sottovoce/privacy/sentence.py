@@ -33,8 +33,8 @@ def privacy_sentence(
     questions with choices; with ``compared``, numbers that are compared with cuts, of which any value is protected.
 
     >>> print(privacy_sentence(1.0, 0.0, "1 m", "reading", 30).partition(". ")[0])
-    Whoever sees everything that your device sends learns almost nothing about any one reading: had it been up to 1 m \
-different, no conclusion would be more than 2.72 times as likely
+    Whoever sees everything that your device sends learns almost nothing about any one reading: had it differed by \
+up to 1 m, no conclusion would be more than 2.72 times as likely
     """
     texts = texts_in(language)
     if epsilon == math.inf:

@@ -108,15 +108,16 @@ CATALOGUE = _catalogue(
     Kind("already_released", None, "A reading for this task has been released before",
          "leave it out; a second noisy copy would reveal more about the reading"),
     Kind("one_release_only", None, "This campaign takes all your readings at once",
-         "nothing can be added: all your readings had to be released together, because they share one secret variance"),
+         "nothing can be added: one secret draw decides the noise of all your readings, so they had to be released "
+         "together"),
     Kind("unreachable", None, "The server cannot be reached", "try again later; nothing is lost"),
     Kind("bad_answer", None, "The server's response is not valid",
          "check the address; if it keeps happening, tell the operator"),
     Kind("file_trouble", None, "The participant's file cannot be written",
          "free some disk space, or close the program that is using the file, and try again"),
     Kind("damaged_file", None, "The participant's file is damaged",
-         "restore a copy of it; without one, move it away and start again, knowing that what was released before is no "
-         "longer counted"),
+         "restore the newest copy of it, and answer no task again that you answered after that copy was made; without "
+         "a copy, move the file away and start again, knowing that what was released before is no longer counted"),
     Kind("unknown_file", None, "This is not a participant's file",
          "choose another file, or use a newer version of the program"),
 )  # fmt: skip

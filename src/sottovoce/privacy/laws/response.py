@@ -37,7 +37,7 @@ class Response(AnswerLaw):
     size: int = 1
     name: ClassVar[str] = "response"
     title: ClassVar[str] = "Random answers"
-    words: ClassVar[str] = "now and then another answer is sent, drawn at random; the promise holds for any two answers"
+    words: ClassVar[str] = "sometimes another answer is sent, drawn at random; the promise holds for any two answers"
     label: ClassVar[str] = "randomised response"
     example: ClassVar[str] = "response:1.0"
     kinds: ClassVar[tuple[Kind, ...]] = ("number", "choice")
