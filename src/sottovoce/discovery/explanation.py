@@ -1,4 +1,4 @@
-"""Why an object has the truth that it has: who claimed what, with which weight, and what that changed."""
+"""Why an object's truth is what it is: who claimed what, with which weight, and what the weights changed."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
