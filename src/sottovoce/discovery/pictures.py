@@ -1,4 +1,4 @@
-"""A fit as a picture and as a table for notebooks. Colours are Okabe and Ito's, for colour-blind readers too."""
+"""A fit as a picture and as a table for notebooks. The colours, of Okabe and Ito, suit colour-blind readers."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -329,7 +329,7 @@ def known_truths(
 ) -> dict[str, Any]:
     """Truths from a file, by the text of their object's label: numbers, or answers as text.
 
-    Where there is no column of values, the one called "truth" will do: results are written with it.
+    If there is no column of values, the column "truth" is read instead: results are written with it.
     """
     try:
         table = read_file(path, (object,), value, skip_bad=False, kind=kind)

@@ -55,7 +55,9 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def take(self, state: State) -> None:
-        """Take the state after an iteration; it is written at once, unless iterations are too short for that to pay."""
+        """Take the state after an iteration; it is written at once, unless iterations are too short to wait for
+        that.
+        """
         self._state = state
         if time.monotonic() - self._written >= _SECONDS_BETWEEN:
             self.write()

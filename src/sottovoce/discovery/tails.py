@@ -44,7 +44,7 @@ def learn_tail(squares: Floats) -> float:
 def learn_whole_tail(squares: Floats) -> float:
     """The same where far readings are not rejected: the tail has to explain all of them, so it is never quite normal.
 
-    It depends on the squares without jumps, with a pull towards a usual tail where there are few.
+    It varies continuously with the squares, and is pulled towards a typical tail where there are few of them.
     """
     squares = squares[squares > _ROUNDING]
     squares = squares[:: max(1, len(squares) // _MOST)]

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """Weights of claims: rows by the user's own variance, columns by the claim's distance from the truth."""
+    """A table of claims' weights: rows by the user's own variance, columns by the claim's distance from the truth."""
 
     pulls: Floats  # weight times distance, in columns: what a claim adds to the score
     inliers: Floats  # probability that a claim of this size is not a gross error
@@ -90,7 +90,7 @@ class Poll:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """The objects at rest: their chances have not moved, and cannot move before votes have moved as far as their slack.
+    """The objects at rest: their chances stay as they are until votes have moved by more than the object's slack.
 
     Until then their claims need not be counted.
     """

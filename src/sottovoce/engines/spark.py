@@ -181,7 +181,7 @@ def _settle(operation: Operation) -> None:
 
 
 def _was_interrupted(error: BaseException) -> bool:
-    """Whether it followed from a Ctrl-C, which leaves no connection to Java on which to tidy up."""
+    """Whether an error followed from a Ctrl-C, after which there is no connection to Java left for tidying up."""
     while error.__context__ is not None:
         error = error.__context__
         if isinstance(error, KeyboardInterrupt):
