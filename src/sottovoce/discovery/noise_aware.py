@@ -31,7 +31,7 @@ _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same 
 # With few claims, earlier beliefs could keep truths that no fit from scratch finds, and would save almost no time.
 _MOSTLY, _FEWEST_CLAIMS = 0.9, 1000
 _FIRST_REST, _CALM = 1e-3, 0.01  # largest move at which to learn again; the same, over that right after learning
-_MOST_LESSONS = 60
+_MOST_UPDATES = 60
 _FARTHEST_PRIOR = 4.0  # how far to extrapolate a prior, in lengths of its step; it is less certain than truths are
 _FARTHEST_LOG = 30.0  # how far to extrapolate users' squares and counts, in logarithms
 # Added to the squares of a user's errors, relative to the typical one: no claim is infinitely accurate, least of all a
@@ -162,7 +162,7 @@ class _AwareIteration(Iteration):
         self._truths = given.first_truths(self._center) if self._warm else self._center.copy()
         self._truths[given.known] = given.known_truths
         schedule = self._begin_with(self._warm) if self._warm else _LEARNING
-        self._schedule, self._last_lesson = schedule, max(schedule)
+        self._schedule, self._last_update = schedule, max(schedule)
         # As long as nothing is known about users, all count the same.
         self._belief = self._quality.belief(np.full(engine.n_users, self._quality.scale), np.ones(engine.n_users))
         if self._warm:
@@ -173,7 +173,7 @@ class _AwareIteration(Iteration):
         self._acceleration, self._priors = Acceleration(), Acceleration(_FARTHEST_PRIOR)
         self._independent = np.ones(engine.n_users)  # share of a user's errors that are not repetitions
         self._worth = 1.0  # how much a squared error says about its user, relative to normal errors
-        self._done = self._lessons = 0
+        self._done = self._updates = 0
         self._rest: float | None = max(tol, _FIRST_REST)  # learn again once moves are below this; None: not known yet
 
     def _begin_with(self, earlier: State) -> tuple[int, ...]:
@@ -199,9 +199,9 @@ class _AwareIteration(Iteration):
         squares, counts = (each * self._independent for each in self._residuals(swept))
         if self._rest is None:  # the step right after learning
             self._rest = max(self._tol, min(_FIRST_REST, _CALM * swept.move))
-        resting = self._done > self._last_lesson and swept.move <= self._rest
+        resting = self._done > self._last_update and swept.move <= self._rest
         if self._done in self._schedule or (resting and self._tol > 0):
-            moved = self._learn(squares, counts) and self._lessons < _MOST_LESSONS
+            moved = self._learn(squares, counts) and self._updates < _MOST_UPDATES
             if moved and resting:
                 self._quality.begin_with(self._priors.ahead(self._quality.prior))
             self._belief = self._quality.belief(squares, counts)
@@ -209,10 +209,10 @@ class _AwareIteration(Iteration):
             if resting:
                 self.settled = not moved and swept.move <= self._tol
                 self._rest = None if moved else self._tol
-            if self._done >= self._last_lesson and not self.settled:
+            if self._done >= self._last_update and not self.settled:
                 self._quality.freeze(squares, counts)
         else:
-            if self._done > self._last_lesson:
+            if self._done > self._last_update:
                 squares, counts = self._extrapolate(squares, counts)
             self._belief = self._quality.belief(squares, counts)
         self._done += 1
@@ -247,10 +247,10 @@ class _AwareIteration(Iteration):
 
     def _learn(self, squares: Floats, counts: Floats) -> bool:
         """Learn the crowd's prior, tails and units of objects; whether they still change."""
-        self._lessons += 1
-        kinds = self._done <= self._last_lesson and not self._coincide  # copied figures are right, or grossly wrong
+        self._updates += 1
+        kinds = self._done <= self._last_update and not self._coincide  # copied figures are right, or grossly wrong
         moved = self._quality.learn(squares, counts, kinds)
-        if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
+        if self._lookup is None and (self._done or self._warm) and self._done <= self._last_update:
             objects, users, errors = _standard_errors(self._engine, self._truths, self._unit, self._belief.weight)
             sample = errors**2
             if self._rounding is not None:

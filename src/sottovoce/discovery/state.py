@@ -55,9 +55,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def take(self, state: State) -> None:
-        """Take the state after an iteration; it is written at once, unless iterations are too short to wait for
-        that.
-        """
+        """Take the state after an iteration, and write it unless that was done less than a second ago."""
         self._state = state
         if time.monotonic() - self._written >= _SECONDS_BETWEEN:
             self.write()

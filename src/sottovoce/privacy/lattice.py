@@ -27,7 +27,7 @@ from sottovoce.privacy.sums import add_sums, power, sum_delta
 
 Floats = NDArray[np.float64]
 
-_HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
+_ROUNDING = 2.0**-48  # relative error of an argument, after a dozen roundings
 _MOST_EPSILON = 1e9  # beyond any meaningful promise
 _LARGEST_LOSS = 1e7  # of fresh noise: more promises nothing, and is not summed
 # The number of different losses under fresh noise: at most of all readings together, and at least of each.
@@ -152,7 +152,7 @@ class LatticeLaplaceProfile:
         ends = math.log(1e-3 / (1 + top)), math.log(40 / spacing)
         tilt = math.exp(minimize_scalar(excess, bounds=ends, method="bounded", options={"xatol": 1e-3}).x)
         moment = log_moment(tilt)
-        last = math.floor((n * top - epsilon) / spacing * (1 + _HAIR)) + 1
+        last = math.floor((n * top - epsilon) / spacing * (1 + _ROUNDING)) + 1
         # Losses far below ε wrap around and count as large ones: tilted, they are too rare to matter (Hoeffding 1963).
         enough = last + 1 + math.ceil(4.5 * math.sqrt(n) * len(one))
         length = next_fast_len(min(n * (len(one) - 1) + 1, max(enough, len(one))), real=True)
@@ -163,9 +163,9 @@ class LatticeLaplaceProfile:
         error = n * 20 * (math.log2(length) + 1) * 2.0**-53
         place = np.arange(float(len(summed)))
         exponents = n * moment + tilt * spacing * place
-        exponents += _HAIR * (abs(n * moment) + tilt * spacing * place)
+        exponents += _ROUNDING * (abs(n * moment) + tilt * spacing * place)
         chances = (np.maximum(summed, 0.0) + error) * np.exp(np.minimum(exponents, 700.0))
-        losses = n * top * (1 + _HAIR) - spacing * place
+        losses = n * top * (1 + _ROUNDING) - spacing * place
         return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()) * (1 + 1e-8) + LEAST
 
 
@@ -402,7 +402,7 @@ def _row(epsilon: float, shift: float, lowest: int) -> tuple[int, Floats, Floats
     sure = max(first, math.ceil(2 * math.log(most) / _LEVEL))
     levels = np.arange(first, sure, dtype=np.float64)[::-1]  # variances rise
     with np.errstate(over="ignore"):
-        variances = np.square(shift * np.exp(-levels * (_LEVEL / 2) - _HAIR * (1 + abs(levels))))
+        variances = np.square(shift * np.exp(-levels * (_LEVEL / 2) - _ROUNDING * (1 + abs(levels))))
     deltas, errors = smooth_delta(epsilon, shift, variances)
     return first, np.minimum(deltas, 1.0)[::-1], np.minimum(errors, 1.0)[::-1]
 

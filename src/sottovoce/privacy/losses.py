@@ -26,7 +26,7 @@ _FINE_LEVELS = 256  # of the positive losses of one reading of several kinds
 MOST_DOTS = 250  # values of δ, where losses are in the hundreds: they are in effect rounded up to the next
 LARGEST_LOSS = 1e7  # more promises nothing
 _SMALLEST_LOSS = 1e-100  # less leaves nothing to divide
-_HAIR = 1e-12  # more than the rounding errors of any one loss
+_ROUNDING = 1e-12  # more than the rounding errors of any one loss
 _SLACK = 1 + 1e-9  # more than those of the products and sums of positive terms
 _LEAST = 1e-300  # whatever is too small for a double
 _ORDERS = 2.0 ** np.arange(-6, 13)  # of the moments that a rough ε comes from
@@ -55,7 +55,7 @@ class Losses:
     def values(self) -> Floats:
         """The losses, rounded up."""
         steps = self.spacing * np.arange(float(len(self.chances)))
-        return np.asarray(self.top - steps + _HAIR * (abs(self.top) + steps))
+        return np.asarray(self.top - steps + _ROUNDING * (abs(self.top) + steps))
 
     def deltas(self, epsilons: Floats) -> Floats:
         """An upper bound on δ at each ε."""

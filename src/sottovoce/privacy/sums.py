@@ -25,7 +25,7 @@ from sottovoce.privacy.normal import LEAST, gain, total_weight
 
 Floats = NDArray[np.float64]
 
-_HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
+_ROUNDING = 2.0**-48  # relative error of an argument, after a dozen roundings
 _SLACK = 1 + 1e-9  # relative error of products and sums of positive terms
 _CUT = 50.0  # what has less than e^-50 of the probability of the rest is bounded, not summed
 _PLAIN = 0.4  # above this variance the mean of a discrete normal is within 1/100 of its centre
@@ -45,10 +45,10 @@ def sum_delta(epsilon: float, steps: int, readings: int, smallest: Floats, large
 def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, largest: Floats) -> Floats:
     together = smallest[:, None] * readings
     height = epsilon * together[:, 0] / shift
-    last = np.ceil(shift / 2 - height + _HAIR * (shift + height)) - 1  # whose loss exceeds ε
+    last = np.ceil(shift / 2 - height + _ROUNDING * (shift + height)) - 1  # whose loss exceeds ε
     at_zero = gain(epsilon, shift, np.zeros(1), together)
     below = _sums_below(np.minimum(last, -1.0), readings, largest)
-    gains = gain(epsilon, shift, below.sums, together) - at_zero + 2 * _HAIR * (at_zero > 0)
+    gains = gain(epsilon, shift, below.sums, together) - at_zero + 2 * _ROUNDING * (at_zero > 0)
     total = (below.chances * np.maximum(gains, 0.0)).sum(axis=1) + below.rest
     many = last >= 0
     if many.any():
@@ -123,7 +123,7 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> _Below:
     tilt = -centre / v
     # log of E[e^{-tilt·S}] e^{tilt·first}, moved up by more than the rounding of all exponents
     parts = np.square(centre) / (2 * v), np.log(weight) + largest - np.log(total_weight(v)), tilt * place / n
-    log = n * (sum(parts) + _HAIR * (sum(map(np.abs, parts)) - largest + 4 * _CUT))
+    log = n * (sum(parts) + _ROUNDING * (sum(map(np.abs, parts)) - largest + 4 * _CUT))
     # Discrete normals are subgaussian: P(S ≤ t) ≤ e^{-t²/2nv}.
     reach = math.ceil(math.sqrt(2 * n * float((variance * (_CUT + np.clip(-log[:, 0], 0, 750))).max()))) + 1
     length = next_fast_len(max(2 * reach, len(around)), real=True)
@@ -138,8 +138,8 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> _Below:
     error = n * 20 * (math.log2(length) + 1) * 2.0**-53
     tilted = np.maximum(np.take_along_axis(summed, places, axis=1), 0.0)
     rough = np.append(tilted < _DIGITS * error, np.ones((len(first), 1), bool), axis=1)
-    chances = (tilted + error) * np.exp(log - tilt * down * (1 - _HAIR))
-    rest = np.exp(-np.square(first - reach) / (2 * n * variance) * (1 - _HAIR))
+    chances = (tilted + error) * np.exp(log - tilt * down * (1 - _ROUNDING))
+    rest = np.exp(-np.square(first - reach) / (2 * n * variance) * (1 - _ROUNDING))
     # P(S ≤ t) ≤ E[e^{tilt·(t - S)}]
     return _Below(place - down, chances, np.exp(log[:, 0]), rest, np.maximum(rough.argmax(axis=1), 1))
 
