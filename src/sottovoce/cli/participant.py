@@ -110,7 +110,7 @@ def described(entry: "Membership") -> dict[str, Any]:
 
 
 def print_sent(sent: "list[SendOutcome]", to_stderr: bool = False) -> None:
-    """What became of each report."""
+    """Print the outcome of each report."""
     screen = notes if to_stderr else console
     for entry in sent:
         text = {

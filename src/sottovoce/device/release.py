@@ -135,7 +135,7 @@ def noisy_readings(
 
 
 def choice_of(manifest: Manifest, task: ChoiceTask, answer: str) -> int:
-    """The number of the choice that a participant wrote, in any language of the campaign; case and spaces are free."""
+    """The number of the choice that a participant wrote, in any of the campaign's languages, case and spaces."""
     wanted = comparable(answer)
     for number, choice in enumerate(task.choices):
         if wanted in map(comparable, [choice] if isinstance(choice, str) else choice.values()):

@@ -24,7 +24,7 @@ _ANY_NUMBER = 10**9  # more readings than anybody makes
 _LARGEST = 1e50  # fourth powers and their inverses are finite
 _MOST_PARTICIPANTS, _MOST_SIMULATED = 10**9, 10**6
 _LEAST_WORLDS, _WORLDS = 8, 40  # where their number is not given
-_WIDE = 0.1  # they suffice when the interval reaches no further than this share of the mean
+_WIDE = 0.1  # there are enough worlds when the interval reaches no further than this share of the mean
 _CLAIMS_PER_WORLD = 200_000
 
 

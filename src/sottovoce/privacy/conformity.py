@@ -1,7 +1,8 @@
-"""Is the noise that of the law? Tests of drawn noise against the exact probabilities on the grid.
+"""Does drawn noise follow its law? Tests against the exact probabilities on the grid.
 
-More sensitive than any search for a leak: a search needs a leak larger than the promise, these tests only noise that
-differs from the law. Each check gives a p-value: the probability that a correct sampler deviates at least this far.
+They are more sensitive than any search for a leak: a search finds only leaks larger than the promise, these tests find
+any noise that differs from the law. Each check gives a p-value: the probability that a correct sampler deviates at
+least this far.
 """
 
 import math

@@ -26,7 +26,7 @@ class Corners:
         self._chances = np.zeros(len(ends) + 1)  # the last is that of infinite losses
 
     def add(self, losses: Floats, chances: Floats) -> None:
-        """Losses below 0 say nothing about δ, and are left out."""
+        """Add losses with their chances. Losses below 0 do not change δ, and are left out."""
         some = (losses > 0) & (chances > 0)
         losses, chances = losses[some] * (1 + _ROUNDING), chances[some]
         below = np.searchsorted(self._ends, losses, side="right") - 1

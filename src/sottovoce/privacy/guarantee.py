@@ -102,7 +102,7 @@ class Guarantee:
         return _chance_of(self._profile.delta(checked_epsilon(epsilon)))
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> list[float]:
-        """δ at each of several rising ε, or slightly more, never less; a negligible chance may be left out."""
+        """δ at each of several rising ε, never less; to save time, it may be more by about ``negligible``."""
         at_once = getattr(self._profile, "deltas", None)
         return [*at_once(epsilons, negligible)] if at_once else [self.delta(epsilon) for epsilon in epsilons]
 

@@ -88,8 +88,8 @@ def smooth_delta(epsilon: float, shift: float, variance: Floats) -> tuple[Floats
     """
     a, c = _arguments(epsilon, shift, np.sqrt(variance))
     delta = _advantage(a, c)
-    # The error is small, and falls with the variance: the first of a few stands for all of them, except far out, where
-    # it changes too much from one to the next.
+    # The error is small, and falls with the variance: that of the first variance is used for a few of them, except far
+    # out, where it changes too much from one to the next.
     near = int(np.count_nonzero(a > -_NEAR))
     first = np.concatenate([np.arange(0, near, _FEW), np.arange(near, len(a))])
     error = np.repeat(_error(a[first], c[first], variance[first], delta[first]), np.diff(first, append=len(a)))

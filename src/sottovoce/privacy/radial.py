@@ -24,7 +24,7 @@ MOST_READINGS = 200
 _SHORTEST = 1e-16  # lengths are in units of √(1/rate)
 _KNOT = 0.006  # spacing of the table, in log length: an error of g below 1e-10
 _ANGLES = 64
-_FEWER_ANGLES = 48  # as a check
+_FEWER_ANGLES = 48  # for a second, coarser quadrature, as a check
 _TRUSTED = 1e-6  # the quadrature's figures are right to this share of themselves, or not used
 _NEGLIGIBLE = 42.0  # parts smaller than e^-42 of the largest are left out
 

@@ -62,7 +62,7 @@ def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, la
 def add_sums(
     corners: Corners, steps: int, readings: int, smallest: Floats, largest: Floats, chances: Floats, negligible: float
 ) -> None:
-    """Add the losses of variances in groups with these chances, in ascending order; a negligible chance may be lost.
+    """Add the losses of groups of variances with these chances, in ascending order; some ``negligible`` chance is lost.
 
     As for a single ε: sums below 0 are those of a group's largest variance, sums from 0 on those of its smallest.
     """
@@ -108,8 +108,8 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> _Below:
     around = np.arange(-math.ceil(math.sqrt(4 * _CUT * variance[-1])) - 1.0, 0)
     around = np.concatenate([around, [0.0], -around[::-1]])
     low, high = place / n - 0.5, np.minimum(place / n + 0.5, 0.0)
-    # Any centre will do. The best has the mean at the first sum: that is itself the mean, unless the noise is below a
-    # step, where this many halvings come close enough.
+    # Any centre is valid. The best one puts the mean at the first sum, which is that sum itself unless the noise is
+    # less than a step wide; then this many halvings come close enough.
     if variance[0] > _PLAIN:
         high = place / n
     for _ in range(0 if variance[0] > _PLAIN else math.ceil(math.log2(5 * math.sqrt(n) / variance[0] + 1))):

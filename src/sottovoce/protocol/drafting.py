@@ -1,4 +1,4 @@
-"""From what an operator writes to a manifest, in the oldest format that can say it, so that older devices can join."""
+"""From an operator's draft to a manifest, in the oldest format that can express it, so that older devices can join."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -52,7 +52,7 @@ def replaced(parts: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _says_more(parts: dict[str, Any]) -> bool:
-    """Whether there is something that the first format cannot say."""
+    """Whether there is something that the first format cannot express."""
     texts = [parts.get(name) for name in ("title", "asked_by", "purpose")]
     return (
         bool(parts.keys() - _FIRST)

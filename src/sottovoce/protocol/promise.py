@@ -180,10 +180,10 @@ def distance_words(manifest: Manifest) -> str:
 
 
 def protected_distance(manifest: Manifest, language: str = "") -> str | None:
-    """Up to which distance a number may change, with its unit or units.
+    """The distance up to which a number is protected, with its unit or units.
 
     None where there is no noisy number, and empty where tasks have different ones. An answer, and a number that is
-    compared, may change to any other.
+    compared, is protected whatever its value.
     """
     pairs: dict[tuple[str, str], None] = {}  # in the order of the tasks
     for task in manifest.tasks:

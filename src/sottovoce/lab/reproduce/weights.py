@@ -17,7 +17,7 @@ from sottovoce.worlds import World
 
 _SHOWN = 7
 _LOUD = 2.0
-_FOLLOWS = 0.9  # correlation of estimated with true weights, on original and on perturbed data
+_FOLLOWS = 0.9  # least correlation of estimated with true weights, on original and on perturbed data
 _RATE = 0.5  # λ2, per m²: mean |noise| 1 m
 
 
