@@ -26,7 +26,7 @@ class Judged:
             return None
 
     def judge(self, epsilon: float) -> str:
-        """What is wrong with this ε as the case's promise; nothing if it is neither too small nor too large.
+        """What is wrong with this ε as the promise of the case; empty if it is neither too small nor too large.
 
         Too large means more than 1 % above the exact one (and a billionth, where that is 0).
         """
@@ -217,7 +217,7 @@ LITTLE_NOISE = [
 ]
 
 
-# Readings that share a draw and coins that reveal about as much, so that no number of them is much worse than another:
+# Readings that share a draw, and coins that reveal about as much, so that no mix of them is much worse than another:
 # rate, ε of a coin, and how many are answered.
 ABOUT_EQUAL = [(0.003, 0.0951, 30), (0.0006, 0.05, 100)]
 

@@ -1,4 +1,4 @@
-"""The Spark engine: as exact as any other, whatever happens to its workers."""
+"""The Spark engine: exactly the results of any other engine, whatever happens to its workers."""
 
 import json
 import logging

@@ -305,7 +305,7 @@ def percents(text, pattern):
 
 
 def test_marks_stand_where_the_axis_says():
-    """The axis by itself shows where each number lies: a line through its ticks must meet every end of an interval."""
+    """The ticks of the axis show where each number lies: a line through them must meet both ends of every interval."""
     rows = [row("a", 10.0, 2.0), row("b", 12.5, 3.0), row("c", 8.25, 1.5)]
     drawn = str(forest_plot(rows))
     ticks = re.findall(r'<text x="([\d.]+)%" y="14">([\d.]+)', drawn)

@@ -163,7 +163,7 @@ def test_a_report_and_a_withdrawal_do_not_cross(engine, opened):
 
 
 def test_an_erasure_and_a_withdrawal_do_not_cross(engine, opened):
-    """A withdrawal that counted readings which are erased already would ask for results of nothing."""
+    """A withdrawal that counted readings which are already erased would ask for results without readings."""
     with engine.execution_options(write=True).begin() as connection:
         assert ReportStore().store(connection, [report(0)], 7)[0].new
         closing(connection)
@@ -343,7 +343,7 @@ def test_the_jobs_run_in_one_process_until_it_ends(engine):
 
 
 def takes_over(lock, work):
-    """Until the database has noticed that the connection of the process before is gone, and it can work."""
+    """Wait until the database has noticed that the previous process's connection is gone, and this one can work."""
     done = []
     end = time.monotonic() + PATIENCE
     while not done:

@@ -1,4 +1,4 @@
-"""Results come in steps: whoever looks after every single report recovers no claim and links nobody."""
+"""Results come in steps: checking them after every single report recovers no claim and links nobody."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ class OneTask:
 
 
 def smallest_combination(published):
-    """Of how many claims at least a combination of all published sums is made, if it is of any.
+    """The least number of claims that any combination of the published sums depends on, if it depends on any.
 
     A claim that is in the versions from one to another has the coefficient of that stretch, so that coefficients of
     versions which start and end stretches (+1, -1) are enough: all ways to do so are tried.
@@ -216,7 +216,7 @@ def differences(snapshots, claims):
 
 @pytest.mark.slow
 @ANY_DATABASE
-def test_who_looks_after_every_report_recovers_no_claim_better_than_by_chance(server):
+def test_checking_after_every_report_recovers_no_claim_better_than_by_chance(server):
     """39 people one after the other. A step of five shows one of the five claims as its median at best, so that the
     claim that came last is it with a chance of a fifth: of seven steps, 1.4 are expected, and 6 or more come with a
     chance below 4e-4. Full precision and no steps give all 34 that come after the first five."""
@@ -231,14 +231,14 @@ def test_who_looks_after_every_report_recovers_no_claim_better_than_by_chance(se
     )  # fmt: skip
     assert [row["claims"] for row in snapshots] == [5 * (number // 5) for number in range(40)]
     assert differences(snapshots, [step / 10 for step in steps]) < 6
-    # Means are those of the claims that are in them, as far as their digits go.
+    # Means are those of the claims that they include, up to rounding.
     assert snapshots[-1]["mean"] == pytest.approx(np.mean(steps[:35]) / 10, abs=0.5)
     assert server.results(campaign)["reports"] == 35
 
 
 @pytest.mark.slow
 @ANY_DATABASE
-def test_who_looks_after_every_report_links_nobody_better_than_by_chance(server):
+def test_checking_after_every_report_links_nobody_better_than_by_chance(server):
     """An operator knows who got which link, and matches links newly spent with names newly exported.
 
     With nothing to go by inside a cohort, a match is a random permutation of it: of five, one is right on average, with
@@ -266,8 +266,9 @@ def test_who_looks_after_every_report_links_nobody_better_than_by_chance(server)
 @pytest.mark.slow
 @ANY_DATABASE
 def test_even_who_knows_the_order_of_reports_cannot_tell_a_cohort_apart(start_local):
-    """What is shown depends on what a cohort said together, not on who of it said what: the same things said by other
-    members of the same cohort give the same pages, tables and groups of claims."""
+    """What is shown depends on what a cohort said together, not on which member said what: if other members of the same
+    cohort say the same things, pages, tables and groups of claims are the same.
+    """
     rng, views = np.random.default_rng(3), []
     answers = [
         {f"hall-{n}": int(rng.integers(0, 1000)) for n in range(4) if rng.random() < 0.5} or {"hall-0": 5}

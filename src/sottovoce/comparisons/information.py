@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from scipy.special import ndtri
 
-# Measured in simulations: how many answers the search takes (a number per nat, plus a constant), and the factor by which
+# Measured in simulations: the answers that the search takes (a number per nat, and a constant), and the factor by which
 # errors then exceed their bound.
 _HALF, _NINE_TENTHS = (1.58, -1.86), (1.85, 1.2)
 _NORMAL_EXCESS, _CROWD_EXCESS = 1.1, 1.28
