@@ -97,7 +97,7 @@ def read_cells(name: str, content: bytes | str, columns: Mapping[str, str], enco
 
 
 def plain_heading(text: str) -> str:
-    """A heading as it is looked for: without case, marks and what is in brackets.
+    """A heading in the form in which it is looked up: in lower case, without punctuation and what is in brackets.
 
     >>> plain_heading(" Lowest value (m):")
     'lowest value'

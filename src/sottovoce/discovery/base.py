@@ -116,7 +116,7 @@ class TruthDiscovery(ABC):
         """Weights from losses: what defines the method."""
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
-        """Units in which claims are compared. Here: those of the claims, relative to the median."""
+        """Units in which claims are compared. By default those of the claims, relative to the median."""
         return Step(center=engine.medians(), unit=np.ones(engine.n_objects), spread=spreads)
 
     def start(self, engine: Engine) -> Floats:
@@ -132,7 +132,7 @@ class TruthDiscovery(ABC):
         return self.weigh
 
     def begin(self, given: FitInput) -> Iteration:
-        """The state of a new fit, whose iterations the loop runs. Here: weights from losses, truths from weights."""
+        """The state of a new fit, whose iterations the loop runs. By default weights from losses, truths from weights."""
         engine = given.engine
         step, start = self.step(engine, given.spreads), self.start(engine)
         return LossIteration(given, step, start, self.counts(engine), self.weigher(engine), self.tol)
@@ -143,7 +143,7 @@ class TruthDiscovery(ABC):
         return cls.takes_known or (kind == "choice" and not cls.plain)
 
     def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
-        """The state of a new fit to choices. Here: weights from 0–1 losses, truths by weighted votes."""
+        """The state of a new fit to choices. By default weights from 0–1 losses, truths by weighted votes."""
         return VoteIteration(given, self.weigher(given.engine), self.tol)
 
     def fit(

@@ -56,7 +56,7 @@ class Outcome(Estimates):
 
     @cached_property
     def doubts(self) -> list[dict[str, str]]:
-        """What to doubt about the result, with a stable code and a sentence each."""
+        """Warnings about the result, each with a stable code and a sentence."""
         fit = self.fit
         return doubts(
             len(fit.claims_), 1, claims=fit.claims_, effective_users=fit.effective_users_, skew=self.skew,
@@ -70,7 +70,7 @@ class Outcome(Estimates):
 
     @property
     def plain(self) -> dict[str, NDArray[Any]]:
-        """What is shown beside every result, by name: for each object, what all users together say."""
+        """The plain averages (or votes) that are shown beside every result, by name, with an entry for each object."""
         raise NotImplementedError
 
     def apart(self, truths: NDArray[Any]) -> Floats:

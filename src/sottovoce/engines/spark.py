@@ -174,8 +174,11 @@ def _opened(folder: str, name: str, round: int) -> Pack:
 
 @cache
 def _settle(operation: Operation) -> None:
-    """After an operation's first block. PySpark collects garbage after each task, and would each time go through
-    everything that the compiler has loaded, which takes longer than the task; freezing it excludes it."""
+    """Exclude all loaded code from garbage collection, after an operation's first block.
+
+    PySpark collects garbage after each task. Going through everything that the compiler has loaded would take longer
+    than the task.
+    """
     gc.collect()
     gc.freeze()
 

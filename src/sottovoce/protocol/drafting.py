@@ -69,7 +69,7 @@ def _says_more(parts: dict[str, Any]) -> bool:
 
 
 def _without_the_usual(parts: dict[str, Any]) -> dict[str, Any]:
-    """Parts of the second format without what the first takes for granted, so that a draft can return to it."""
+    """Parts of the second format without what the first one implies, so that a draft can return to the first."""
     usual = {name: field.default for name, field in SecondManifest.model_fields.items()}
     usual |= {"format": SECOND, "answer": min(parts["readings"], len(parts["tasks"]))}
     usual_task = {name: field.default for name, field in SecondNumberTask.model_fields.items()}

@@ -33,8 +33,11 @@ class TryLater(Problem):
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long to keep trying: pauses double from the first to the longest, shortened at random so that many devices
-    do not come back at the same moment. Time is measured by a monotonic clock."""
+    """How long to keep trying, and with which pauses.
+
+    Pauses double from the first to the longest, and are shortened at random so that many devices do not come back at
+    the same moment. Time is measured by a monotonic clock.
+    """
 
     seconds: float = 30.0
     first: float = 0.2

@@ -31,7 +31,7 @@ INSTRUMENTS = {
 
 
 def checked_instrument(text: str) -> str:
-    """Refuse what names no instrument, or states a time where there is none to state."""
+    """Refuse text that names no instrument, or that states a time for an instrument without one."""
     name, timed, seconds = text.partition(":")
     if name in INSTRUMENTS:
         takes_time = INSTRUMENTS[name].seconds and _SECONDS.fullmatch(seconds) and int(seconds) <= LONGEST

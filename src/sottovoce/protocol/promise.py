@@ -74,7 +74,7 @@ def _worst_sum(parts: Mapping[Part, int], moved: int) -> float:
 def _of_reading(manifest: Manifest, delta: float) -> float:
     """The ε of the part on which it is largest. Most are ruled out by their δ at the ε of another."""
     largest = 0.0
-    # About the weakest first: then one look at each of the others is enough.
+    # The part that is probably weakest comes first: then one evaluation is enough for each of the others.
     for part, tasks in sorted(manifest.parts.items(), key=lambda one: -one[0].reach):
         guarantee = part.guarantee(min(tasks, manifest.most_readings), "reading")
         if delta == 0 or largest == 0 or guarantee.delta(largest) > delta:

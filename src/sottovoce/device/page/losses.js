@@ -133,7 +133,7 @@ export function ends(chances, most) {
   return { from, to, cut };
 }
 
-/** Half as many levels: what lies between two goes to both, such that the chances before and after a move remain. */
+/** Half as many levels: a loss between two goes to both, such that the chances before and after a move remain. */
 function halved({ top, spacing, chances, lost }) {
   const [up, half] = [1 / (1 + Math.exp(-spacing)), new Float64Array((chances.length >> 1) + 1)];
   chances.forEach((chance, place) => {

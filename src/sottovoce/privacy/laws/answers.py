@@ -24,7 +24,7 @@ MOST_CELLS = 65_535
 
 @dataclass(frozen=True)
 class Channel:
-    """What an analyst knows of one reported answer out of ``cells``, of which ``size`` are reported."""
+    """What an analyst knows about a reported answer: ``size`` cells, out of ``cells``."""
 
     cells: int
     size: int

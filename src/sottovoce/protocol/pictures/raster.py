@@ -63,7 +63,7 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
             raise refused("a damaged PNG: its checksums must be right")
         yield kind, body
         if kind == b"IEND":
-            return  # whatever follows is no part of the picture
+            return  # what follows is not part of the picture
         place += 12 + length
 
 

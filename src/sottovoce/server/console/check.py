@@ -1,4 +1,4 @@
-"""The last step of the wizard: what the crowd will find, what to look at again, and what participants will see."""
+"""The last step of the wizard: what the crowd will find, what to reconsider, and what participants will see."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping

@@ -25,7 +25,7 @@ from sottovoce.server.storage.pictures import PLANS, Pictures
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["plans"])
-# Opened by itself, a picture is a document without rights: nothing in it runs, loads, or counts as being from here.
+# Opened on its own, a picture is a document without rights: nothing in it runs or loads, and it has its own origin.
 _ALONE = {
     "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
