@@ -46,7 +46,7 @@ def session():
 def tree(request, monkeypatch):
     if request.param == "sums added up by workers":
         monkeypatch.setattr(spark, "_DRIVER_BYTES", 0)
-        monkeypatch.setattr(spark, "_FAN", 2)
+        monkeypatch.setattr(spark, "_PARTS_AT_ONCE", 2)
 
 
 def packed(claims, folder, blocks):

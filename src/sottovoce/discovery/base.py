@@ -132,7 +132,7 @@ class TruthDiscovery(ABC):
         return self.weigh
 
     def begin(self, given: FitInput) -> Iteration:
-        """The state of a new fit, whose iterations the loop runs. By default weights from losses, truths from weights."""
+        """The state of a new fit, whose iterations the loop runs. By default weights from losses, then truths."""
         engine = given.engine
         step, start = self.step(engine, given.spreads), self.start(engine)
         return LossIteration(given, step, start, self.counts(engine), self.weigher(engine), self.tol)

@@ -23,10 +23,10 @@ NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no known truth; a known truth that nobody
 _LANES = 4  # of scores
 ROW = 8  # numbers in a row of habits, at least
 _TIE = 1e-9  # scores this close, relatively, differ by rounding only
-_STILL = 1e-12  # moves of an object's chances that are too small to be added to the sums of users
+_SMALLEST_MOVE = 1e-12  # moves of an object's chances that are too small to be added to the sums of users
 # While an object rests, chances up to this may be out of date. People see the cube root of them.
-_FAINT = 1e-18
-_FAR = -math.log(_FAINT)
+_SMALLEST_CHANCE = 1e-18
+_FAR = -math.log(_SMALLEST_CHANCE)
 
 
 @njit(nogil=True, cache=True)
@@ -130,7 +130,8 @@ def settle(
     If ``by_truth``, sums are those for each answer of the chances of each truth. Returns the largest move of a chance.
     """
     move, filled = 0.0, 0
-    rest_below = _FAINT if mix > 0 else _STILL  # old chances that are mixed in may be larger than those of the votes
+    # Old chances that are mixed in may be larger than those of the votes.
+    rest_below = _SMALLEST_CHANCE if mix > 0 else _SMALLEST_MOVE
     scores = np.empty(_most_options(cells))
     for n in range(len(cells) - 1):
         first, options = np.uint64(cells[n] - cells[0]), cells[n + 1] - cells[n]
@@ -154,7 +155,7 @@ def settle(
         move = max(move, moved)
         if moved > rest_below:
             room[n] = 0.0
-        if moved <= _STILL:
+        if moved <= _SMALLEST_MOVE:
             continue
         if by_truth:
             _add_rows(users, codes, offsets[n], offsets[n + 1], options, scores, sums)
@@ -269,7 +270,7 @@ def _compare(scores, options, n, unseen, known, softmax, room, votes, filled):
             votes[filled + options] = -largest
         # All other chances together are below those of this many options in second place.
         lead = largest - second
-        room[n] = lead - np.log((options + others) / _FAINT) if lead > _FAR else 0.0
+        room[n] = lead - np.log((options + others) / _SMALLEST_CHANCE) if lead > _FAR else 0.0
         for c in range(options):
             scores[c] -= largest
     else:

@@ -111,7 +111,7 @@ def _between_readings(law: GridNoise, noise: Numbers) -> float:
     return smallest(
         p_value
         for one, other in sorted(pairs)
-        for p_value in _unrelated(law, noise[:, one], noise[:, other], not law.sizes_go_together)
+        for p_value in _independence(law, noise[:, one], noise[:, other], not law.sizes_go_together)
     )
 
 
@@ -126,11 +126,11 @@ def _between_releases(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
         p_value
         for one, other in pairs
         for column, same in zip(one.T, other.T, strict=True)
-        for p_value in _unrelated(law, column, same, sizes=True)
+        for p_value in _independence(law, column, same, sizes=True)
     )
 
 
-def _unrelated(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
+def _independence(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
     """P-values of this many equal noises, equal signs and, where sizes are independent too, similar sizes."""
     at_zero, centre = _centre(law)
     equal = int((one == other).sum())

@@ -38,7 +38,7 @@ _NARROW, _NARROW_SINGLE = 50.0, 1e5
 _NARROW_IF_RARE, _RARE = 4.0, 10.0
 # Where the loss changes by more than ½ per step, only large shifts are smooth enough.
 _STEEP, _LARGE_SHIFT = 0.5, 1000.0
-_HOPELESS = 1e4  # a shift of this many deviations has no ε below 10 million: δ is 1
+_LARGEST_SHIFT = 1e4  # a shift of this many deviations has no ε below 10 million: δ is 1
 # Above this variance the sum of several discrete normals is itself one, up to a factor close to 1.
 _SMOOTH = 1.0
 # Variances whose relative difference is at most this count as one: narrow, rough, and rare ones. Between wide ones that
@@ -294,7 +294,7 @@ class LatticeGaussianProfile:
         single, chances = drawn_variances(self.law)
         together = single * self.readings
         shift = float(self.steps * self.readings)
-        hopeless = shift > _HOPELESS * np.sqrt(together)
+        hopeless = shift > _LARGEST_SHIFT * np.sqrt(together)
         rough = ~hopeless & (self.readings > 1) & (single < _SMOOTH)
         narrow = together < (_NARROW if len(together) > 1 else _NARROW_SINGLE)
         narrow |= (shift > _STEEP * together) & (shift < _LARGE_SHIFT)
@@ -305,7 +305,7 @@ class LatticeGaussianProfile:
         wide = ~hopeless & ~rough & ~narrow
         far, farthest, far_chances = _rarest(self.law)
         far_together = far * self.readings
-        far_hopeless = shift > _HOPELESS * np.sqrt(far_together)
+        far_hopeless = shift > _LARGEST_SHIFT * np.sqrt(far_together)
         far_rough = ~far_hopeless & ((far_together < _NARROW_IF_RARE) | (self.readings > 1) & (far < _SMOOTH))
         far_wide = ~far_hopeless & ~far_rough
 

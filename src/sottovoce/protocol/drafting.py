@@ -17,8 +17,8 @@ _FIRST = {*FirstManifest.model_fields}
 
 def drafted(parts: dict[str, Any]) -> Manifest:
     """A manifest of loose parts. The campaign's distance is that of all number tasks that have none of their own."""
-    plain = _without_the_usual(parts) if parts.get("format") == SECOND else parts
-    return Manifest.of(_second(parts) if _says_more(plain) else _first(plain))
+    plain = _without_defaults(parts) if parts.get("format") == SECOND else parts
+    return Manifest.of(_second(parts) if _needs_second_format(plain) else _first(plain))
 
 
 def noise_of(laws: list[str]) -> str | dict[str, str]:
@@ -51,7 +51,7 @@ def replaced(parts: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]
     return changed
 
 
-def _says_more(parts: dict[str, Any]) -> bool:
+def _needs_second_format(parts: dict[str, Any]) -> bool:
     """Whether there is something that the first format cannot express."""
     texts = [parts.get(name) for name in ("title", "asked_by", "purpose")]
     return (
@@ -68,7 +68,7 @@ def _says_more(parts: dict[str, Any]) -> bool:
     )
 
 
-def _without_the_usual(parts: dict[str, Any]) -> dict[str, Any]:
+def _without_defaults(parts: dict[str, Any]) -> dict[str, Any]:
     """Parts of the second format without what the first one implies, so that a draft can return to the first."""
     usual = {name: field.default for name, field in SecondManifest.model_fields.items()}
     usual |= {"format": SECOND, "answer": min(parts["readings"], len(parts["tasks"]))}
