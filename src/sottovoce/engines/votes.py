@@ -23,7 +23,7 @@ NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no known truth; a known truth that nobody
 _LANES = 4  # of scores
 ROW = 8  # numbers in a row of habits, at least
 _TIE = 1e-9  # scores this close, relatively, differ by rounding only
-_SMALLEST_MOVE = 1e-12  # moves of an object's chances that are too small to be added to the sums of users
+_SMALLEST_MOVE = 1e-12  # smaller moves of an object's chances are not added to the sums of users
 # While an object rests, chances up to this may be out of date. People see the cube root of them.
 _SMALLEST_CHANCE = 1e-18
 _FAR = -math.log(_SMALLEST_CHANCE)
