@@ -105,7 +105,7 @@ class MixedCase(Judged):
         return exact_composed_delta([*self.parts], epsilon)
 
     def judge(self, epsilon: float) -> str:
-        """Where δ is almost that of ε = 0, its ten-thousandths are worth more than 1 % of ε."""
+        """Where δ is almost that of ε = 0, a change of δ by a ten-thousandth changes ε by more than 1 %."""
         verdict = super().judge(epsilon)
         if verdict != "too large" or (at_zero := self.exact(0.0)) is None:
             return verdict

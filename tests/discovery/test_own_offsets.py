@@ -52,7 +52,7 @@ def test_nothing_follows_from_nothing():
 
 
 def test_squares_of_errors_with_a_kurtosis_say_less_whatever_the_scales_of_users():
-    """By 2/(κ - 1): all of it for normal errors (κ = 3), 0.4 for Laplace's (κ = 6)."""
+    """They are worth 2/(κ - 1): 1 for normal errors (κ = 3), 0.4 for Laplace's (κ = 6)."""
     rng = np.random.default_rng(2)
     scales = np.exp(rng.normal(0, 1, 2000))
     who = np.repeat(np.arange(2000, dtype=np.int32), CLAIMS)

@@ -221,7 +221,7 @@ def test_the_command(crowd):
 
 
 def test_the_command_on_choices(session, tmp_path):
-    """In this process: another one would start a session, which is tested above."""
+    """The command runs in this process: another one would start a session, which is tested above."""
     claims = choices.crowd(3)
     pack = packed(claims, tmp_path, 3)
     printed = []
@@ -263,7 +263,7 @@ def test_an_interruption_that_also_breaks_the_connection_to_java_is_one(crowd, m
 
 @pytest.mark.parametrize("logger", [None, "py4j.clientserver", "py4j.java_gateway"])
 def test_what_py4j_logs_of_an_interruption_is_not_shown(session, caplog, logger):
-    """It logs by the root's logger and by those of its modules."""
+    """Py4J logs with its root logger and with those of its modules."""
     log = logging.getLogger(logger)
     record = log.makeRecord(log.name, logging.ERROR, clientserver.__file__, 512, "while shutting down", (), None)
     log.handle(record)

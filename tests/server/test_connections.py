@@ -93,7 +93,7 @@ def test_a_forgotten_connection_has_left(door):
 @pytest.mark.slow
 @pytest.mark.parametrize(("soft", "hard", "most"), [(300, 5_000, 1_000), (300, 700, 500), (5_000, 5_000, 1_000)])
 def test_files_are_kept_free_for_other_things_than_connections(soft, hard, most):
-    """As many files as needed where the system allows it; where it does not, as many connections as leave some free."""
+    """The limit of files is raised as needed; where the system does not allow it, fewer connections are accepted."""
     code = "from sottovoce.server.connections import most_connections as most; import resource as r; "
     code += "print(most(1000), r.getrlimit(r.RLIMIT_NOFILE)[0])"
     ran = subprocess.run(

@@ -33,7 +33,7 @@ def second(server):
 
 
 def everything(server):
-    """All that the database holds, but for who is signed in."""
+    """Everything that the database holds, except who is signed in."""
     with server.state.engine.connect() as connection:
         return {
             table.name: sorted(map(repr, connection.execute(table.select())))
@@ -206,7 +206,7 @@ def test_two_operators_neither_see_nor_touch_the_others_campaigns(server, consol
     assert "Only mine" not in second.get("/").text
     assert "Only mine" in console.get("/").text
     for path in (f"/api/campaigns/{opened}", f"/api/campaigns/{opened}/claims.csv"):
-        # A session of the console is no key to the API, one's own or another's.
+        # A session of the console gives no access to the API, whoever owns the campaign.
         assert second.get(path).status_code == 401
         assert console.get(path).status_code == 401
 

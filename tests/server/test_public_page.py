@@ -49,7 +49,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """One server for all tests here that only look."""
+    """One server for all tests in this file that change nothing."""
     database = f"sqlite:///{tmp_path_factory.mktemp('public')}/campaigns.db"
     clock = SetClock()
     app = create_app(Settings(database=database, operator_token=OPERATOR_TOKEN), clock=clock, background=False)
@@ -450,7 +450,7 @@ def words_left(template):
 
 
 def test_no_words_are_in_the_templates_of_the_public_page():
-    """Nor in the templates that they include. Signs and the program's name are the same in all languages."""
+    """Nor in the templates that it includes. Signs and the program's name are the same in all languages."""
     names, seen = ["base.html", "public.html", "public_missing.html"], {}
     for name in names:
         seen[name] = (TEMPLATES / name).read_text()

@@ -203,7 +203,7 @@ def test_nothing_that_anybody_can_ask_for_changes_between_steps(server):
 
 
 def differences(snapshots, claims):
-    """Which single claims follow from two looks at a mean, n·mean - n′·mean′, or at a median that moved."""
+    """The single claims that follow from two versions of a mean, as n·mean - n′·mean′, or from a median that moved."""
     recovered = 0
     for (before, after), claim in zip(itertools.pairwise(snapshots), claims, strict=True):
         guesses = []
@@ -390,7 +390,7 @@ def test_steps_go_on_after_a_restart(start_local):
 
 @ANY_DATABASE
 def test_whether_a_link_is_used_cannot_be_tried_out(server):
-    """Taken back or replaced, a link that was used since the last step looks like one that was not."""
+    """When revoked or replaced, a link that was used since the last step looks like one that was not."""
     campaign = server.opened()
     used, unused, *more = server.invite(campaign, 7)
     key = "enrolment-key-0123456789abcdef"
@@ -415,7 +415,7 @@ def test_whether_a_link_is_used_cannot_be_tried_out(server):
 
 
 def test_figures_for_machines_count_requests_and_name_nobody(server):
-    """They do grow with every report: when one arrives is not hidden, and reveals nothing about its content."""
+    """They grow with every report: when a report arrives is not hidden, and reveals nothing about its content."""
     campaign = server.opened()
     server.crowd(campaign, 6)
     round_of(server)

@@ -162,7 +162,7 @@ def clipped_readings(manifest: Manifest, readings: Mapping[str, str]) -> list[st
 def _check(
     file: ParticipantFile, membership: Membership, readings: Mapping[str, str], released: Mapping[str, str]
 ) -> None:
-    """Everything is checked before the first random bit is drawn."""
+    """Refuse what cannot be released, before the first random bit is drawn."""
     manifest, campaign = membership.manifest, membership.campaign
     if membership.withdrawn_at:
         raise Problem("withdrawn", f"campaign {campaign!r}: you withdrew on {membership.withdrawn_at}")

@@ -176,7 +176,7 @@ class ParticipantFile(Database):
         self.connection.execute("UPDATE memberships SET cuts = ? WHERE campaign = ?", (cuts, campaign))
 
     def withdraw(self, campaign: str) -> None:
-        """From now on nothing is sent to this campaign; what was released stays in the ledger."""
+        """Stop taking part: from now on nothing is sent to this campaign. What was released stays in the ledger."""
         with self.transaction():
             self.connection.execute(
                 "UPDATE memberships SET withdrawn_at = coalesce(withdrawn_at, ?) WHERE campaign = ?",

@@ -25,7 +25,7 @@ class CommonBias:
 
     @classmethod
     def learn(cls, errors: Floats, variances: Floats) -> "CommonBias | None":
-        """From the errors on known objects and their sampling variances; None if there are too few."""
+        """The bias, learnt from errors on known objects and their sampling variances; None if there are too few."""
         many = len(errors)
         if many < LEAST_KNOWN or not np.isfinite(variances).all():
             return None

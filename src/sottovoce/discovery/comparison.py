@@ -67,7 +67,7 @@ class Comparison:
         return rows
 
     def summary(self) -> dict[str, Any]:
-        """For programs: the rows, and the truths of every method."""
+        """The rows and the truths of every method, for programs."""
         return {
             "methods": self.rows(),
             "objects": len(self.results[0].fit.objects_),

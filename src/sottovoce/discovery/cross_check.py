@@ -37,7 +37,7 @@ class PlainAverages:
 
     @classmethod
     def of(cls, engine: Engine, opinions: bool) -> "PlainAverages":
-        """With ``opinions`` only the mean is used: their truth is a mean, not a median."""
+        """The averages of all claims. The truth about ``opinions`` is a mean, so their medians are not used."""
         claims, mean = engine.claims_per_object, engine.means()
         variance = engine.spreads() ** 2 / np.maximum(claims - 1, 1)
         robust = _MEDIAN_VARIANCE * (_NORMAL_DEVIATION * engine.deviations()) ** 2 / claims

@@ -40,7 +40,7 @@ class Explanation:
     why: str
 
     def summary(self) -> dict[str, Any]:
-        """For programs."""
+        """The explanation as plain values, for programs."""
         return asdict(self)
 
 

@@ -62,7 +62,7 @@ def learn_whole_tail(squares: Floats) -> float:
 
 
 def _top(places: Floats, heights: Floats) -> float:
-    """Where the parabola through the highest of some points and its neighbours has its top."""
+    """The place of the maximum of the parabola through the highest point and its neighbours."""
     best = int(np.argmax(heights))
     if best in (0, len(places) - 1):
         return float(places[best])

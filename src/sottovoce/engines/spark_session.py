@@ -176,7 +176,7 @@ def _reach(master: str) -> None:
 
 
 def _wait_for_executor(context: "SparkContext") -> None:
-    """Without one, a job would wait for ever without a message."""
+    """Wait for an executor, for a limited time: without one, a job would wait for ever without a message."""
     until = time.monotonic() + _EXECUTOR_SECONDS
     while len(context._jsc.sc().statusTracker().getExecutorInfos()) < 2:  # the first is the session itself
         if time.monotonic() > until:

@@ -217,7 +217,7 @@ def send_all(
 
 
 def _until(moment: float | None, people: Mapping[Future[Any], int]) -> set[Future[Any]]:
-    """Those who are done, as soon as somebody is, or none when the moment has come."""
+    """Wait until somebody is done or the moment has come; returns those who are done."""
     pause = None if moment is None else max(0.0, moment - time.perf_counter())
     if people:
         return wait(people, pause, FIRST_COMPLETED).done

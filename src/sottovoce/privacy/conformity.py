@@ -116,7 +116,7 @@ def _between_readings(law: GridNoise, noise: Numbers) -> float:
 
 
 def _between_releases(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
-    """Between the two inputs, which are drawn in turn, and between consecutive releases."""
+    """Checks that draws do not depend on each other: those for the two inputs, and those of consecutive releases."""
     both = min(len(noises[0]), len(noises[1]))
     pairs = [(noises[0][:both], noises[1][:both])]
     for noise in noises:

@@ -56,7 +56,7 @@ def delta_styles(deltas: Sequence[float]) -> dict[float, LineStyle]:
 
 
 def of_a_plain_mean(readings: float) -> float:
-    """By how much of the mean |noise| it moves a plain mean of this many readings: √(2/π)·√2/√n for Laplace noise."""
+    """The share of the mean |noise| by which a plain mean of n readings moves: √(2/π)·√2/√n for Laplace noise."""
     return 2 / math.sqrt(math.pi * readings)
 
 
