@@ -24,7 +24,7 @@ def crowd(law, participants, tasks, fill, seed):
 
 
 def assert_same_intervals(fit, cold):
-    """To 1 % of their width, and both have converged."""
+    """Intervals are the same to 1 % of their width, and both fits have converged."""
     assert fit.converged_
     assert cold.converged_
     low, high = cold.intervals()

@@ -31,7 +31,7 @@ def test_differences_by_chance_change_nothing_but_a_little():
 
 @pytest.mark.parametrize("differences", [np.ones(OBJECTS), np.tile([2.0, -2.0], OBJECTS // 2)])
 def test_systematic_differences_meet_half_way_and_widen(differences):
-    """To one side about all objects, or about each by itself."""
+    """Differences to one side for all objects, or for each object on its own."""
     found = checked(differences + np.random.default_rng(1).normal(0, 0.5, OBJECTS))
     assert found.truths.mean() == pytest.approx(differences.mean() / 2, abs=0.15)
     assert np.abs(found.truths - differences / 2).max() < 1

@@ -105,7 +105,7 @@ def test_a_form_of_another_site_is_refused(analyst_page):
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "later", "status"), [(10_000, 0, 200), (0, 500, 422)])
 def test_the_time_of_a_first_iteration_does_not_count(analyst_page, monkeypatch, first, later, status):
-    """It may have to compile the kernels, once on each machine."""
+    """The first iteration may have to compile the kernels, once on each machine."""
     moments = itertools.chain((0, first), itertools.count(first + later, later))
     monkeypatch.setattr(analysis, "time", SimpleNamespace(monotonic=lambda: next(moments)))
     assert analyst_page.ask(methods=["crh"]).status_code == status

@@ -353,7 +353,7 @@ def test_what_is_said_of_all_participants_does_not_tell_that_one_has_left(server
 
 @ANY_DATABASE
 def test_another_method_does_not_tell_of_a_withdrawal(server):
-    """Its figures would be those of one claim fewer, and the difference would be that claim."""
+    """Figures by another method would be those of one claim fewer, and the difference would be that claim."""
     campaign = server.opened(halls=2)
     tokens = server.participants(campaign, 6)
     trickle(server, campaign, tokens, [[100 + 9 * n, 200] if n else [100] for n in range(6)], lambda: None)

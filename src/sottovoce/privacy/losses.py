@@ -133,7 +133,7 @@ class Losses:
         return Losses(self.top + other.top, self.spacing, chances * _SLACK, lost * _SLACK)
 
     def _trimmed(self, most: float) -> "Losses":
-        """Without the losses at both ends that have at most this chance; those count as infinite."""
+        """The same without the losses at both ends that have at most this chance, which count as infinite."""
         first = int(np.searchsorted(np.cumsum(self.chances), most))
         last = len(self.chances) - int(np.searchsorted(np.cumsum(self.chances[::-1]), most))
         if first >= last:

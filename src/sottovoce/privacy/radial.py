@@ -122,7 +122,7 @@ class RadialProfile:
 
     @property
     def pure_epsilon(self) -> float | None:
-        """With a floor, density and loss are bounded; without one, neither is for two readings or more."""
+        """The largest loss, or None without a floor: then density and loss have no bound for two readings or more."""
         return self._worst[1] if self.floor else None
 
     def delta(self, epsilon: float) -> float:
@@ -146,7 +146,7 @@ class RadialProfile:
         return 0.0 if self.floor or self.readings == 1 else square * (1 + math.log1p(1 / square) / 2)
 
     def _quadratures(self, epsilon: float) -> tuple[float, float]:
-        """With many angles, and with fewer."""
+        """δ by quadrature over many angles, and over fewer."""
         worst_length, worst_loss = self._worst
         if epsilon >= worst_loss:
             return 0.0, 0.0

@@ -153,7 +153,7 @@ def _normal_around(centre: Floats, variance: Floats, around: Floats) -> tuple[Fl
 
 
 def power(numbers: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
-    """By squaring: five times as fast as NumPy's own power of complex numbers."""
+    """A power by repeated squaring: five times as fast as NumPy's own for complex numbers."""
     power = numbers
     for bit in bin(exponent)[3:]:
         power = power * power * numbers if bit == "1" else power * power

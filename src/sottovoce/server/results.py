@@ -191,7 +191,7 @@ class Computation:
         return found
 
     def _asked(self, kind: Kind) -> NDArray[np.bool_]:
-        """By place: whether a task asks for claims of this kind."""
+        """For each task, by its place, whether it asks for claims of this kind."""
         manifest = self.manifest  # comparisons are not claims: they are evaluated in their own way
         return np.array([task.kind == kind and not manifest.is_compared(task) for task in manifest.tasks])
 

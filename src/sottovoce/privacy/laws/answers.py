@@ -60,9 +60,9 @@ class AnswerLaw(Law):
 
     @abstractmethod
     def shifts(self, cells: Sequence[int], stream: "ByteStream") -> list[tuple[int, ...]]:
-        """By how many of this many cells each answer of one participant is shifted: drawn without the answers.
+        """How far each answer of one participant is shifted, for answers out of these numbers of cells.
 
-        Each answer has as many shifts as cells are reported.
+        Shifts are drawn without looking at the answers. Each answer has as many of them as cells are reported.
         """
 
     def simulate(

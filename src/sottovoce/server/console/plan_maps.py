@@ -79,7 +79,7 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _maps(rows: Sequence[Row], texts: Texts, *, apart: bool) -> Iterator[_Map]:
-    """Two of rows that share a scale; their titles say which, where others have other scales."""
+    """Two maps of rows that share a scale; if there are other scales, the titles say which rows these are."""
     if kind_of(dict(rows[0])) == "choice":
         answers = " / ".join(rows[0]["chances"])
         which = f": {answers if len(answers) <= _LONGEST else answers[:_LONGEST] + '…'}" if apart else ""
