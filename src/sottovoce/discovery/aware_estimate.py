@@ -28,7 +28,8 @@ SAMPLE = 20_000  # claims
 LEAST_COUNT = 1e-3  # the smallest number that a user's errors count as, where nobody else decides
 _CROWD_SWEEPS = 5  # that find what the crowd would say about known objects if their truths were not known
 _CERTAIN = 1e6  # degrees of freedom: as good as a normal law
-_LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
+# The least degrees of freedom of a truth; the largest relative variance of a weight, from one claim and from several.
+_LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)
 _FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; share of a plain mean's variance, for a single user
 _LEAST_TOTAL = 0.1  # share of an object's total weight, where its change is estimated from a sample
 _LEAST_PRECISION = 0.3  # of a truth, as a share of that at the mean weights
@@ -89,7 +90,7 @@ class AwareEstimate:
             if compared:
                 pulls = self._pulls(several, variance, effective_users)
                 variance = np.where(several, pulls.factor * variance, variance)
-            # A t law has less information than a normal law of its scale: its degrees of freedom allow for it.
+            # Degrees of freedom widen the intervals for uncertain weights, so the variance must not count these again.
             variance = variance * (of_weights + 1) / (of_weights + 3)
             if compared and self.opinions:
                 # Nothing is known about how opinions are distributed, so their scatter about each object counts, except
@@ -213,13 +214,13 @@ class AwareEstimate:
     def _freedom(self) -> tuple[Floats, Floats]:
         """Degrees of freedom of the truths' variances, and those that follow from the users' weights alone."""
         belief, engine = self.belief, self.engine
-        # One with a single claim is believed to be like the others, and that is learnt from all of them,
+        # What is believed of a user with a single claim is learnt from all users,
         once = engine.claims_per_user == 1
         spread = np.minimum(belief.spread, np.where(once, _MOST_DOUBT[0], _MOST_DOUBT[1]) * belief.weight**2)
         total = engine.object_sums(belief.weight)
         doubt = engine.object_sums(spread) / total**2
         doubt = doubt + self.objects.doubt if self.objects else doubt
-        # but not better than all claims together show how far they err. Opinions have no law that says more than these.
+        # so it is no more certain than all claims together make it. No law of opinions is known that would say more.
         believed = 1.0 if self.opinions else engine.object_sums(np.where(once, belief.weight, 0.0)) / total
         errors = max(engine.n_claims - engine.n_objects, 1) * self.worth
         return _freedom_of(np.maximum(doubt, believed**2 * 2 / errors)), _freedom_of(doubt)

@@ -25,8 +25,8 @@ _PARTS = 8  # places in a step
 _NORMAL = np.array([0.05, 0.2, 0.4, 0.7, 1.2, 2.0, 4.0])[:, None, None]  # deviations, in steps
 _ONE_SIDED = np.array([0.7, 2.0])[:, None, None]  # means, in steps
 _ROUNDS = 100
-_LEAST_CLAIMS = 0.1  # of an error of any kind
-_LEAST_CHANCE = 1e-9  # of any claim
+_LEAST_CLAIMS = 0.1  # added to the claims with errors of each kind, so that no share is 0
+_LEAST_CHANCE = 1e-9  # of any claim, whatever the kind of its error
 _LEAST_ERROR = 0.01  # steps
 _OFTEN = 0.3  # share of right claims; with fewer, errors are larger than steps, and a mean is as good
 

@@ -57,7 +57,7 @@ class ChoiceInput:
 
     engine: Engine
     earlier: State | None  # of a fit to continue from
-    known: NDArray[np.int64] | None  # for each object the option that is known to be true, or -1, or -2: another one
+    known: NDArray[np.int64] | None  # for each object the option known to be true; -1: none; -2: one that nobody named
     known_labels: Mapping[int, Any]  # these truths, by the number of their object
 
     @classmethod

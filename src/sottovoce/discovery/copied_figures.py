@@ -20,7 +20,7 @@ _EQUAL = 1e-9  # of an object's spread: figures that differ by rounding are the 
 _SAMPLE = 20_000
 _OFTEN = 0.3  # share of claims that agree with the others about their object
 _BEYOND_CHANCE = 6.0  # times as many as would agree by chance: copies show 25 and more, rounded measurements up to 4
-_SAME_STEP = 1e-6  # of a distance: others are as far off
+_SAME_STEP = 1e-6  # relative difference up to which two distances from the median are the same step
 
 
 def claims_coincide(engine: Engine) -> bool:

@@ -84,7 +84,7 @@ class Poll:
     softmax: bool = False
     prior: Floats | None = None  # votes that each option has beforehand
     unseen: Floats | None = None  # for each object, what its options that nobody named weigh in the softmax
-    known: NDArray[np.int64] | None = None  # for each object the option that is known to be true, or -1, or -2: another
+    known: NDArray[np.int64] | None = None  # each object's option that is known to be true; -1: none; -2: unnamed
     mix: float = 0.0  # share of the old chances in the new ones
 
 

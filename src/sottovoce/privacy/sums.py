@@ -81,7 +81,7 @@ def _add_sums(
     add(-below.sums[:, 1:], below.chances[:, 1:])  # sums are symmetric
     add(1 - below.sums[:, -1:], below.rest[:, None])
     not_above = (1 + below.chances[:, :1]) / 2
-    # Under the largest variance, in stretches that have digits to spare.
+    # Sums below 0, under the largest variance of each group, in stretches that have digits to spare.
     below = _sums_below(np.full(len(chances), -1.0), readings, largest)
     while below.all.max() > negligible:
         ends = below.sums[:, :1] - below.precise[:, None]

@@ -114,7 +114,7 @@ class Webhooks:
 
     @cached_property
     def _verify(self) -> SSLContext:
-        """Verifies certificates. Made for the first event: most servers have no webhooks, and making it takes a while."""
+        """Verifies certificates; made for the first event only: it takes a while, and most servers have no webhooks."""
         return httpx.create_ssl_context()
 
     def start(self) -> None:
