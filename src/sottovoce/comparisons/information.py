@@ -17,7 +17,7 @@ _TINY = 1e-3  # a tilt below which two terms of its series are exact
 
 
 def information(epsilon: float, cuts: Sequence[float] = (0.0,), spread: float = 1.0) -> float:
-    """Fisher information about the truth of one answer, for normal errors; ``cuts`` are relative to the truth.
+    """Fisher information of one answer about the truth, for normal errors; ``cuts`` are relative to the truth.
 
     >>> round(information(1.0), 6), round(information(1.0, [1.0]), 6)
     (0.135952, 0.055542)

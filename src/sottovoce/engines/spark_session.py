@@ -114,7 +114,7 @@ def stop(context: "SparkContext") -> None:
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Py4J logs the traceback of every Ctrl-C and of every error that it raises, although its callers handle them."""
+    """Drop Py4J's records: it logs a traceback of every Ctrl-C and of every error, although its callers handle them."""
     return Path(record.pathname).parent.name != "py4j"
 
 

@@ -119,7 +119,7 @@ class Jobs:
             self._writer.run_and_wait(lambda connection: show_spent(connection, due))
 
     def recompute(self, at_once: bool = False) -> None:
-        """Take the steps that are due and compute their results; all that are outdated if asked to."""
+        """Take the steps that are due, or ``at_once`` all that are possible, and compute their results."""
         with self._engine.connect() as connection:
             outdated = outdated_campaigns(connection)
         _each(*(partial(self._bring_up_to_date, campaign, at_once) for campaign in outdated))

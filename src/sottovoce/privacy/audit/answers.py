@@ -51,7 +51,7 @@ class AnswerDraws(SampledOutputs):
 
 @dataclass(frozen=True)
 class AnswerSetting(Neighbours[AnswerLaw]):
-    """The two inputs: ``readings`` answers out of ``choices``, all the first cell except, in one, the first answer."""
+    """The two inputs: ``readings`` answers out of ``choices``, all the first cell, but for the first answer of one."""
 
     choices: int = 2
     readings: int = 1

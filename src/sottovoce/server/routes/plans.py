@@ -61,7 +61,7 @@ class NewPlaces(RequestBody):
 async def shown_picture(
     request: Request, server: ServerState, pictures: Pictures, campaign: Callable[[Connection], CampaignRow]
 ) -> Response:
-    """The stored picture of a campaign, only ever as an image."""
+    """The stored picture of a campaign, always served as an image."""
     picture = await server.read(lambda connection: pictures.of(connection, campaign(connection).key))
     answer = tagged(request, picture.content, picture.sha256, picture.type)
     answer.headers.update(_SANDBOX)

@@ -137,7 +137,7 @@ def unknown_participant() -> Problem:
 
 
 def participant_of(connection: Connection, campaign_id: str, token: str, *, locked: bool = False) -> ParticipantRow:
-    """The participant of a campaign who has this token; locked, none of their reports is stored or erased meanwhile."""
+    """The participant with this token; if ``locked``, none of their reports is stored or erased in the meantime."""
     hashed = token_hash(token)
     query = select(participants).where(participants.c.token_hash == hashed)
     if locked:
