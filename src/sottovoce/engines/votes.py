@@ -61,7 +61,8 @@ def agree_by_truth(offsets, users, codes, cells, chances, sums):
 def count(
     offsets, users, codes, cells, size, groups, prior, unseen, known, old, softmax, weights, slopes, slack, room, votes
 ):  # fmt: skip
-    """Votes for the options of objects that do not rest, one object after the other; how many numbers that are.
+    """Votes for the options of objects that do not rest, one object after the other; returns how many numbers these
+    are.
 
     A vote is the user's weight in the object's group; with ``slopes``, plus the slope times the chance that the answer
     had before. Slopes are in the same table as the weights, behind them, and so in the same cache line.
@@ -333,7 +334,7 @@ def _divide(scores, options, total, old, first, mix):
 
 @njit(nogil=True, cache=True, inline="always")
 def _moves(scores, options, old, first, chances):
-    """Write down the chances of an object, of which the moves remain as scores; the largest of these."""
+    """Write down the chances of an object, and leave their moves in ``scores``; returns the largest move."""
     move = 0.0
     for c in range(options):
         place = first + np.uint64(c)

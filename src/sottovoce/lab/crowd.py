@@ -72,7 +72,7 @@ class CrowdOutcome:
 
     @property
     def as_from_scratch(self) -> bool:
-        """Whether results that grew with the reports are those of all claims together."""
+        """Whether results that were updated as reports came in are the same as if computed from scratch."""
         return self.departure <= _SAME
 
     @property

@@ -82,7 +82,7 @@ class Guarantee:
 
     @cached_property
     def _any_number(self) -> Profile:
-        """Valid for any number of readings, which on a grid all figures are."""
+        """A profile that is valid for any number of readings, as all profiles on a grid are."""
         if self.grid is None:
             return self.law.profile_of_any_number(self.distance, self._moved)
         return self._profile

@@ -105,7 +105,7 @@ def _delta_of(promise: Guarantee, epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class Search:
-    """A promise for readings one distance apart; or, on a grid of whole numbers, this many ``steps``.
+    """A promise for readings one distance apart; or, on a grid of whole numbers, ``steps`` apart.
 
     A law gets it to find its least noise (`NoiseLaw.least`), which can then be scaled to any unit of length.
     """

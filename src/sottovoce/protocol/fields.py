@@ -84,7 +84,7 @@ Text = str | dict[str, str]  # in the campaign's language, or by language
 
 @dataclass(frozen=True)
 class TextRule:
-    """What a text must be, in each of its languages."""
+    """The rules that a text must keep in each of its languages."""
 
     least: int
     most: int

@@ -146,7 +146,7 @@ def _start_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
+    """End this worker when its parent ends: it would otherwise wait for work for ever."""
     parent = parent_process()
     if parent is not None:
         parent.join()

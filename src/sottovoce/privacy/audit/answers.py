@@ -51,7 +51,9 @@ class AnswerDraws(SampledOutputs):
 
 @dataclass(frozen=True)
 class AnswerSetting(Neighbours[AnswerLaw]):
-    """The two inputs: ``readings`` answers out of ``choices``, all the first cell, but for the first answer of one."""
+    """The two inputs: ``readings`` answers out of ``choices``, all the first cell except the first answer of one
+    input.
+    """
 
     choices: int = 2
     readings: int = 1

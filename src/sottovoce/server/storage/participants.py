@@ -128,7 +128,9 @@ def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> 
 
 
 def unknown_participant() -> Problem:
-    """Tokens of participants are never revoked, so the catalogue's advice does not fit."""
+    """The problem with a token that is no participant's. None is ever revoked, so the catalogue's advice does not
+    fit.
+    """
     return Problem(
         "unauthorised",
         "the token: no participant of this server has it",
