@@ -109,7 +109,7 @@ class AwareChoices(ChoiceIteration):
 
 
 def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int64] | None]:
-    """Objects with the same number of options belong together; and the group of each object, if there are several."""
+    """Groups of objects with the same number of options; and each object's group, if there are several groups."""
     answers = given.answers
     if law is None:
         kinds = np.unique(answers.counts) if not answers.shared else answers.counts[:1]

@@ -131,7 +131,7 @@ class AwareEstimate:
         return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
 
     def _pulls(self, several: NDArray[np.bool_], variance: Floats, effective_users: Floats) -> Pulls:
-        """What the claims about objects with several of them say about the truths."""
+        """What the pulls of claims say about the truths, from objects with several claims."""
         if not several.any():
             return Pulls()
         objects, users, residuals = self.engine.sample(self.truths, SAMPLE)

@@ -183,7 +183,7 @@ def normalised(scores: Floats, offsets: NDArray[np.int64]) -> Floats:
 
 
 def tempered(chances: Floats, answers: Answers, power: Floats) -> Floats:
-    """Chances to this power, where it is the same one for all options of an object; they still add up to 1."""
+    """Chances raised to the power of their object; they still add up to 1."""
     cells = np.diff(answers.offsets)
     rest = 1 - np.add.reduceat(chances, answers.offsets[:-1])  # of options that nobody named
     unseen = np.maximum(answers.counts - cells, 0)

@@ -74,8 +74,7 @@ def cross_check(
     # Differences of single objects are taken from means only: a median of few claims jumps.
     shift = plain.favour * (mean.common + mean.own) + (1 - plain.favour) * other_side
     found = np.where(asked, truths + shift, truths)
-    # The more precise the mean is beside the median, the more the interval has to cover the mean's of two standard
-    # errors.
+    # The more precise the mean is beside the median, the more of the mean's own interval has to be covered.
     rival = min(1.0, 3 * plain.favour)
     both = (np.sqrt(plain.variance) + np.abs(plain.mean - found) / 2) ** 2
     scatter = rival * both + (1 - rival) * plain.median_variance

@@ -177,7 +177,7 @@ class _AwareIteration(Iteration):
         self._rest: float | None = max(tol, _FIRST_REST)  # learn again once moves are below this; None: not known yet
 
     def _begin_with(self, earlier: State) -> tuple[int, ...]:
-        """Take over what an earlier fit of mostly the same crowd has learnt; when to learn again."""
+        """Take over what an earlier fit of mostly the same crowd has learnt; returns when to learn again."""
         self._tail = earlier.learnt["tail"] if self._learn_tail else 0.0
         self._quality.begin_with(np.array(earlier.learnt["prior"]))
         if self._objects:
@@ -246,7 +246,7 @@ class _AwareIteration(Iteration):
         return swept.losses + (counts * _RESOLUTION + by_chance) * usual + self._rounding_of_users, counts
 
     def _learn(self, squares: Floats, counts: Floats) -> bool:
-        """Learn the crowd's prior, tails and units of objects; whether they still change."""
+        """Learn the crowd's prior, tails and units of objects; returns whether they still change."""
         self._updates += 1
         kinds = self._done <= self._last_update and not self._coincide  # copied figures are right, or grossly wrong
         moved = self._quality.learn(squares, counts, kinds)

@@ -17,7 +17,7 @@ ENTRY_POINTS = "sottovoce.methods"
 
 
 def register_file(text: str) -> str:
-    """Register a method given as FILE.py:CLASS; its name."""
+    """Register a method given as FILE.py:CLASS; returns its name."""
     file, _, wanted = text.rpartition(":")
     path = Path(file)
     if not path.is_file():

@@ -45,7 +45,9 @@ class State:
 
 
 class Checkpoint:
-    """A file with the state of a run: written after each iteration of a long run, and at its end, however it ends."""
+    """A file with the state of a run: written after iterations, at most once a second, and when the run ends or
+    fails.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
