@@ -35,7 +35,7 @@ METHODS = ("oracle", "best", "noise-aware", "majority", "Dawid–Skene")
 
 
 def wrong(world: ChoiceWorld, law: Response, best: bool = True, sampler: int = 0) -> dict[str, float]:
-    """Percent of wrong truths by each method; ``best`` knows the law by which the crowd was drawn, but no user."""
+    """Percent of wrong truths by each method; ``best`` knows the law that users were drawn from, but no user."""
     methods: dict[str, TruthDiscovery] = {"noise-aware": NoiseAware(str(law)), "majority": Majority()}
     methods["Dawid–Skene"] = DawidSkene()
     votes = {name: method.fit(world.claims).chances_.entries for name, method in methods.items()}

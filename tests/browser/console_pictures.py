@@ -96,7 +96,7 @@ def _walk(page, server, look, folder, wanted):
 
 
 def _report(server, campaign):
-    """A crowd that is the same every time, of which some overestimate together."""
+    """Reports of a crowd that is the same every time; a part of it overestimates."""
     rng, crowd = random.Random(7), []
     tasks = [task["id"] for task in server.status(campaign)["tasks"]]
     for person in range(CROWD):

@@ -92,7 +92,7 @@ def test_no_words_are_in_the_code_of_the_page():
 
 @pytest.fixture(scope="module")
 def cases():
-    """Made once for all languages: that takes longer than the rest of the test."""
+    """The cases, made once for all languages: that takes longer than the rest of the test."""
     draw = Random(20)
     promises = [
         Promise(10 ** draw.uniform(-3, 2), draw.choice([0.0, 0.4, 10 ** draw.uniform(-9, -1)])) for _ in range(60)

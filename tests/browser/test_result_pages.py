@@ -1,4 +1,4 @@
-"""The public page of results and the analyst's page in a real browser: every width, scheme, hand, and paper."""
+"""The public page of results and the analyst's page in a real browser: wide and narrow, dark and light, on paper."""
 
 import re
 from functools import partial

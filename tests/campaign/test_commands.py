@@ -41,7 +41,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert len(set(invited)) == 5
     assert all(InvitationLink.parse(link).manifest_sha256 == opened["manifest_sha256"] for link in invited)
 
-    # Just as many as make up a step, so that it is the only one however slow they are.
+    # Exactly as many as make up a step, so that there is only one step, however slowly they come.
     sent = send_all(
         [{"hall-1": "12.5", "hall-2": "7"}] * 4 + [{"hall-1": "12.5", "hall-2": "7", "hall-3": "9"}], invited
     )

@@ -77,7 +77,7 @@ def test_limits_that_mean_nothing_are_refused(wrong):
 
 
 def test_a_device_under_fresh_noise_never_loads_numpy():
-    """Imported, joined by the judge's rules and noised, in a fresh interpreter."""
+    """In a fresh interpreter: it is imported, judges a promise and adds noise."""
     code = """
 import sys
 sys.path.insert(0, "tests")

@@ -1,4 +1,4 @@
-"""Figures of a promise for the whole range and for a participant, held to what is known of them."""
+"""Figures of a promise for the whole range and for a participant, compared with values known from elsewhere."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The way of three fields that no other file knows: run with a copy of the package whose model of a task has them."""
+"""Three fields that no other file knows, followed all the way: run with a copy of the package whose tasks have them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a manifest promises is what its noise keeps."""
+"""A manifest promises what its noise keeps."""
 
 import math
 from fractions import Fraction

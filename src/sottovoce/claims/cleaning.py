@@ -48,7 +48,7 @@ class Cleaning:
     strip_units
         Whether a unit may come before or after a value. All values of a table must have the same unit.
     encoding
-        Of a text file; by default UTF-8, or UTF-16 where the file begins with its mark.
+        Encoding of a text file; by default UTF-8, or UTF-16 if the file begins with its byte order mark.
     """
 
     decimal: str | None = None
@@ -75,7 +75,7 @@ class Cleaning:
     def cleaned(self, columns: "Columns", value: str, source: str, units: dict[str, int] | None = None) -> "Columns":
         """The same columns with values as this package writes them; what is not a number stays as it is.
 
-        ``units`` are those of rows that were read before, with their numbers, and gets those of these.
+        ``units`` counts the units of all rows read so far; those of these rows are added.
         """
         texts = columns.values
         if not self.of_values or not isinstance(texts, pa.Array | pa.ChunkedArray):

@@ -38,7 +38,7 @@ def is_missing(text: str) -> bool:
 
 
 def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
-    """Choices if there is text, none of it a number and little of it nearly one; Booleans and lists are choices."""
+    """Choices if there is text, none of which is a number and little of which is nearly one; or Booleans or lists."""
     if pa.types.is_boolean(values.type) or _is_list(values.type):
         return "choice"
     if pa.types.is_dictionary(values.type):

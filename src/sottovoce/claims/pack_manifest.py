@@ -95,7 +95,7 @@ class PackManifest:
         )
 
     def _check(self) -> None:
-        """Blocks must follow one another without a gap, or a missing block would go unnoticed."""
+        """Check that blocks follow one another without a gap: a missing block would otherwise go unnoticed."""
         if not isinstance(self.size, int) or self.size < 1:
             raise ValueError(f"its claims name {self.size} options each")
         objects = claims = 0

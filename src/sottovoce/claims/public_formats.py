@@ -54,7 +54,7 @@ class PublicFormat(ABC):
         """Objects and their truths."""
 
     def kind(self, kind: Kind | None) -> Kind | None:
-        """What values are, unless somebody says otherwise."""
+        """The kind of the values: the given one, or else that of the format, if it has only one."""
         return kind or ("choice" if self.of_choices else None)
 
 

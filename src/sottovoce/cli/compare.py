@@ -75,7 +75,7 @@ def _list(text: str | None) -> list[str]:
 
 
 def _schema(rows: list[dict[str, Any]]) -> Any:
-    """All columns that any row has: sets of answers have others than numbers."""
+    """All columns that any row has: rows about answers have other columns than rows about numbers."""
     import pyarrow as pa
 
     names = dict.fromkeys(name for row in rows for name in row)

@@ -61,7 +61,7 @@ class DeviceOptions:
         return Client(server, ca=self.ca, insecure_http=self.insecure_http)
 
     def retries(self, most: float | None = None) -> "RetryPolicy":
-        """For as long as the participant waits, or at most this many seconds."""
+        """Retries for as long as the participant waits, or for at most this many seconds."""
         from sottovoce.device import RetryPolicy
 
         return RetryPolicy(seconds=self.wait if most is None else min(self.wait, most))
@@ -111,7 +111,7 @@ def described(entry: "Membership") -> dict[str, Any]:
 
 
 def print_sent(sent: "list[SendOutcome]", to_stderr: bool = False) -> None:
-    """What became of each report."""
+    """Print the outcome of each report."""
     screen = notes if to_stderr else console
     for entry in sent:
         text = {

@@ -1,5 +1,6 @@
-"""What is public about a campaign when a release is due: whether it is open, and the cuts to compare with, which are
-fetched whole, checked and kept.
+"""What is public about a campaign when a release is due: whether it is open, and the cuts to compare with.
+
+Cuts are fetched whole, checked and kept.
 """
 
 from collections.abc import Callable

@@ -15,7 +15,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.protocol import Manifest, NumberTask, Problem, Promise, promise_of
 from sottovoce.protocol.manifest import MOST_GRIDS
 
-_HAIR = 1e-9  # figures are doubles: a sum of promises may exceed a round limit by this little
+_TOLERANCE = 1e-9  # figures are doubles: a sum of promises may exceed a round limit by this little
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Limits:
                 f"the noise: with a delta of {promise.delta:.3g} no epsilon holds, so the campaign promises nothing",
             )
         # Written so that NaN is refused, too.
-        if not promise.epsilon <= self.epsilon * (1 + _HAIR):
+        if not promise.epsilon <= self.epsilon * (1 + _TOLERANCE):
             raise Problem(
                 "weaker_than_limits",
                 f"epsilon {promise.epsilon:.4g} (with delta {promise.delta:.3g}): your limit is {self.epsilon:.4g}",
@@ -92,7 +92,7 @@ class Limits:
             ("epsilon", spent.epsilon, promise.epsilon, self.total_epsilon),
             ("delta", spent.delta, promise.delta, self.total_delta),
         ):
-            if not before + more <= limit * (1 + _HAIR):
+            if not before + more <= limit * (1 + _TOLERANCE):
                 raise Problem(
                     "budget_spent",
                     f"{name} {more:.4g}: {before:.4g} of your limit of {limit:.4g} across all "

@@ -140,7 +140,7 @@ def noisy_readings(
 
 
 def choice_of(manifest: Manifest, task: ChoiceTask, answer: str) -> int:
-    """The number of the choice that a participant wrote, in any language of the campaign; case and spaces are free."""
+    """The number of the choice that a participant wrote, in any of the campaign's languages, case and spaces."""
     wanted = comparable(answer)
     for number, choice in enumerate(task.choices):
         if wanted in map(comparable, [choice] if isinstance(choice, str) else choice.values()):
@@ -167,7 +167,7 @@ def clipped_readings(manifest: Manifest, readings: Mapping[str, str]) -> list[st
 def _check(
     file: ParticipantFile, membership: Membership, readings: Mapping[str, str], released: Mapping[str, str]
 ) -> None:
-    """Everything is checked before the first random bit is drawn."""
+    """Refuse what cannot be released, before the first random bit is drawn."""
     manifest, campaign = membership.manifest, membership.campaign
     if membership.withdrawn_at:
         raise Problem("withdrawn", f"campaign {campaign!r}: you withdrew on {membership.withdrawn_at}")

@@ -8,8 +8,8 @@ from sottovoce.discovery.iteration import Floats, Knowledge, UserLosses
 from sottovoce.engines import Polled
 from sottovoce.errors import BadParameter
 
-_LEAST = 1e-10  # probability of an answer: what a user has not done yet is not impossible
-# Of the average move of objects' chances: a few objects go on moving for hundreds of iterations, which does not matter.
+_LEAST = 1e-10  # probability of an answer: what a user has never answered is still possible
+# On the average move of objects' chances: a few objects go on moving for hundreds of iterations, which does not matter.
 _TOLERANCE = 100.0
 _MOST_TABLE = 1 << 31  # bytes of a table of users × truths × answers
 

@@ -1,4 +1,4 @@
-"""Why an object has the truth that it has: who claimed what, with which weight, and what that changed."""
+"""Why an object's truth is what it is: who claimed what, with which weight, and what the weights changed."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -40,7 +40,7 @@ class Explanation:
     why: str
 
     def summary(self) -> dict[str, Any]:
-        """For programs."""
+        """The explanation as plain values, for programs."""
         return asdict(self)
 
 
@@ -83,7 +83,7 @@ def _why(truth: float, mean: float, width: float, values: Any, shares: Any, user
         return "There is only one claim, so its value is the truth."
     if abs(moved) <= 1e-9 * max(1.0, abs(mean)) or abs(moved) < 0.02 * width:
         return "The truth is practically the plain mean: users count about the same, agree, or balance each other out."
-    # What each user's weight adds to the difference from the mean; over all users this is the weighted mean's part.
+    # What each user's weight adds to the difference from the mean; over all users, this adds up to the weighted mean's.
     parts = (shares - 1 / len(values)) * (values - mean)
     by_users = float(parts.sum())
     side = f"The truth is {abs(moved):.3g} {'above' if moved > 0 else 'below'} the mean"

@@ -1,4 +1,4 @@
-"""A fit as a picture and as a table for notebooks. Colours are Okabe and Ito's, for colour-blind readers too."""
+"""A fit as a picture and as a table for notebooks. The colours, of Okabe and Ito, suit colour-blind readers."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -99,7 +99,7 @@ def _draw_truths(axes: Any, estimates: Estimates, averages: Mapping[str, Floats]
 
 
 def _leave_out_the_wildest(axes: Any, truths: Floats, below: Floats, above: Floats) -> None:
-    """One interval that is a thousand times as wide as the others must not flatten the rest."""
+    """Limit the axis: one interval that is a thousand times as wide as the others must not flatten the rest."""
     low, high = np.quantile(truths - below, 0.01), np.quantile(truths + above, 0.99)
     low, high = min(low, truths.min()), max(high, truths.max())
     room = 0.05 * (high - low) or 1.0

@@ -56,7 +56,7 @@ class Outcome(Estimates):
 
     @cached_property
     def doubts(self) -> list[dict[str, str]]:
-        """What to doubt about the result, with a stable code and a sentence each."""
+        """Warnings about the result, each with a stable code and a sentence."""
         fit = self.fit
         return doubts(
             len(fit.claims_), 1, claims=fit.claims_, effective_users=fit.effective_users_, skew=self.skew,
@@ -70,7 +70,7 @@ class Outcome(Estimates):
 
     @property
     def plain(self) -> dict[str, NDArray[Any]]:
-        """What is shown beside every result, by name: for each object, what all users together say."""
+        """The plain averages (or votes) that are shown beside every result, by name, with an entry for each object."""
         raise NotImplementedError
 
     def apart(self, truths: NDArray[Any]) -> Floats:
@@ -329,7 +329,7 @@ def known_truths(
 ) -> dict[str, Any]:
     """Truths from a file, by the text of their object's label: numbers, or answers as text.
 
-    Where there is no column of values, the one called "truth" will do: results are written with it.
+    If there is no column of values, the column "truth" is read instead: results are written with it.
     """
     try:
         table = read_file(path, (object,), value, skip_bad=False, kind=kind)

@@ -31,7 +31,8 @@ def check_pilot(pilot: Claims) -> None:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The error in simulated worlds, with a 95% interval: of numbers the mean absolute one, of choices the share wrong.
+    """The error in simulated worlds, with a 95% interval: of numbers the mean absolute error, of choices the wrong
+    share.
 
     ``method`` is the method that found the truths there.
     """

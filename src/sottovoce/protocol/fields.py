@@ -18,7 +18,7 @@ from sottovoce.protocol.problems import Problem
 
 MOST_LANGUAGES = 20  # of one text
 _FIRST_YEAR = 1000  # earlier years have no four-digit form that every parser accepts
-_VARIANTS = ("str", "constrained-str")  # of a field that takes several types: no part of its name
+_VARIANTS = ("str", "constrained-str")  # types that pydantic appends to the name of a field which takes several
 _TAG = r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?"
 # Printable in Unicode's sense, but nobody sees them: variation selectors, fillers and other characters without ink.
 # They are listed, since a property would depend on the version of Unicode: all devices must agree.
@@ -84,7 +84,7 @@ Text = str | dict[str, str]  # in the campaign's language, or by language
 
 @dataclass(frozen=True)
 class TextRule:
-    """What a text must be, in each of its languages."""
+    """The rules that a text must keep in each of its languages."""
 
     least: int
     most: int

@@ -158,7 +158,7 @@ class PlacesFile:
         return f"<path d={quoteattr(line)} {look}/>"
 
     def _around(self) -> Frame:
-        """Everything, with a margin, and not too narrow."""
+        """A frame around everything, with a margin, and not too narrow."""
         (left, right), (bottom, top) = ((min(ends), max(ends)) for ends in zip(*self._points(), strict=True))
         width, height = right - left, top - bottom
         widest = max(width, height) or 1.0

@@ -122,7 +122,7 @@ class Manifest(Document):
 
     @property
     def most_answers(self) -> int:
-        """How many readings a server takes of one participant; there may be fewer tasks."""
+        """How many readings a server accepts from one participant; there may be fewer tasks."""
         return self.readings
 
     @abstractmethod

@@ -145,7 +145,7 @@ class Problem(SottovoceError, ValueError):
 
     @property
     def status(self) -> int:
-        """The HTTP status; only of problems that travel."""
+        """The HTTP status, which only problems that travel over HTTP have."""
         if self.kind.status is None:
             raise ValueError(f"problem {self.code!r}: it is the device's own and has no status; do not send it")
         return self.kind.status

@@ -1,4 +1,4 @@
-"""The texts of a campaign in several languages: which there are, which are missing, and how further ones get in.
+"""The texts of a campaign in several languages: which exist, which are missing, and how translations are added.
 
 A text is known by its words in the campaign's own language. Where the same words appear twice, as units do, they are
 translated once.

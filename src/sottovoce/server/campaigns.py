@@ -34,7 +34,7 @@ Name = (
 Noise = Annotated[str, Field(max_length=100)] | Annotated[dict[str, str], Field(max_length=2)]
 
 
-_ANALYSIS = {"method", "target", "known"}  # no part of what participants agree to, and so not in the manifest
+_ANALYSIS = {"method", "target", "known"}  # not part of what participants agree to, and so not in the manifest
 _REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 
 

@@ -1,4 +1,4 @@
-"""Tasks whose truth the operator knows: by them a method learns how accurate participants are, and how all of them err.
+"""Tasks whose truth the operator knows: they show a method how accurate participants are, and which error they share.
 
 Known truths stay on the server. Nothing that the public sees depends on them while a campaign is open, so that nobody
 can tell these tasks from the others; results use them once the campaign is closed.

@@ -114,7 +114,7 @@ class Webhooks:
 
     @cached_property
     def _verify(self) -> SSLContext:
-        """Made for the first event: most servers have no webhooks, and to read all certificates takes a while."""
+        """Verifies certificates; made for the first event only: it takes a while, and most servers have no webhooks."""
         return httpx.create_ssl_context()
 
     def start(self) -> None:

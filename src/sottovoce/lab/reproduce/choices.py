@@ -129,7 +129,9 @@ def accuracy(votes: NDArray[np.float64], truths: NDArray[np.int64]) -> float:
 
 
 def oracle(world: ChoiceWorld, law: Response) -> NDArray[np.float64]:
-    """What somebody holds likely who knows how often each user is right; the best of each question is 1."""
+    """Likelihoods of the choices for somebody who knows how often each user is right; the largest of a question is
+    1.
+    """
     hit = np.array([law.channel(world.choices).chance(right) for right in world.right.tolist()])
     weights = np.log(hit * (world.choices - 1) / (1 - hit))
     votes = np.zeros((world.claims.n_objects, world.choices))

@@ -1,4 +1,4 @@
-"""The two-layer law for answers: what it is said to promise, and what it really does with n answers."""
+"""The two-layer law for answers: what it is claimed to promise, and what it really promises for n answers."""
 
 import math
 from dataclasses import dataclass

@@ -138,7 +138,7 @@ def _printed_room(alpha: float, chance: float) -> float:
 
 
 def printed_least_alpha(beta: float, participants: int, error_rate: float, level: float) -> float:
-    """Least error (α) that the printed theorem promises at a noise level (c): C ≥ c and α ≥ α_{λ1,c}; 0 if any is.
+    """Least error (α) that the printed theorem promises at a noise level (c): C ≥ c and α ≥ α_{λ1,c}; 0 if any α is.
 
     C = c is quadratic in α. Infinite at c = 1, where the printed α_{λ1,c} is.
     """

@@ -105,7 +105,7 @@ class SampledOutputs(ABC):
     @classmethod
     @abstractmethod
     def _value(cls, text: str) -> Any:
-        """A value in a file; a ValueError says that it is none."""
+        """A value in a file; a ValueError says that it is not valid."""
 
     @classmethod
     @abstractmethod

@@ -27,7 +27,7 @@ ENCODINGS = ("utf-8", "windows-1250", "windows-1251", "windows-1252", "gb18030")
 
 @dataclass(frozen=True)
 class FieldMistake:
-    """A mistake with the field that it is in; ``target`` is none where it concerns the whole."""
+    """A mistake, and the field that it is in; ``target`` is None if it concerns the form as a whole."""
 
     target: str | None
     words: str  # for the summary

@@ -25,8 +25,8 @@ from sottovoce.server.storage.pictures import PLANS, Pictures
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["plans"])
-# Opened by itself, a picture is a document without rights: nothing in it runs, loads, or counts as being from here.
-_ALONE = {
+# Opened on its own, a picture is a document without rights: nothing in it runs or loads, and it has its own origin.
+_SANDBOX = {
     "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -61,10 +61,10 @@ class NewPlaces(RequestBody):
 async def shown_picture(
     request: Request, server: ServerState, pictures: Pictures, campaign: Callable[[Connection], CampaignRow]
 ) -> Response:
-    """The stored picture of a campaign, only ever as an image."""
+    """The stored picture of a campaign, always served as an image."""
     picture = await server.read(lambda connection: pictures.of(connection, campaign(connection).key))
     answer = tagged(request, picture.content, picture.sha256, picture.type)
-    answer.headers.update(_ALONE)
+    answer.headers.update(_SANDBOX)
     return answer
 
 
@@ -110,10 +110,10 @@ async def place(
     )
 
 
-FOUND: dict[int | str, dict[str, Any]] = {200: {"content": PICTURES}, 304: {"description": "Not changed"}}
+PICTURE_RESPONSES: dict[int | str, dict[str, Any]] = {200: {"content": PICTURES}, 304: {"description": "Not changed"}}
 
 
-@router.get("/plan", response_class=Response, responses={**FOUND, **problems("not_found", "bad_request")})
+@router.get("/plan", response_class=Response, responses={**PICTURE_RESPONSES, **problems("not_found", "bad_request")})
 async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
     """The picture of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
     return await shown_picture(request, server, PLANS, lambda connection: published_campaign(connection, campaign))

@@ -44,7 +44,7 @@ class WebhookWithSecret(Webhook):
 
 
 def webhook_state(row: WebhookRow) -> Literal["working", "failing", "stopped"]:
-    """For people and programs."""
+    """A webhook as people and programs see it."""
     return "stopped" if row.stopped_at is not None else "failing" if row.failure else "working"
 
 

@@ -175,7 +175,7 @@ def _write_tasks(connection: Connection, campaign_key: int, manifest: Manifest, 
 
 
 def change_analysis(connection: Connection, campaign_key: int, analysis: Mapping[str, Any], anew: bool) -> None:
-    """Change how results are computed; those of a closed campaign are in any case, from the same claims."""
+    """Change how results are computed. Those of a closed campaign are always computed again, from the same claims."""
     step = campaigns.c.step + (1 if anew else case((campaigns.c.state == "closed", 1), else_=0))
     connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(**analysis, step=step))
 
@@ -188,7 +188,7 @@ def delete_draft(connection: Connection, campaign: CampaignRow) -> None:
 
 
 def open_campaign(connection: Connection, campaign: CampaignRow, manifest: Manifest, guarantee: str, now: int) -> None:
-    """From now on the manifest is fixed. It must still be what the guarantee was computed for."""
+    """Open a draft: from now on its manifest is fixed. It must still be the one that the guarantee was computed for."""
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
         raise Problem("wrong_state", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be opened")

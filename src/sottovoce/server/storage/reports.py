@@ -78,7 +78,7 @@ class ReportStore:
         return verdicts
 
     def check_cuts(self, connection: Connection, campaign_key: int, place_of: dict[str, int], report: Report) -> None:
-        """Refuse cuts that were never published: a cut of one's own could lead the search astray."""
+        """Refuse cuts that were never published: cuts of a device's own choosing could lead the search astray."""
         for reading in report.readings:
             if reading.cuts is None:
                 continue

@@ -172,7 +172,7 @@ class Writer:
             self._loop.call_soon_threadsafe(self._answer, outcomes)
 
     def _commit(self, batch: Sequence[_Item]) -> _Outcomes:
-        """Each with its outcome: what to answer, or an exception."""
+        """Commit a batch; each item gets its outcome: what to answer, or an exception."""
         reports = [item for item in batch if isinstance(item, Submission)]
         actions = [item for item in batch if isinstance(item, _Action)]
         # In two transactions: reports lock their senders and then their campaign. If the locks of actions came after
@@ -230,7 +230,7 @@ def _is_conflict(failure: Exception) -> bool:
 
 
 def as_problem(failure: Exception) -> Problem | None:
-    """A failure of the database itself, as callers are answered; None if it is about what they sent."""
+    """The problem that callers get for a failure of the database itself; None if it is about what they sent."""
     if isinstance(failure, DBAPIError) and not isinstance(failure, IntegrityError):
         words = str(failure.orig).lower()
         # PostgreSQL's class 53100; SQLite's SQLITE_FULL, and its I/O error at a limit of the file's size.

@@ -74,7 +74,7 @@ def _add_columns() -> None:
 
 
 def _take_the_first_step() -> None:
-    """What was stored before has been shown already: it is the first cohort."""
+    """Make everything that is stored the first cohort: it has been shown already."""
     op.execute("UPDATE invitations SET shown_spent = TRUE WHERE spent_by IS NOT NULL")
     op.execute(
         "UPDATE campaigns SET shown_reports = reports, shown_withdrawn = (SELECT count(*) FROM participants"

@@ -39,5 +39,5 @@ def upgrade() -> None:
         ),
         sqlite_with_rowid=False,
     )
-    if op.get_bind().dialect.name == "postgresql":  # the other one keeps no comments
+    if op.get_bind().dialect.name == "postgresql":  # SQLite keeps no comments
         op.alter_column("readings", "value", comment="the noisy reading in grid steps, or the number of the choice")
