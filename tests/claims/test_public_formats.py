@@ -96,9 +96,9 @@ def test_other_encodings_decimal_commas_and_marks_in_front(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "error", "message"),
     [
-        ("square", "w1 q1 1\n\nw2 q1\n", BadRow, "line 3, row 2: 'w2 q1': a line has, without a header and "
-         "separated by spaces, user, object, value; correct it, or drop"),
-        ("square", "w1 q1 very good\n", BadRow, "line 1, row 1: 'w1 q1 very good': a line has"),
+        ("square", "w1 q1 1\n\nw2 q1\n", BadRow, "line 3, row 2: 'w2 q1': the file has no header, and every line must "
+         "have, separated by spaces, user, object, value; correct it, or drop"),
+        ("square", "w1 q1 very good\n", BadRow, "line 1, row 1: 'w1 q1 very good': the file has no header"),
         ("square", "w1 q1 1\nw1 q1 0\n", DuplicateClaim, "row 2: user 'w1' makes a second claim about object 'q1'"),
         ("square", "", NoClaims, "no row"),
         ("toloka", "w1\t\t1\n", BadRow, "line 1, row 1: object is missing"),
