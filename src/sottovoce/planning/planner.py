@@ -247,7 +247,7 @@ def _quality(error_rate: float | None, pilot: Claims | None, distance: float) ->
         if not (1 / _FURTHEST <= error_rate * distance**2 <= _FURTHEST):
             raise BadParameter(
                 f"error_rate {error_rate!r}: a rate (λ1) must be positive, and its errors not far larger or smaller "
-                "than the distance; it is 1 over the errors' variance"
+                "than the distance; it is 1 over their mean variance"
             )
         return float(error_rate), "given"
     if pilot is not None:
