@@ -150,5 +150,5 @@ def test_the_reason_for_differing_from_the_mean_is_reported(tmp_path):
     far = [f"far{u},x{n},{900 + n + u}" for u in range(2) for n in range(8)]
     for name, lines in (("near", rows), ("far", rows + far)):
         (tmp_path / f"{name}.csv").write_text("\n".join(["user,object,value", *lines]))
-    assert "8 of 8 means lie outside their intervals" in run("discover", tmp_path / "far.csv").stdout
+    assert "8 of 8 means lie outside the truths' intervals" in run("discover", tmp_path / "far.csv").stdout
     assert json.loads(run("discover", tmp_path / "near.csv", "--json").stdout)["reason"] is None

@@ -25,7 +25,11 @@ def invite(
     qr: Annotated[Path | None, typer.Option(help="New folder for the QR codes of the links, as SVG.")] = None,
     code: Annotated[
         bool,
-        typer.Option("--code", help="Short codes to type instead of links; they expire, and do not fix the terms."),
+        typer.Option(
+            "--code",
+            help="Short codes to type instead of links; they expire, and, unlike links, do not contain the SHA-256 of "
+            "the campaign's manifest.",
+        ),
     ] = False,
     people: Annotated[
         int | None,

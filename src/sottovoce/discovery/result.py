@@ -219,10 +219,10 @@ class Result(Outcome):
             if users >= readings
             else "Readings far from the others count little"
         )
-        lie = "lie outside their intervals" if outside.sum() > 1 else "lies outside its interval"
+        lie = "lie outside the truths' intervals" if outside.sum() > 1 else "lies outside its truth's interval"
         return (
             f"{int(outside.sum()):,} of {len(truths):,} means {lie}; the mean of {objects[where]!s} is furthest from "
-            f"the truth (by {differences[where]:.3g}). {why}."
+            f"its truth (by {differences[where]:.3g}). {why}."
         )
 
     @cached_property
@@ -308,7 +308,7 @@ class ChoiceResult(Outcome):
         )
 
     def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
-        """The share of right truths; each of n tied answers is 1/n right."""
+        """The share of right results; each of n tied answers is 1/n right."""
         chances, offsets = self.fit.chances_.entries, self.options.offsets
         return {
             "accuracy": self._accuracy(winners(chances, offsets)[0], places, known),
