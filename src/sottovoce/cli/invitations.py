@@ -108,13 +108,13 @@ def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool
 def revoke(
     client: "OperatorClient", campaign: CampaignArgument, number: InvitationArgument, json: bool = False
 ) -> None:
-    """Revoke an invitation that nobody has used."""
+    """Revoke an invitation that is not used up: nobody else can join with it."""
     client.revoke_invitation(campaign, number)
     print_done(json, {"revoked": number}, f"Invitation {number} is revoked.")
 
 
 @connected
 def renew(client: "OperatorClient", campaign: CampaignArgument, number: InvitationArgument, json: bool = False) -> None:
-    """Replace an invitation that was lost; the old link stops working."""
+    """Replace a link for one person that was lost before it was used; the old link stops working."""
     made = client.renew_invitation(campaign, number)
     print_done(json, {"number": made["id"], "link": made["url"]}, made["url"])

@@ -234,7 +234,7 @@ def estimate_error_rate(pilot: Claims) -> float:
         variance -= parse_noise_law(pilot.noise).mean_variance
     if variance <= 0:
         raise SottovoceError(
-            f"pilot: its claims do not differ by more than their noise ({pilot.noise or 'none'}): "
+            f"pilot: its claims do not differ{f' by more than their noise ({pilot.noise})' if pilot.noise else ''}: "
             "they show nothing about quality; give error_rate (--error-rate) instead"
         )
     return 1 / variance
