@@ -58,7 +58,13 @@ def create(
         int | None,
         typer.Option(help="If numbers are compared: levels per answer, 2 or 4; by default, chosen according to ε."),
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="What the promise is for: reading or participant.")] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What the promise protects: reading (one by itself) or participant (all of a participant's readings "
+            "together)."
+        ),
+    ] = None,
     readings: Annotated[
         int | None, typer.Option(help="Maximum number of readings per participant; by default, one per task.")
     ] = None,

@@ -130,8 +130,8 @@ def discover(
     decay: Annotated[
         float | None,
         typer.Option(
-            help="On a pack: factor (above 0, at most 1) that multiplies losses once for each later round. "
-            "Some methods only."
+            help="On a pack: factor (above 0, at most 1) that multiplies a round's losses once for each later round, "
+            "so that users are judged by their recent claims. Some methods only."
         ),
     ] = None,
     json: JsonOption = False,

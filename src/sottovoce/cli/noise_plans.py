@@ -53,7 +53,7 @@ def plan(
     readings: Annotated[int, typer.Option(help="Readings per participant; with --choices, questions.")] = 30,
     participants: Annotated[int, typer.Option(help="Participants who measure each object.")] = 150,
     unit: Annotated[
-        UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
+        UnitName, typer.Option(help="What the promise protects: one reading, or all of a participant's together.")
     ] = UnitName.READING,
     grid: Annotated[
         list[float] | None,

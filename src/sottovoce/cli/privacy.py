@@ -126,9 +126,11 @@ def guarantee(
         int, typer.Option(help="Readings or answers per participant; under some laws, they share one noise variance.")
     ] = 30,
     unit: Annotated[
-        UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
+        UnitName, typer.Option(help="What the promise protects: one reading, or all of a participant's together.")
     ] = UnitName.READING,
-    grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
+    grid: Annotated[
+        float | None, typer.Option(help="Grid step on which devices draw noise; continuous noise by default.")
+    ] = None,
     choices: Annotated[int | None, typer.Option(help="For answers to questions: how many choices there are.")] = None,
     levels: Annotated[
         int | None, typer.Option(help="For numbers that are compared with public cuts: the number of cuts plus one.")
