@@ -203,7 +203,7 @@ class Result(Outcome):
         """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
         truths, objects = self.fit.truths_, self.fit.objects_
         low, high = self.interval
-        outside = (self.means < low) | (self.means > high)
+        outside = ((self.means < low) | (self.means > high)) & (low < high)  # a known truth has no width
         if not outside.any():
             return None
         differences = np.abs(truths - self.means)
@@ -233,7 +233,7 @@ class Result(Outcome):
             return None
         low, high = self.interval
         other = self.by_user if target == "value" else self.medians
-        outside = (other < low) | (other > high)
+        outside = ((other < low) | (other > high)) & (low < high)  # a known truth moves for no target
         if outside.mean() < _MANY:
             return None
         taken = "what a careful person would measure" if target == "value" else "the mean of all opinions"
@@ -301,10 +301,10 @@ class ChoiceResult(Outcome):
         where = int(np.argmax(np.where(differ, self.chance, -1.0)))
         count, verb = int(differ.sum()), "differs" if differ.sum() == 1 else "differ"
         truth, voted = self.fit.truths_[where], self.majority[where]
+        example = f"{'' if count == 1 else 'such as '}that of {self.fit.objects_[where]!s} ({truth!s}, not {voted!s})"
         return (
-            f"{count:,} of {len(differ):,} truths {verb} from the majority, such as that of "
-            f"{self.fit.objects_[where]!s} ({truth!s}, not {voted!s}): users who agree with the crowd elsewhere count "
-            "more."
+            f"{count:,} of {len(differ):,} truths {verb} from the majority, {example}: users who agree with the crowd "
+            "elsewhere count more."
         )
 
     def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
