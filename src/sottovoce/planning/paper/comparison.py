@@ -198,7 +198,7 @@ def _utility_rows(error_rate: float, level: float, alpha: float, beta: float, pa
         Row(
             "error that α must exceed", "α_{λ1,c}",
             _finite(printed_alpha(error_rate, level)), corrected_alpha(error_rate, level),
-            "2√(2/π)·E[Y] carries the mistake in E[Y] on",
+            "it is 2√(2/π)·E[Y], so the mistake in E[Y] affects it",
         ),
         Row(
             "variance of the mean over all pairs", "Var(mean Y)",
