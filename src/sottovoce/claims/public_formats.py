@@ -115,7 +115,7 @@ class LinesWithoutHeader(PublicFormat):
         columns = Columns(
             [_column([row[n] for row in taken]) for n in range(labels)], _column([row[-1] for row in taken]),
             ragged=ragged, numerals=True, lines=lambda rows: [lines[row - 1] for row in rows],
-            rule=f"the file has no header, and every line must have, separated by "
+            rule="every line, even the first, must have, separated by "
             f"{'tabs' if self.separator else 'spaces'},",
         )  # fmt: skip
         return _checked(columns, names, source, self.kind(how.kind), how)
