@@ -83,7 +83,7 @@ def test_claims_from_the_input(crowd):
         ("user,object,value\na,x,1\n", ["--plot", "t.gif"], ["t.gif", ".png"]),
         ("user,object,value\na,x,1\n", ["--out", "no/t.csv"], ["there is no folder"]),
         ("user,object,value\na,x,1\n", ["--out", "."], ["suffix"]),
-        ("user,object,value\na,x,1\n", ["--left-out", "bad.csv"], ["left out only on request", "add --skip-bad"]),
+        ("user,object,value\na,x,1\n", ["--left-out", "bad.csv"], ["left out only with --skip-bad", "add --skip-bad"]),
         ("user,object,value,value\na,x,1,2\n", [], ["two columns 'value'"]),
         ("user,object,value\na,x,1e200\n", [], ["1e+200", "1e+150"]),
         ("user,object,value\na,x,1\n", ["--method", "guess"], ["guess", "crh"]),
