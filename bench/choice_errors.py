@@ -136,7 +136,7 @@ def _shown(means: list[tuple[float, float]]) -> str:
 def real(console: Console, folder: str) -> None:
     """Mean accuracy over the sets, in percent."""
     shown = [name for name in METHODS if name not in ("oracle", "best")]
-    table = Table("ε", *shown, box=None, header_style="bold", title="Real sets with added noise: right truths, %")
+    table = Table("ε", *shown, box=None, header_style="bold", title="Real sets with added noise: right results, %")
     worlds = [world for world in map(read_answers, sets_of_answers(folder)) if world.choices <= MOST_CHOICES]
     for epsilon in REAL_EPSILONS:
         law = Response(epsilon)

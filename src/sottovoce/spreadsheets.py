@@ -197,7 +197,9 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
                     rows.append((number, [_text_of(name, number, cell) for cell in cells]))
                     text += sum(map(len, rows[-1][1]))
                 if text > _MOST_TEXT:
-                    raise UnreadableFile(f"{name}: its cells have more than {_MOST_TEXT:,} characters; split the table")
+                    raise UnreadableFile(
+                        f"{name}: its cells have more than {_MOST_TEXT:,} characters in all; split the table"
+                    )
     except UnreadableFile:
         raise
     except Exception as mistake:  # whatever the library makes of a damaged file

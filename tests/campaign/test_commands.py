@@ -139,7 +139,7 @@ def test_known_truths_are_set_shown_and_forgotten(campaigns, opened, tmp_path):
     assert [*campaigns("known", opened, path)["known"].values()] == ["20.5"]
     path.write_text("task,truth\nnowhere,20\n")
     assert "there is no such task" in campaigns.refused("known", opened, path)
-    assert "leave one of them out" in campaigns.refused("known", opened, path, "--clear")
+    assert "leave out --clear, or the file" in campaigns.refused("known", opened, path, "--clear")
     assert campaigns("known", opened, "--clear")["known"] == {}
 
 

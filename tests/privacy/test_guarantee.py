@@ -282,7 +282,7 @@ def test_epsilon_of_delta_of_epsilon(rate, distance, epsilon, unit):
 
 def test_delta_zero():
     assert sv.FreshVariance(0.5).guarantee().epsilon(0) == 1.0
-    with pytest.raises(ValueError, match="fresh variance"):
+    with pytest.raises(ValueError, match="use a law that has one"):
         sv.SharedVariance(0.5).guarantee(readings=2).epsilon(0)
 
 

@@ -112,8 +112,8 @@ def advice(written: str) -> str:
         return "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
     number = _number_with_unit(text)
     if number:
-        decimal = ", the decimal sign given with decimal=',' (--decimal ,)" if "," in number else ""
-        return f"; a unit is removed with strip_units=True (--strip-units){decimal}"
+        decimal = " and decimal=',' (--decimal ,)" if "," in number else ""
+        return f"; if it is a number with a unit, say so with strip_units=True (--strip-units){decimal}"
     return ""
 
 

@@ -70,7 +70,7 @@ def no_mean_of_choices() -> BadParameter:
 def merge_advice(kind: Kind | None) -> str:
     """The rule that a second claim of a user about an object breaks, and what to do: choices have no mean."""
     ways = "duplicates='last'" if kind == "choice" else "duplicates='mean' or 'last'"
-    return f"one claim per user and object; say how to merge them with {ways} (--duplicates)"
+    return f"only one claim per user and object is allowed; say how to merge them with {ways} (--duplicates)"
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -91,7 +91,7 @@ class PackManifest:
             ) from error
         raise UnreadableFile(
             f"{path}: format {version!r}: this version reads formats {FORMAT} to {SET_FORMAT}; pack the claims again, "
-            "or update"
+            "or update Sottovoce"
         )
 
     def _check(self) -> None:

@@ -49,13 +49,13 @@ class DawidSkene(TruthDiscovery):
         answers, users = given.answers, given.engine.n_users
         if not answers.shared or answers.size > 1:
             raise BadParameter(
-                "DawidSkene: these objects have different options, or claims name several: habits need one list of "
-                "options for all, and one answer per claim; use NoiseAware"
+                "DawidSkene: the objects have different options, or claims name several: this method needs the same "
+                "options for all objects, and one answer per claim; use NoiseAware"
             )
         if 8 * users * len(answers.labels) ** 2 > _MOST_TABLE:
             raise BadParameter(
-                f"DawidSkene: {users:,} users with {len(answers.labels)} options: their habits would take more than "
-                "2 GiB; use NoiseAware"
+                f"DawidSkene: {users:,} users with {len(answers.labels)} options: their confusion matrices would take "
+                "more than 2 GiB; use NoiseAware"
             )
         return _HabitIteration(given, self.tol)
 

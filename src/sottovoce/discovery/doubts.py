@@ -83,7 +83,7 @@ def doubts(
             )
         )
     if not converged:
-        warnings.append(("not_converged", "The method stopped before it converged; the last digits may be wrong."))
+        warnings.append(("not_converged", "The method stopped before it converged; the results may be inaccurate."))
     return [{"code": code, "text": text} for code, text in warnings]
 
 

@@ -91,7 +91,8 @@ def _why(truth: float, mean: float, width: float, values: Any, shares: Any, user
         return f"{side}: readings far from the others count less."
     most = [n for n in np.argsort(-parts * np.sign(moved))[:_NAMED] if parts[n] * np.sign(moved) > 0.1 * abs(moved)]
     named = "; ".join(
-        f"{users[n]}, who claims {values[n]:.4g}, counts {shares[n]:.0%} instead of {1 / len(values):.0%}" for n in most
+        f"user {users[n]}, who claims {values[n]:.4g}, counts {shares[n]:.0%} instead of {1 / len(values):.0%}"
+        for n in most
     )
     return f"{side}, because users differ in weight: {named or 'many small differences add up'}."
 

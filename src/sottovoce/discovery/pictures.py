@@ -95,7 +95,7 @@ def _draw_truths(axes: Any, estimates: Estimates, averages: Mapping[str, Floats]
             axes.plot(where, known[1], ".", ms=3, color=BLACK, label="known truth", rasterized=True)
         axes.plot(places, truths, color=BLUE, lw=1.4, label="truth", zorder=4)
         _leave_out_the_wildest(axes, truths, below, above)
-        axes.set(xlabel="objects, by their truth", ylabel="value", title=title)
+        axes.set(xlabel="objects, sorted by their truth", ylabel="value", title=title)
 
 
 def _leave_out_the_wildest(axes: Any, truths: Floats, below: Floats, above: Floats) -> None:
@@ -127,7 +127,7 @@ def _draw_chances(axes: Any, estimates: Estimates, shares: Floats | None) -> Non
             axes.plot(places, shares[order], ".", ms=2, color=ORANGE, alpha=0.6, label="its share of the votes",
                       rasterized=True)  # fmt: skip
         axes.plot(places, estimates.chance[order], color=BLUE, lw=1.4, label="chance of the truth")
-        axes.set(xlabel="objects, by the chance of their truth", ylabel="chance", ylim=(0, 1.02), title=title)
+        axes.set(xlabel="objects, sorted by the chance of their truth", ylabel="chance", ylim=(0, 1.02), title=title)
 
 
 def _draw_weights(axes: Any, weights: Floats) -> None:
@@ -138,7 +138,7 @@ def _draw_weights(axes: Any, weights: Floats) -> None:
     axes.axvline(1, color=GREY, lw=1, ls=":")
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel="weight of a user (1 = average)", ylabel="users",
-             title=f"{effective:,.0f} effective of {len(share):,} users")  # fmt: skip
+             title=f"{len(share):,} users, {effective:,.0f} effective")  # fmt: skip
 
 
 def shortened(labels: Sequence[str], longest: int = _LONGEST_LABEL) -> list[str]:

@@ -167,7 +167,7 @@ def _opened(folder: str, name: str, round: int) -> Pack:
     if (pack.manifest.pack, pack.manifest.round) != (name, round):
         raise UnreadableFile(
             f"{folder}: the worker {socket.gethostname()} sees pack {pack.manifest.pack}, round {pack.manifest.round}, "
-            f"not {name}, round {round}: it must not change during a run; open it again"
+            f"not {name}, round {round}: a pack must not change during a run; open it again"
         )
     return pack
 

@@ -234,7 +234,7 @@ def estimate_error_rate(pilot: Claims) -> float:
         variance -= parse_noise_law(pilot.noise).mean_variance
     if variance <= 0:
         raise SottovoceError(
-            f"pilot: its claims do not differ by more than their noise ({pilot.noise or 'none'}): "
+            f"pilot: its claims do not differ{f' by more than their noise ({pilot.noise})' if pilot.noise else ''}: "
             "they show nothing about quality; give error_rate (--error-rate) instead"
         )
     return 1 / variance
@@ -247,7 +247,7 @@ def _quality(error_rate: float | None, pilot: Claims | None, distance: float) ->
         if not (1 / _LARGEST <= error_rate * distance**2 <= _LARGEST):
             raise BadParameter(
                 f"error_rate {error_rate!r}: a rate (λ1) must be positive, and its errors not far larger or smaller "
-                "than the distance; it is 1 over the errors' variance"
+                "than the distance; it is 1 over their mean variance"
             )
         return float(error_rate), "given"
     if pilot is not None:

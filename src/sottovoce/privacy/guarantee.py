@@ -127,7 +127,7 @@ class Guarantee:
             if pure is None or pure == math.inf:
                 raise BadParameter(
                     f"delta {delta:g}: the law {self.law} with {self.readings} readings has no guarantee without "
-                    "exception; ask for a small delta such as 1e-5, or use a fresh variance per reading"
+                    "exception; ask for a small delta such as 1e-5, or use a law that has one, such as fresh:0.5"
                 )
             return pure
         if self.delta(0.0) <= delta:

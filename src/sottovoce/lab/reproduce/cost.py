@@ -126,7 +126,7 @@ class Cost(Experiment):
         for wanted in _SIZES:
             (ours,), (theirs,) = (where(table, way=way, readings=wanted) for way in _STYLES)
             parts.append(
-                f"{wanted:,} readings: {_duration(_total_seconds(ours))} and {_size(ours['bytes'])} against "
+                f"{wanted:,} readings take {_duration(_total_seconds(ours))} and {_size(ours['bytes'])} against "
                 f"{_duration(_total_seconds(theirs))} and {_size(theirs['bytes'])} "
                 f"({_total_seconds(theirs) / _total_seconds(ours):,.0f} times the time, "
                 f"{theirs['bytes'] / ours['bytes']:.0f} times the bytes)"
@@ -136,10 +136,10 @@ class Cost(Experiment):
         return Verdict(
             None,
             f"{_ITERATIONS} iterations on readings perturbed once (one message per device) against Paillier (a round "
-            f"trip per iteration), all devices and the server together, {'; '.join(parts)}. One device with "
+            f"trip per iteration), all devices and the server together: {'; '.join(parts)}. One device with "
             f"{_READINGS_PER_DEVICE} readings spends {_duration(noise)} on noise or {_duration(encryption)} on "
-            f"encryption; all {_SIZES[0] // _READINGS_PER_DEVICE} devices together {_duration(ours['seconds_users'])} "
-            f"or {_duration(theirs['seconds_users'])}.",
+            f"encryption; all {_SIZES[0] // _READINGS_PER_DEVICE} devices together spend "
+            f"{_duration(ours['seconds_users'])} or {_duration(theirs['seconds_users'])}.",
         )
 
 

@@ -92,7 +92,7 @@ class WeightsExperiment(Experiment):
         runs = len(distinct(table, "run"))
         return (
             f"CRH on the floorplan, the {_SHOWN} users with most readings; noise shared:{_RATE:g} (mean |noise| 1 m); "
-            f"(a), (b) one run, (c) {runs} runs; true weight: the formula at the measured truth"
+            f"(a), (b) one run, (c) {runs} runs; true weights are computed from the true lengths"
         )
 
     def choices(self, table: Table) -> list[tuple[str, str, str]]:

@@ -68,8 +68,8 @@ class AnswerSetting(Neighbours[AnswerLaw]):
         return {"choices": self.choices, "readings": self.readings}
 
     def __str__(self) -> str:
-        answers = f"{self.readings} answer{'s' * (self.readings != 1)} out of {self.choices}"
-        return f"Two inputs of {answers}, the first answer different"
+        answers = f"{self.readings} answer{'s' * (self.readings != 1)} out of {self.choices} choices"
+        return f"Two inputs of {answers}, whose first answers differ"
 
     def guarantee(self, law: AnswerLaw) -> AnswerGuarantee:
         return law.guarantee(self.choices, self.readings)

@@ -47,7 +47,7 @@ class Response(AnswerLaw):
         super().__post_init__()
         if self.size != int(self.size):
             raise BadParameter(
-                f"size {self.size!r} of noise law {self.name!r}: it must be a whole number of cells; "
+                f"size {self.size!r} of noise law {self.name!r}: it must be a whole number of choices; "
                 f"write {self.form()}, such as response:1.0:3"
             )
         object.__setattr__(self, "epsilon", float(self.epsilon))
