@@ -70,7 +70,7 @@ def check_webhook(url: str, settings: Settings) -> None:
 
 
 def _refused(url: str, rule: str) -> Problem:
-    return Problem("bad_request", f"address {url[:60]!r}: {rule}")
+    return Problem("bad_request", f"address {url[:60]!r}: {rule}", fix="give another address")
 
 
 def signing_key(secret: bytes) -> str:

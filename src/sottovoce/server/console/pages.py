@@ -168,5 +168,6 @@ _FOR_OPERATORS = {
 def problem_page(request: Request, problem: Problem) -> Response:
     title, fix = problem.kind.title, problem.fix
     if hasattr(request.state, "signed_in"):
-        title, fix = _FOR_OPERATORS.get(problem.code, (title, fix))
+        title, usual = _FOR_OPERATORS.get(problem.code, (title, fix))
+        fix = problem.own_fix or usual
     return render(request, "problem.html", status=problem.status, problem=problem, title=title, fix=fix)

@@ -157,5 +157,5 @@ def _sentence(words: str) -> str:
 
 def words_of(mistake: SottovoceError) -> str:
     """A mistake as a sentence of the page."""
-    message = mistake.detail if isinstance(mistake, Problem) else str(mistake)
+    message = mistake.words if isinstance(mistake, Problem) else str(mistake)
     return f"{re.sub(r'^tasks[.][0-9]+: ', '', message)}."

@@ -54,13 +54,22 @@ class NewInvitations(RequestBody):
     def check(self) -> None:
         """Refuse what does not belong to the kind."""
         if self.kind == "open" and (self.count != 1 or self.people is None):
-            raise Problem("bad_request", "an open link: it is one link, so leave count out and give people")
+            raise Problem(
+                "bad_request", "an open link: it is a single link for a given number of people",
+                fix="leave count out, and give people",
+            )  # fmt: skip
         if self.kind != "open" and self.people is not None:
-            raise Problem("bad_request", f"people {self.people}: only an open link admits several; leave it out")
+            raise Problem("bad_request", f"people {self.people}: only an open link admits several", fix="leave it out")
         if self.kind == "link" and self.days is not None:
-            raise Problem("bad_request", f"days {self.days}: a link for one person does not expire; revoke it instead")
+            raise Problem(
+                "bad_request", f"days {self.days}: a link for one person does not expire",
+                fix="leave it out; a link can be revoked",
+            )  # fmt: skip
         if self.kind == "code" and self.count > MOST_CODES:
-            raise Problem("bad_request", f"count {self.count}: at most {MOST_CODES} codes are made at once")
+            raise Problem(
+                "bad_request", f"count {self.count}: at most {MOST_CODES} codes are made at once",
+                fix="ask for fewer at a time",
+            )  # fmt: skip
 
 
 class Rotation(RequestBody):

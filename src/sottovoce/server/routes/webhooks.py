@@ -82,7 +82,7 @@ async def get(operator: Operator, campaign: CampaignId, server: Server) -> Webho
         lambda connection: webhook_of(connection, campaign_of(connection, operator.key, campaign).key)
     )
     if row is None:
-        raise Problem("not_found", f"campaign {campaign!r}: it has no webhook")
+        raise Problem("not_found", f"campaign {campaign!r}: it has no webhook", fix="set one first")
     return Webhook.model_validate(_described(row))
 
 
@@ -94,4 +94,4 @@ async def remove(operator: Operator, campaign: CampaignId, server: Server) -> No
         return remove_webhook(connection, campaign_of(connection, operator.key, campaign).key)
 
     if not await server.write(change):
-        raise Problem("not_found", f"campaign {campaign!r}: it has no webhook")
+        raise Problem("not_found", f"campaign {campaign!r}: it has no webhook", fix="there is nothing to remove")

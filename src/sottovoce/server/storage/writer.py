@@ -237,7 +237,7 @@ def as_problem(failure: Exception) -> Problem | None:
         if getattr(failure.orig, "sqlstate", "") == "53100" or "disk is full" in words or "disk i/o" in words:
             return Problem("storage_full", "the database has no space left", retry_after=60)
         if _is_conflict(failure):
-            return Problem("unavailable", "other servers were changing the same rows; send it again", retry_after=1)
+            return Problem("unavailable", "other servers were changing the same rows", retry_after=1)
     lost = isinstance(failure, DBAPIError) and failure.connection_invalidated
     if lost or isinstance(failure, OperationalError | InterfaceError | PoolTimeout):
         return Problem("unavailable", "the database cannot be reached", retry_after=5)
