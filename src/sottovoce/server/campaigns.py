@@ -63,7 +63,7 @@ class CampaignChange(RequestBody):
     known: (
         Annotated[
             dict[str, Number],
-            Field(max_length=10_000, description="truths that you know, by task: numbers, or the words of a choice"),
+            Field(max_length=10_000, description="truths that you know, by task: a number, or the text of a choice"),
         ]
         | None
     ) = None

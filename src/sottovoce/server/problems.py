@@ -50,7 +50,7 @@ PROBLEM_SCHEMA = {
         "type": {"type": "string", "format": "uri"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "the value and the rule"},
+        "detail": {"type": "string", "description": "the value, and the rule that it breaks"},
         "code": {"type": "string", "enum": sorted(code for code, kind in CATALOGUE.items() if kind.status)},
         "fix": {"type": "string", "description": "what to do"},
     },

@@ -79,7 +79,7 @@ class Rotation(RequestBody):
 
 
 class Invitation(BaseModel):
-    """Shown once: only the hash of the token is stored. So the QR code (SVG) can only be sent with it."""
+    """An invitation with its token and QR code (SVG), which are shown only once: only the token's hash is stored."""
 
     id: int
     token: str
@@ -136,7 +136,7 @@ async def create(
     request: Request,
     server: Server,
 ) -> Invitations:
-    """Create invitations. Their links carry the hash of the manifest, so the campaign must be open."""
+    """Create invitations. Their links contain the hash of the manifest, so the campaign must be open."""
     body.check()
     base = address_of(server, request)
     row, made, expires_at = await make_invitations(
@@ -147,7 +147,7 @@ async def create(
 
 @router.get("", responses=problems("unauthorised", "not_found", "bad_request"))
 async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> InvitationList:
-    """All invitations of a campaign, spent ones as of the last step. Who used one is not recorded."""
+    """All invitations of a campaign; spent ones are shown as of the last step. Who used which is not recorded."""
     now = server.clock()
     rows = await server.read(
         lambda connection: list_invitations(connection, campaign_of(connection, operator.key, campaign).key)
@@ -174,7 +174,7 @@ async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> 
     responses=problems("unauthorised", "not_found", "invitation_spent", "bad_request"),
 )
 async def revoke(operator: Operator, campaign: CampaignId, invitation: InvitationNumber, server: Server) -> None:
-    """Revoke an invitation; without effect on somebody who has used it since the last step."""
+    """Revoke an invitation. Somebody who has joined with it since the last step remains a participant."""
     now = server.clock()
     await server.write(
         lambda connection: revoke_invitation(

@@ -33,14 +33,14 @@ class Webhook(BaseModel):
     url: str
     state: Literal["working", "failing", "stopped"]
     delivered: Annotated[
-        int, Field(description="the last version that was received; at first the newest when the webhook was set")
+        int, Field(description="the last version that was received; before that, the newest when the webhook was set")
     ]
     failure: str | None
     failing_since: str | None
 
 
 class WebhookWithSecret(Webhook):
-    secret: Annotated[str, Field(description="key of the signatures (HMAC-SHA256); shown only once")]
+    secret: Annotated[str, Field(description="the key that signs events (HMAC-SHA256); shown only once")]
 
 
 def webhook_state(row: WebhookRow) -> Literal["working", "failing", "stopped"]:
@@ -65,7 +65,7 @@ async def put(
     body: Annotated[NewWebhook, Depends(body_of(NewWebhook))],
     server: Server,
 ) -> WebhookWithSecret:
-    """Send an event to this address for every version of the results from now on, with a new secret."""
+    """Set the webhook, with a new secret. From now on, every new version of the results is announced to its address."""
     check_webhook(body.url, server.settings)
 
     def change(connection: Connection) -> WebhookRow:
@@ -88,7 +88,7 @@ async def get(operator: Operator, campaign: CampaignId, server: Server) -> Webho
 
 @router.delete("", status_code=204, responses=problems("unauthorised", "not_found", "bad_request"))
 async def remove(operator: Operator, campaign: CampaignId, server: Server) -> None:
-    """Send no more events."""
+    """Remove the webhook: no more events are sent."""
 
     def change(connection: Connection) -> bool:
         return remove_webhook(connection, campaign_of(connection, operator.key, campaign).key)

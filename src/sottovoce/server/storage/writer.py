@@ -116,7 +116,9 @@ class Writer:
         if not self._open:
             raise Problem("unavailable", "the server is stopping", retry_after=5)
         if len(self._waiting) >= self._most_waiting:
-            raise Problem("unavailable", f"over {self._most_waiting:,} reports are waiting to be stored", retry_after=5)
+            raise Problem(
+                "unavailable", f"{self._most_waiting:,} reports are already waiting to be stored", retry_after=5
+            )
         if not self._waiting:
             self._loop.call_later(self._seconds, self._fall_due)
         self._waiting.append(item)
