@@ -81,7 +81,7 @@ class Reading(Document):
 def check_cuts(task: str, cuts: tuple[int, ...] | None, levels: int) -> None:
     """Refuse cuts that do not make this many levels: rising, and in the middle of grid steps."""
     if cuts is None or len(cuts) != levels - 1:
-        raise Problem("bad_cuts", f"cuts of task {task!r}: there must be {levels - 1}")
+        raise Problem("bad_cuts", f"cuts of task {task!r}: there must be {levels - 1} of them")
     if not all(cut % 2 for cut in cuts) or any(one >= other for one, other in pairwise(cuts)):
         raise Problem("bad_cuts", f"cuts {_short(cuts)} of task {task!r}: they must be odd numbers in ascending order")
 

@@ -85,7 +85,7 @@ def report_problems(app: FastAPI) -> None:
     @app.exception_handler(SQLAlchemyError)
     async def database(_: Request, failure: Exception) -> Response:
         problem = as_problem(failure)
-        log.error("database failed", extra={"kind": type(failure).__name__})
+        log.error("database error", extra={"kind": type(failure).__name__})
         return problem_response(problem or Problem("internal"))
 
     @app.exception_handler(Exception)

@@ -133,7 +133,7 @@ class PageRoute(APIRoute):
                     return _sign_in_first(request)
                 return problem_page(request, problem)
             except SQLAlchemyError as failure:
-                log.error("database failed", extra={"kind": type(failure).__name__})
+                log.error("database error", extra={"kind": type(failure).__name__})
                 return problem_page(request, as_problem(failure) or Problem("internal"))
             except RequestValidationError:
                 return problem_page(request, Problem("not_found", "the address: there is no such page"))

@@ -193,10 +193,13 @@ class Writer:
                 time.sleep(pause * random.uniform(0.5, 1))
         outage = as_problem(failure)
         if outage is not None or len(batch) == 1:
-            log.error("nothing stored", extra={"items": len(batch)}, exc_info=failure)
+            log.error("a batch could not be stored", extra={"items": len(batch)}, exc_info=failure)
             return [(item, outage or Problem("internal")) for item in batch]
         # One of them causes the failure: each on its own, so that the others are stored.
-        log.warning("batch divided", extra={"kind": type(failure).__name__, "items": len(batch)})
+        log.warning(
+            "a batch failed, so its items are stored one by one",
+            extra={"kind": type(failure).__name__, "items": len(batch)},
+        )
         return [outcome for item in batch for outcome in self._commit_together([item])]
 
     def _transact(self, batch: Sequence[_Item]) -> _Outcomes:
