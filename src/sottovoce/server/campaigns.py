@@ -70,7 +70,7 @@ class CampaignChange(RequestBody):
 
 
 class CampaignDraft(CampaignChange):
-    """A new campaign. By default it is asked by the operator, and a participant may answer all tasks."""
+    """A new campaign. By default, `asked_by` is the operator's name, and a participant may answer all tasks."""
 
     title: Name
     tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)]

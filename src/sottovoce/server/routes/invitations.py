@@ -38,11 +38,11 @@ InvitationNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class NewInvitations(RequestBody):
-    """How many, of which kind, and whether each comes with a QR code.
+    """How many invitations, of which kind, and whether each comes with a QR code.
 
-    A link is for one person. So is a code, which is short enough to type, does not pin the campaign's terms, and
-    expires after ``days`` (by default 14). An open link is for ``people`` people, and expires only if ``days`` is
-    given.
+    A link is for one person. So is a code, which is short enough to type, does not contain the hash of the campaign's
+    terms, and expires after ``days`` (by default 14). An open link is for ``people`` people, and expires only if
+    ``days`` is given.
     """
 
     count: Annotated[int, Field(ge=1, le=1000)] = 1

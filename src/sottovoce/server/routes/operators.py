@@ -27,7 +27,7 @@ _UNREADABLE = ("bad_request", "bad_json", "unsupported_media_type", "too_large")
 
 
 class OperatorName(RequestBody):
-    """What to call an operator."""
+    """The name of an operator."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 

@@ -28,7 +28,7 @@ class NewWebhook(RequestBody):
 
 
 class Webhook(BaseModel):
-    """A webhook and its last attempts, which end after three days of failure or when the receiver answers 410."""
+    """A webhook and its state. Attempts end after three days of failure, or when the receiver answers 410."""
 
     url: str
     state: Literal["working", "failing", "stopped"]
