@@ -1,6 +1,7 @@
 """A report: the noisy readings that a device releases, once."""
 
 import builtins
+from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from json.encoder import encode_basestring
@@ -17,9 +18,10 @@ from sottovoce.protocol.problems import Problem
 
 
 def _uuid(text: str) -> str:
-    if str(UUID(text)) != text:
-        raise ValueError("must be a UUID in lower case, with hyphens")
-    return text
+    with suppress(ValueError):
+        if str(UUID(text)) == text:
+            return text
+    raise ValueError("must be a UUID in lower case, with hyphens")
 
 
 Value = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from sottovoce.protocol.fields import rule_of
 from sottovoce.protocol.problems import CATALOGUE, MEDIA_TYPE, Problem
 from sottovoce.server.storage.writer import as_problem
 
@@ -80,7 +81,7 @@ def report_problems(app: FastAPI) -> None:
     async def parameters(_: Request, failure: Exception) -> Response:
         assert isinstance(failure, RequestValidationError)
         first = failure.errors()[0]
-        return problem_response(Problem("bad_request", f"{first['loc'][-1]}: {first['msg']}"))
+        return problem_response(Problem("bad_request", f"{first['loc'][-1]}: {rule_of(first)}"))
 
     @app.exception_handler(SQLAlchemyError)
     async def database(_: Request, failure: Exception) -> Response:
