@@ -179,7 +179,8 @@ class _RowReader:
         """A task is a number or a question, with the fields of its kind."""
         for name in task:
             if kind not in TASK_FIELDS[name].kinds:
-                self.mistakes[name] = f"{_shown(self.cells[name])}: {_KINDS[kind]} has none; leave it empty"
+                shown = _shown(self.cells[name])
+                self.mistakes[name] = f"{shown}: {_KINDS[kind]} has no {CALLED[name]}; leave it empty"
         if kind == "number":
             rule = "it is missing; a number needs a lowest value, a highest value and a step; a question needs choices"
             self.mistakes |= {name: rule for name in RANGE if name not in task}
