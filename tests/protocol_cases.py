@@ -37,9 +37,9 @@ def texts(**words):
 
 
 WRONG = {
-    "no choice": ({"tasks": [PATH | {"choices": []}]}, "at least 2 items"),
-    "one choice": ({"tasks": [PATH | {"choices": ["yes"]}]}, "at least 2 items"),
-    "101 choices": ({"tasks": [PATH | {"choices": [f"c{n}" for n in range(101)]}]}, "at most 100 items"),
+    "no choice": ({"tasks": [PATH | {"choices": []}]}, "at least 2 entries"),
+    "one choice": ({"tasks": [PATH | {"choices": ["yes"]}]}, "at least 2 entries"),
+    "101 choices": ({"tasks": [PATH | {"choices": [f"c{n}" for n in range(101)]}]}, "at most 100 entries"),
     "choices that differ in case": ({"tasks": [PATH | {"choices": ["Yes", "yes"]}]}, "more than spaces, case and"),
     "choices that differ in spaces": (
         {"tasks": [PATH | {"choices": ["no path", "nopath", "x"]}]},

@@ -66,7 +66,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert [row["claims"] for row in rows_of(tmp_path / "results.csv")] == ["5", "5", "0"]
 
     assert campaigns("close", draft)["state"] == "closed"
-    assert "only open ones can be closed; delete it instead" in campaigns.refused("close", draft)
+    assert "only open ones can be closed; leave it as it is" in campaigns.refused("close", draft)
     assert campaigns("results", draft)["reports"] == 5
 
 
