@@ -290,7 +290,9 @@ def test_a_file_that_is_too_large_is_not_even_sent(viewer):
     sent = []
     page.on("request", lambda request: sent.append(request.method))
     one.choose("x" * 9_000_000, "large.csv")
-    expect(page.locator("#claims-error")).to_contain_text("large.csv: 9.0 MB: a file here may have at most 8.4 MB")
+    expect(page.locator("#claims-error")).to_contain_text(
+        "large.csv: it has 9.0 MB, and at most 8.4 MB can be uploaded here"
+    )
     one.find()
     page.wait_for_timeout(200)
     assert "POST" not in sent

@@ -66,7 +66,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert [row["claims"] for row in rows_of(tmp_path / "results.csv")] == ["5", "5", "0"]
 
     assert campaigns("close", draft)["state"] == "closed"
-    assert "only open ones can be closed; check the present state" in campaigns.refused("close", draft)
+    assert "only open ones can be closed; leave it as it is" in campaigns.refused("close", draft)
     assert campaigns("results", draft)["reports"] == 5
 
 
@@ -152,7 +152,7 @@ def test_method_and_target_can_be_pinned_and_released(campaigns, opened):
     assert "median" in campaigns.refused("target", opened, "median")
     campaigns("method", opened, "crh")
     assert "the method crh does not use it" in campaigns.run("campaign", "target", opened, "mean").stdout
-    assert "only drafts can be deleted; make a new version" in campaigns.refused("delete", opened)
+    assert "only drafts can be deleted; close it instead" in campaigns.refused("delete", opened)
 
 
 def test_revoked_and_replaced_links_let_nobody_in(campaigns, opened, tmp_path):

@@ -461,7 +461,7 @@ def test_tasks_on_different_grids_are_offered_only_what_can_protect_them(server,
     page = console.get(f"/campaigns/{campaign}/privacy/plan", params={"unit": "reading"}).text
     assert re.findall(r'name="law" id="law-(\w+)"', page) == ["fresh", "gaussian"]
     together = console.get(f"/campaigns/{campaign}/privacy/plan", params={"unit": "participant"}).text
-    assert "different grids" in together
+    assert "different steps" in together
     answer = console.post(f"/campaigns/{campaign}/privacy", epsilon="1", unit="participant", law="fresh")
     assert answer.status_code == 422
 

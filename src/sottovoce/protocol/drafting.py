@@ -98,7 +98,11 @@ def _is_for_answers(noise: Any) -> bool:
 
 def _first(parts: dict[str, Any]) -> dict[str, Any]:
     if parts.get("distance") is None:
-        raise Problem("bad_request", "distance: it is required for numbers with noise")
+        raise Problem(
+            "bad_request",
+            "distance: it is required for numbers with noise",
+            fix="give the distance up to which readings are protected",
+        )
     tasks = [{name: entry for name, entry in task.items() if name not in ("quota", "kind")} for task in parts["tasks"]]
     return parts | {"tasks": tasks}
 

@@ -136,6 +136,7 @@ class Problem(SottovoceError, ValueError):
         self.kind = CATALOGUE[code]
         self.detail = detail or self.kind.title
         self.fix = fix or self.kind.fix
+        self.own_fix = fix  # none where that of the catalogue is given
         self.retry_after = retry_after  # seconds, for the header of the same name
         super().__init__(f"{self.detail}; {self.fix}")
 
@@ -149,6 +150,11 @@ class Problem(SottovoceError, ValueError):
         if self.kind.status is None:
             raise ValueError(f"problem {self.code!r}: it is the device's own and has no status; do not send it")
         return self.kind.status
+
+    @property
+    def words(self) -> str:
+        """What is wrong, with what to do if this problem says so itself; the catalogue advises programs, not people."""
+        return f"{self.detail}; {self.own_fix}" if self.own_fix else self.detail
 
     def to_json(self) -> dict[str, Any]:
         """The RFC 9457 document."""

@@ -108,7 +108,10 @@ def most_connections(asked: int) -> int:
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return asked
     most = max(1, soft - _FILES_KEPT_FREE)
-    log.warning("few connections", extra={"most": most, "wanted": asked, "fix": f"allow {needed} open files"})
+    log.warning(
+        "the system allows fewer connections than the settings",
+        extra={"most": most, "wanted": asked, "fix": f"allow {needed} open files"},
+    )
     return most
 
 

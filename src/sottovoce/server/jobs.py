@@ -109,7 +109,7 @@ class Jobs:
     def close_overdue(self) -> None:
         closed = self._writer.run_and_wait(lambda connection: close_overdue(connection, self._clock()))
         if closed:
-            log.info("deadline passed", extra={"campaigns": closed})
+            log.info("campaigns closed at their deadline", extra={"campaigns": closed})
 
     def show_spent(self) -> None:
         """Show operators which invitations are spent, where enough have been since they were last shown."""
@@ -165,7 +165,7 @@ class Jobs:
                 content = with_figures(content, compared, due.computation.manifest)
                 new_offers = compared.offers
         except Exception as failure:
-            log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
+            log.error("results could not be computed", extra={"campaign": campaign_key}, exc_info=True)
             trouble = f"failed: {type(failure).__name__}"[:100]
             content = due.computation.results({}, version=0, as_of=self._clock())
         if trouble:
@@ -179,7 +179,9 @@ class Jobs:
         seconds = time.perf_counter() - started
         self._not_before = time.monotonic() + _PAUSE_FACTOR * seconds
         self._metrics.result_seconds.observe(seconds)
-        log.info("results", extra={"campaign": campaign_key, "version": version, "trouble": trouble})
+        log.info(
+            "computation of results ended", extra={"campaign": campaign_key, "version": version, "trouble": trouble}
+        )
 
     def _keep(
         self, connection: Connection, *, due: "_Due", content: dict[str, Any], trouble: str | None, new_offers: Offers
@@ -277,7 +279,7 @@ def _each(*parts: Callable[[], None]) -> None:
         try:
             part()
         except Exception:  # the database cannot be reached, or the server is stopping
-            log.warning("job postponed", exc_info=True)
+            log.warning("a background job failed and will be repeated", exc_info=True)
 
 
 def _snapshot(engine: Engine) -> Connection:

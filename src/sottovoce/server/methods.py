@@ -47,7 +47,8 @@ def check_method(name: str, manifest: Manifest) -> None:
     if name not in methods_of(manifest):
         raise Problem(
             "bad_request",
-            f"method {name!r}: it cannot evaluate these tasks; choose one of {', '.join(methods_of(manifest))}",
+            f"method {name!r}: it cannot evaluate these tasks",
+            fix=f"choose one of {', '.join(methods_of(manifest))}",
         )
 
 

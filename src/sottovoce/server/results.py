@@ -38,7 +38,7 @@ _OVERALL = ("converged", "iterations", "participants", "effective_users", "weigh
 # What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
 _TASK = {
     "task": Column("task", pa.string(), "id of the task", lambda asked: asked.task.id, Place.API | Place.FILE),
-    "title": Column("title", pa.string(), "the question", lambda asked: asked.title, Place.API | Place.FILE),
+    "title": Column("title", pa.string(), "title of the task", lambda asked: asked.title, Place.API | Place.FILE),
     "unit": Column("unit", pa.string(), "unit of the figures", lambda asked: asked.unit, Place.API | Place.FILE),
 }
 

@@ -208,8 +208,8 @@ class PlanRequest:
         if self.law not in self.laws:
             raise Problem(
                 "bad_manifest",
-                f"noise {self.law!r} for a {self.unit}: tasks on different grids need noise that is drawn per reading; "
-                "choose "
+                f"noise {self.law!r} for a {self.unit}: tasks with different steps need noise that is drawn per "
+                "reading; choose "
                 + " or ".join(kind.title.lower() for kind in noise_laws().values() if kind.takes_grids("reading", 2))
                 + ", and protect each reading",
             )

@@ -32,7 +32,7 @@ async def put(operator: Operator, campaign: CampaignId, request: Request, server
 
 @router.delete("", responses=problems("unauthorised", "not_found", "frozen", "bad_request"))
 async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
-    """Take the logo from a draft."""
+    """Remove the logo from a draft."""
     return await server.write(
         lambda connection: whole_campaign(connection, actions.clear_logo(connection, operator.key, campaign))
     )
@@ -40,5 +40,5 @@ async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Ca
 
 @router.get("", response_class=Response, responses={**PICTURE_RESPONSES, **problems("not_found", "bad_request")})
 async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
-    """The logo of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
+    """The logo of a campaign that is or was open; no token is needed. Its ETag is its SHA-256, as in the manifest."""
     return await shown_picture(request, server, LOGOS, lambda connection: published_campaign(connection, campaign))

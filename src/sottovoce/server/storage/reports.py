@@ -215,7 +215,9 @@ class _Batch:
         answered = self._answered[participant.key]
         if answered and terms.manifest.readings_come_at_once:
             raise Problem(
-                "task_already_reported", "a second report: under this noise law all readings must be in one report"
+                "task_already_reported",
+                "a second report: under this noise law all readings must be in one report",
+                fix="nothing can be added to the first one",
             )
         if not answered.isdisjoint(places):
             task = next(task for task in report.tasks if terms.place_of[task] in answered)

@@ -116,7 +116,9 @@ class Writer:
         if not self._open:
             raise Problem("unavailable", "the server is stopping", retry_after=5)
         if len(self._waiting) >= self._most_waiting:
-            raise Problem("unavailable", f"over {self._most_waiting:,} reports are waiting to be stored", retry_after=5)
+            raise Problem(
+                "unavailable", f"{self._most_waiting:,} reports are already waiting to be stored", retry_after=5
+            )
         if not self._waiting:
             self._loop.call_later(self._seconds, self._fall_due)
         self._waiting.append(item)
@@ -191,10 +193,13 @@ class Writer:
                 time.sleep(pause * random.uniform(0.5, 1))
         outage = as_problem(failure)
         if outage is not None or len(batch) == 1:
-            log.error("nothing stored", extra={"items": len(batch)}, exc_info=failure)
+            log.error("a batch could not be stored", extra={"items": len(batch)}, exc_info=failure)
             return [(item, outage or Problem("internal")) for item in batch]
         # One of them causes the failure: each on its own, so that the others are stored.
-        log.warning("batch divided", extra={"kind": type(failure).__name__, "items": len(batch)})
+        log.warning(
+            "a batch failed, so its items are stored one by one",
+            extra={"kind": type(failure).__name__, "items": len(batch)},
+        )
         return [outcome for item in batch for outcome in self._commit_together([item])]
 
     def _transact(self, batch: Sequence[_Item]) -> _Outcomes:
@@ -237,7 +242,7 @@ def as_problem(failure: Exception) -> Problem | None:
         if getattr(failure.orig, "sqlstate", "") == "53100" or "disk is full" in words or "disk i/o" in words:
             return Problem("storage_full", "the database has no space left", retry_after=60)
         if _is_conflict(failure):
-            return Problem("unavailable", "other servers were changing the same rows; send it again", retry_after=1)
+            return Problem("unavailable", "other servers were changing the same rows", retry_after=1)
     lost = isinstance(failure, DBAPIError) and failure.connection_invalidated
     if lost or isinstance(failure, OperationalError | InterfaceError | PoolTimeout):
         return Problem("unavailable", "the database cannot be reached", retry_after=5)

@@ -21,7 +21,7 @@ def upgrade() -> None:
         "campaigns",
         sa.Column(
             "retention_days", sa.Integer,
-            comment="readings are erased this long after closing, or earlier; null: no promise",
+            comment="readings are erased at most this long after closing; null: the terms do not say",
         ),
     )  # fmt: skip
     op.create_table(
