@@ -35,7 +35,7 @@ METHODS = ("oracle", "best", "noise-aware", "majority", "Dawid–Skene")
 
 
 def wrong(world: ChoiceWorld, law: Response, best: bool = True, sampler: int = 0) -> dict[str, float]:
-    """Percent of wrong truths by each method; ``best`` knows the law by which the crowd was drawn, but no user."""
+    """Percent of wrong truths by each method; ``best`` knows the law that users were drawn from, but no user."""
     methods: dict[str, TruthDiscovery] = {"noise-aware": NoiseAware(str(law)), "majority": Majority()}
     methods["Dawid–Skene"] = DawidSkene()
     votes = {name: method.fit(world.claims).chances_.entries for name, method in methods.items()}
@@ -136,7 +136,7 @@ def _shown(means: list[tuple[float, float]]) -> str:
 def real(console: Console, folder: str) -> None:
     """Mean accuracy over the sets, in percent."""
     shown = [name for name in METHODS if name not in ("oracle", "best")]
-    table = Table("ε", *shown, box=None, header_style="bold", title="Real sets with added noise: right truths, %")
+    table = Table("ε", *shown, box=None, header_style="bold", title="Real sets with added noise: right results, %")
     worlds = [world for world in map(read_answers, sets_of_answers(folder)) if world.choices <= MOST_CHOICES]
     for epsilon in REAL_EPSILONS:
         law = Response(epsilon)

@@ -42,7 +42,7 @@ PEER_CLAIMS = (CrowdSize(10**6, 1000, 1000), CrowdSize(10**6, 10**4, 5 * 10**4))
 
 
 def draw(crowd: CrowdSize, options: int) -> Claims:
-    """Choices where a random crowd has numbers: users are right with a chance of their own."""
+    """A random crowd with choices in place of numbers; each user is right with a chance of their own."""
     numbers = crowd.draw()
     rng = np.random.default_rng(options)
     right = 1 / options + (1 - 1 / options) * rng.beta(2, 2, numbers.n_users)

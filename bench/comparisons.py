@@ -1,6 +1,6 @@
 """Comparisons: the errors of whole campaigns beside their limits, and what an answer and new cuts cost.
 
-python -m bench.comparisons [RUNS], or cost for what answers cost only
+``python -m bench.comparisons [RUNS]``, or ``cost`` in place of RUNS for the cost of answers only.
 """
 
 import math
@@ -17,7 +17,7 @@ from sottovoce.comparisons.posterior import Scale
 from sottovoce.privacy.laws import parse_answer_law
 from sottovoce.worlds.sequential import SequentialCrowd, SequentialOutcome
 
-SEARCHING = 10  # spreads: an interval this wide says that the truth is not found yet
+SEARCHING = 10  # spreads: while intervals are this wide, the truth is not found yet
 LIMITS = ((0.5, 2, 0.45), (1, 2, 0.16), (2, 2, 0.085), (4, 4, 0.072))  # ε, levels, RMSE over spread at 500 people
 TASKS, ANSWERS = 10_000, 100
 

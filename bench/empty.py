@@ -7,4 +7,4 @@ app = FastAPI()
 
 @app.post("/empty")
 async def empty() -> None:
-    """Nothing."""
+    """Do nothing."""

@@ -1,5 +1,4 @@
-"""``python -m bench.page``: the participant's page on a slow phone: its first paint over a slow network, and how long
-it takes to add noise to 30 readings.
+"""The participant's page on a slow phone (``python -m bench.page``): its first paint, and adding noise to 30 readings.
 
 Painting is measured over 400 kbit/s with 400 ms from request to answer, with nothing in the cache.
 The page's own sampler runs in the system's Chromium with the processor throttled six times; on the page's main thread,

@@ -1,4 +1,4 @@
-"""``python -m bench.page_promises [CASES]``: the page's promises against exact sums, for any manifest of the protocol.
+"""The page's promises against exact sums, for any manifest (``python -m bench.page_promises [CASES]``).
 
 `make test` does this for a few manifests with the fast laws. Here manifests have any law, or one for numbers and one
 for choices; the exact figure of a drawn variance takes seconds, and for some there is none: those are compared with the

@@ -94,7 +94,7 @@ def run(console: Console, quick: bool) -> None:
 
 
 def _storm(rounds: int) -> dict[str, Any]:
-    """Ends with an error if anything was lost, duplicated or over a limit."""
+    """Run the storm; it ends with an error if anything was lost, duplicated or over a limit."""
     ran = subprocess.run([sys.executable, _STORM, str(rounds)], check=True, stdout=subprocess.PIPE, text=True)
     counted: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return counted

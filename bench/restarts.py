@@ -1,6 +1,6 @@
 """A campaign of comparisons whose server is killed again and again while people answer, one after the other.
 
-python -m bench.restarts [KILLS]
+``python -m bench.restarts [KILLS]``
 """
 
 import json

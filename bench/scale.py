@@ -130,7 +130,7 @@ def show_growth(console: Console, folder: Path, sizes: tuple[tuple[int, int], ..
         "cache and from the disk, each also relative to a plain read (at most 3); peak memory (at most 1.5 GB)"
     )
     table = Table(title=title, box=None)
-    for heading in ("claims", "seconds", "ns a claim", "/ read", "from disk", "/ read", "GB"):
+    for heading in ("claims", "seconds", "ns per claim", "/ read", "from disk", "/ read", "GB"):
         table.add_column(heading, justify="right")
     for claims, users in sizes:
         path = folder / f"pack-{claims}"

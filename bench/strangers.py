@@ -62,7 +62,7 @@ def _in_chunks(path: str, size: int, head: str = "") -> bytes:
 
 
 def attacks(small: str, large: str, bearer: str) -> Iterator[tuple[str, bytes]]:
-    """What may be sent, to the routes that anybody can reach and with a participant's token."""
+    """Requests that the server accepts: to the routes that anybody can reach, and with a participant's token."""
     reports = f"/api/campaigns/{small}/reports"
     for path in ("/api/enrolments", "/api/invitations/look-up"):
         for name, content in _documents(_SMALL):

@@ -191,7 +191,7 @@ def run(page, folder):
 
 
 def _free_ports():
-    """As many as pages name, below those that the system gives to connections, and of as many digits."""
+    """As many free ports as pages name, below those that the system gives to connections, and with as many digits."""
     ports = []
     for port in random.sample(range(1024, 10_000), 1000):
         with socket.socket() as listener, suppress(OSError):
@@ -203,7 +203,7 @@ def _free_ports():
 
 
 def _stripped(lines):
-    """Without blank lines at both ends and blanks at the ends of lines."""
+    """Lines without trailing blanks, and without blank lines at the beginning and the end."""
     lines = [line.rstrip() for line in lines]
     while lines and not lines[0]:
         lines = lines[1:]

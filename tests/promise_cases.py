@@ -26,7 +26,7 @@ class Judged:
             return None
 
     def judge(self, epsilon: float) -> str:
-        """What is wrong with this ε as the case's promise; nothing if it is neither too small nor too large.
+        """What is wrong with this ε as the promise of the case; empty if it is neither too small nor too large.
 
         Too large means more than 1 % above the exact one (and a billionth, where that is 0).
         """
@@ -105,7 +105,7 @@ class MixedCase(Judged):
         return exact_composed_delta([*self.parts], epsilon)
 
     def judge(self, epsilon: float) -> str:
-        """Where δ is almost that of ε = 0, its ten-thousandths are worth more than 1 % of ε."""
+        """Where δ is almost that of ε = 0, a change of δ by a ten-thousandth changes ε by more than 1 %."""
         verdict = super().judge(epsilon)
         if verdict != "too large" or (at_zero := self.exact(0.0)) is None:
             return verdict
@@ -217,7 +217,7 @@ LITTLE_NOISE = [
 ]
 
 
-# Readings that share a draw and coins that reveal about as much, so that no number of them is much worse than another:
+# Readings that share a draw, and coins that reveal about as much, so that no mix of them is much worse than another:
 # rate, ε of a coin, and how many are answered.
 ABOUT_EQUAL = [(0.003, 0.0951, 30), (0.0006, 0.05, 100)]
 

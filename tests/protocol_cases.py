@@ -37,9 +37,9 @@ def texts(**words):
 
 
 WRONG = {
-    "no choice": ({"tasks": [PATH | {"choices": []}]}, "at least 2 items"),
-    "one choice": ({"tasks": [PATH | {"choices": ["yes"]}]}, "at least 2 items"),
-    "101 choices": ({"tasks": [PATH | {"choices": [f"c{n}" for n in range(101)]}]}, "at most 100 items"),
+    "no choice": ({"tasks": [PATH | {"choices": []}]}, "at least 2 entries"),
+    "one choice": ({"tasks": [PATH | {"choices": ["yes"]}]}, "at least 2 entries"),
+    "101 choices": ({"tasks": [PATH | {"choices": [f"c{n}" for n in range(101)]}]}, "at most 100 entries"),
     "choices that differ in case": ({"tasks": [PATH | {"choices": ["Yes", "yes"]}]}, "more than spaces, case and"),
     "choices that differ in spaces": (
         {"tasks": [PATH | {"choices": ["no path", "nopath", "x"]}]},
@@ -83,8 +83,8 @@ WRONG = {
     "a choice that is a number": ({"tasks": [PATH | {"choices": ["yes", 2]}]}, "must be a text"),
     "no kind": ({"tasks": [{k: v for k, v in PATH.items() if k != "kind"}]}, "kind"),
     "another kind": ({"tasks": [PATH | {"kind": "colour"}]}, "kind"),
-    "a number with choices": ({"tasks": [WIDTH | {"choices": ["a", "b"]}]}, "Extra inputs"),
-    "a choice with a range": ({"tasks": [PATH | {"low": 0}]}, "Extra inputs"),
+    "a number with choices": ({"tasks": [WIDTH | {"choices": ["a", "b"]}]}, "there is no such field"),
+    "a choice with a range": ({"tasks": [PATH | {"low": 0}]}, "there is no such field"),
     "numbers without a distance": ({"tasks": [COMPARED, PATH]}, "must be given for noise"),
     "comparisons with a distance": ({"noise": "response:1", "levels": 2}, "left out for comparisons"),
     "comparisons without levels": ({"noise": "response:1"}, "levels must be 2 or 4"),
@@ -101,7 +101,7 @@ WRONG = {
     "a place without a plan": ({"tasks": [PATH | {"place": [[1, 1]]}, WIDTH]}, "on a plan"),
     "a place beside the plan": (
         {"plan": {"sha256": "ab" * 32, "type": "image/png"}, "tasks": [WIDTH | {"place": [[1, 10_001]]}, PATH]},
-        "less than or equal to 10000",
+        "at most 10,000",
     ),
     "a plan that is a program": ({"plan": {"sha256": "ab" * 32, "type": "text/html"}}, "image/png"),
     "an unknown instrument": ({"tasks": [WIDTH | {"instrument": "camera"}, PATH]}, "instrument"),
@@ -115,7 +115,7 @@ WRONG = {
     "a text without the campaign's language": ({"title": {"de": "Wege", "fr": "Chemins"}}, "must be given in 'en' too"),
     "a text in one language, as if in several": ({"title": {"en": "Paths"}}, "2 to 20 languages"),
     "a language that is none": ({"title": {"en": "Paths", "Deutsch": "Wege"}}, "must be a tag"),
-    "a distance for all": ({"distance": 1}, "Extra inputs"),
+    "a distance for all": ({"distance": 1}, "there is no such field"),
     "retention for ever": ({"retention": 10**6}, "retention"),
     "several distances judged together": (
         {"unit": "participant", "noise": "gaussian:5", "tasks": [WIDTH, WIDTH | {"id": "w2", "distance": 2}]},

@@ -53,5 +53,5 @@ def answered(server, campaign, people, choose):
 
 
 def mostly(number):
-    """Of ten, seven say yes; six a robin."""
+    """The answers of a participant by number: of ten, seven say yes, and six say robin."""
     return {"path": 0 if number % 10 < 7 else 1, "bird": 1 if number % 10 < 6 else number % 4, "width": 40 + number % 5}

@@ -236,7 +236,7 @@ class Talk:
         return tokens
 
     def report_all(self, campaign, tokens, values):
-        """In one request: a server that finds time for a step in between would not take another for the last few."""
+        """Send all reports in one request: with a step in between, the last few would be too few for another one."""
         manifest = self.manifest_hash(campaign)
         reports = [
             self.body(campaign, answers, manifest=manifest) | {"participant_token": token}
@@ -271,7 +271,7 @@ class LocalServer(Talk):
 
 @contextmanager
 def local_server(folder):
-    """One on a SQLite file of its own, where the database does not matter."""
+    """A server on a SQLite file of its own, for tests in which the kind of database does not matter."""
     settings = Settings(database=f"sqlite:///{folder / 'campaigns.db'}", operator_token=OPERATOR_TOKEN)
     clock = SetClock()
     with TestClient(create_app(settings, clock=clock, background=False)) as client:

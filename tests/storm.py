@@ -147,7 +147,7 @@ class Storm:
             assert connection.execute("SELECT count(*) FROM reports").fetchone() == stored
 
     def _unused_token(self, campaign):
-        """A participant who has sent nothing, put straight into the table, as nobody joins a closed campaign."""
+        """A participant who has sent nothing, inserted into the table directly: nobody can join a closed campaign."""
         token = new_token()
         with psycopg.connect(self.database) as connection:
             connection.execute(

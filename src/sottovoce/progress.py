@@ -5,5 +5,5 @@ from typing import ParamSpec
 
 P = ParamSpec("P")
 
-# Called repeatedly during the work. The function that takes it says with what: `Progress[int, int]` gets two numbers.
+# A function that is called repeatedly during the work. Its type says with what: `Progress[int, int]` gets two numbers.
 Progress = Callable[P, None]

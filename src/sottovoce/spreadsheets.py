@@ -25,11 +25,11 @@ _MOST_UNPACKED = 16 << 20
 _MOST_PARTS = 1000  # of an archive
 # Elements of XML: those of ten thousand rows. Each takes some hundred bytes of memory, however small it is in the file.
 _MOST_ELEMENTS = 800_000
-_MOST_LOOKS = 50_000  # of them in the description of styles, each of which takes longer than a cell
+_MOST_STYLES = 50_000  # of them in the description of styles, each of which takes longer than a cell
 _MOST_SHEETS = 10_000  # of them in the list of sheets, each of which takes longer still
 # Bytes: of a text, as long as a spreadsheet allows with every sign written as an entity; of a tag, which may list many
 # cells; and of a tag that describes a style, because openpyxl's time grows with its square.
-_LONGEST_TEXT, _LONGEST_TAG, _LONGEST_LOOK = 1 << 18, 1 << 16, 1 << 13
+_LONGEST_TEXT, _LONGEST_TAG, _LONGEST_STYLE = 1 << 18, 1 << 16, 1 << 13
 _MOST_TEXT = 32 << 20  # characters of all cells: a text that is stored once may be in many of them
 _AT_ONCE = 1 << 16
 _MOST_COLUMNS = 100
@@ -97,7 +97,7 @@ def read_cells(name: str, content: bytes | str, columns: Mapping[str, str], enco
 
 
 def plain_heading(text: str) -> str:
-    """A heading as it is looked for: without case, marks and what is in brackets.
+    """A heading in the form in which it is looked up: in lower case, without punctuation and what is in brackets.
 
     >>> plain_heading(" Lowest value (m):")
     'lowest value'
@@ -197,7 +197,9 @@ def _rows_of_archive(name: str, content: bytes) -> Iterator[tuple[int, list[str]
                     rows.append((number, [_text_of(name, number, cell) for cell in cells]))
                     text += sum(map(len, rows[-1][1]))
                 if text > _MOST_TEXT:
-                    raise UnreadableFile(f"{name}: its cells have more than {_MOST_TEXT:,} characters; split the table")
+                    raise UnreadableFile(
+                        f"{name}: its cells have more than {_MOST_TEXT:,} characters in all; split the table"
+                    )
     except UnreadableFile:
         raise
     except Exception as mistake:  # whatever the library makes of a damaged file
@@ -247,13 +249,13 @@ def _part_of(archive: zipfile.ZipFile, part: zipfile.ZipInfo, most: int) -> byte
 
 def _elements_of(name: str, part: str, plain: bytes) -> int:
     count = plain.count(b"<")
-    looks = "styles" in part
-    most = _MOST_LOOKS if looks else _MOST_SHEETS if "workbook" in part else _MOST_ELEMENTS
+    has_styles = "styles" in part
+    most = _MOST_STYLES if has_styles else _MOST_SHEETS if "workbook" in part else _MOST_ELEMENTS
     if count > most:
         raise _too_much(name)
     pieces = plain.split(b"<")  # a regular expression for long ones could take hours
     tags = (len(piece.partition(b">")[0]) for piece in pieces)
-    if max(map(len, pieces)) > _LONGEST_TEXT or max(tags) > (_LONGEST_LOOK if looks else _LONGEST_TAG):
+    if max(map(len, pieces)) > _LONGEST_TEXT or max(tags) > (_LONGEST_STYLE if has_styles else _LONGEST_TAG):
         raise _too_much(name)
     return count
 

@@ -37,7 +37,7 @@ def read_rows(
         columns = table.fieldnames or ()
         for column in needed:
             if column not in columns:
-                raise MissingColumn(f"{name}: there is no column {column!r}; the first line names the columns")
+                raise MissingColumn(f"{name}: there is no column {column!r}; add it, and name it in the first line")
         taken = {*needed, *(optional or ())}
         for column in columns:
             if optional is not None and column not in taken:

@@ -1,7 +1,7 @@
 """Devices of many participants in one process, one after the other; to be killed and started again. Run by crowd.py.
 
-``device.py FOLDER LINK...``: each participant joins, releases and sends, and keeps their file in the folder. Whoever is
-done is named on a line of output; who was done before the process died is named again.
+``device.py FOLDER LINK...``: each participant joins, releases and sends, and keeps their file in the folder. Prints a
+line for each participant who is done, including those who were done before the process was killed.
 """
 
 import sys

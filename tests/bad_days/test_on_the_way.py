@@ -109,7 +109,7 @@ def test_answers_lost_after_the_commit_are_made_up_for(running_server, proxy, tm
 @pytest.mark.slow
 @whatever_the_database
 def test_a_participant_who_is_offered_different_parameters_does_not_join(running_server, proxy, tmp_path):
-    """Less noise for every second participant, by a manifest that is valid except for its hash."""
+    """Every second participant is offered less noise, in a manifest that is valid except for its hash."""
     asked = []
 
     def single_out(method, path, content):
@@ -138,7 +138,7 @@ def test_a_participant_who_is_offered_different_parameters_does_not_join(running
 @pytest.mark.slow
 @whatever_the_database
 def test_a_manifest_changed_under_the_participant(running_server, tmp_path):
-    """By an operator with access to the database: readings made under other terms do not count as made under these."""
+    """An operator with access to the database changes it: readings made under other terms do not count under these."""
     server = running_server()
     campaign = server.opened()
     link = InvitationLink.parse(server.invite(campaign)[0]["url"])

@@ -63,7 +63,7 @@ def _walk(page, server, look, folder, wanted):
     picture("question", whole=True)
     page.get_by_role("button", name="Save and choose privacy").click()
     page.locator("#distance").fill("2")
-    expect(page.locator("#plan blockquote")).to_contain_text("up to 2 m different", timeout=60_000)
+    expect(page.locator("#plan blockquote")).to_contain_text("differed by up to 2 m", timeout=60_000)
     page.locator("#epsilon").fill("1")
     expect(page.locator("#plan blockquote")).to_contain_text("ε = 1", timeout=20_000)
     expect(page.locator("#plot-waits")).to_be_hidden(timeout=60_000)
@@ -96,7 +96,7 @@ def _walk(page, server, look, folder, wanted):
 
 
 def _report(server, campaign):
-    """A crowd that is the same every time, of which some overestimate together."""
+    """Reports of a crowd that is the same every time; a part of it overestimates."""
     rng, crowd = random.Random(7), []
     tasks = [task["id"] for task in server.status(campaign)["tasks"]]
     for person in range(CROWD):

@@ -73,7 +73,7 @@ def take(browser, server, folder, wanted=None):
 
 
 def _hallways(server):
-    """A campaign whose crowd is the same every time. Some of it overestimate, and few know the way to the car park."""
+    """A campaign whose crowd is always the same: a part of it overestimates, few know the way to the car park."""
     tasks = [
         {"id": f"hall-{n}", "title": title, "unit": "m", "low": 0, "high": 100, "grid": 0.1}
         for n, title in enumerate(HALLS)

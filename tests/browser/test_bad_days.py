@@ -120,7 +120,7 @@ def test_two_tabs_make_one_release(participant, invited, claims):
 
 
 def test_what_somebody_types_and_presses_survives_the_page_being_drawn_again(participant, invited):
-    """The server confirms the joining, another tab writes the record: the form that somebody is using stays."""
+    """When the server confirms the joining, or another tab writes the record, the form that somebody is using stays."""
     _, url = invited(halls=2)
     phone = participant()
     page = phone.open(url)
@@ -155,7 +155,7 @@ def test_what_somebody_types_and_presses_survives_the_page_being_drawn_again(par
 
 
 def test_readings_are_not_released_on_terms_that_another_tab_has_replaced(participant, invited):
-    """Limits and budget are checked for what the record holds, so nothing else may be what the noise was drawn for."""
+    """Limits are checked against the terms in the record, so noise must not have been drawn under any other terms."""
     _, url = invited(halls=1)
     phone = participant()
     page = phone.join(url)

@@ -17,7 +17,7 @@ from sottovoce.texts import LANGUAGES
 
 @pytest.fixture(scope="module")
 def cases():
-    """Made once for all languages: that takes longer than the rest of the test."""
+    """The cases, made once for all languages: that takes longer than the rest of the test."""
     draw = Random(21)
     promises = [Promise(10 ** draw.uniform(-3, 2), draw.choice([0.0, 10 ** draw.uniform(-9, -1)])) for _ in range(60)]
     promises.append(Promise(4.3, 0.0))  # wrong in just one of a hundred cases
@@ -60,12 +60,12 @@ def test_a_chance_of_failure_counts_as_found_out():
     """A mechanism that shows everything with chance δ, and otherwise answers at random: right with ½ + δ/2."""
     for delta in (1e-5, 0.01, 0.3):
         assert share(guessed(0.0, delta)) >= 0.5 + delta / 2
-    assert guessed(800.0, 0.0) == "practically always"
+    assert guessed(800.0, 0.0) == "practically every time"
 
 
 @pytest.mark.parametrize("noise", ["fresh:0.5", "gaussian:3.7", "shared:0.5", "floored:10.2:0.07"])
 def test_nine_in_ten_lie_where_the_card_says(ask, noise):
-    """For a reading with noise of this law, over participants. 200,000 draws: four standard errors are 0.0027."""
+    """They do under the law, over participants. There are 200,000 draws: four standard errors are 0.0027."""
     (reach,) = ask("reach", [noise])
     count = 200_000
     drawn = parse_law(noise).simulate(np.zeros(count), np.arange(count), np.random.default_rng(9))

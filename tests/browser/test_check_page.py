@@ -16,7 +16,7 @@ def test_the_preview_is_the_participants_page_and_sends_nothing(operator, server
     page.goto(f"{server.url}/campaigns/{draft}")
     seen = page.frame_locator(".phone iframe")
     expect(seen.get_by_role("heading", name="How warm is it?")).to_be_visible()
-    expect(seen.locator("main")).to_contain_text("up to 1 m different")
+    expect(seen.locator("main")).to_contain_text("differed by up to 1 m")
     seen.get_by_role("button", name="Join this campaign").click()
     page.get_by_role("link", name="The questions").click()
     expect(seen.locator("#reading-1")).to_be_visible()
@@ -42,7 +42,7 @@ def test_the_preview_is_the_participants_page_and_sends_nothing(operator, server
 
 
 def test_the_preview_shows_the_plan_of_the_draft(operator, server):  # noqa: F811
-    """Which is not public yet; a task that is chosen on it is asked for."""
+    """The plan is not public yet. Choosing a task on it shows the question of that task."""
     draft = server.create(halls=2)
     put(server, draft)
     place(server, draft, {"hall-0": [[1000, 5000], [9000, 5000]], "hall-1": [[5000, 1000]]})
@@ -69,7 +69,7 @@ def test_a_promise_that_devices_refuse_is_refused_in_the_preview(operator, serve
 
 
 def test_a_click_on_the_chart_keeps_the_kind_of_noise(operator, server):  # noqa: F811
-    """And while the words of a promise are not there yet, the old ones are marked."""
+    """While the words of a new promise are being loaded, the old ones are marked as busy."""
     draft = server.create(halls=2)
     page = operator().sign_in()
     page.goto(f"{server.url}/campaigns/{draft}/privacy")

@@ -102,7 +102,7 @@ def test_questions_and_answers_in_words(ask):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_card_says_how_often_another_answer_is_sent(ask, language):
-    """With the figures of the installed client, in one sentence."""
+    """The figures are those of the installed client, in one sentence."""
     cases = [("response:1.0", 2), ("response:4.0", 4), ("response:0.1", 4)]
     found = ask("comparison_words", [{"tag": language, "law": law, "levels": levels} for law, levels in cases])
     for (law, levels), words in zip(cases, found, strict=True):

@@ -138,7 +138,7 @@ def test_a_stopwatch_runs_by_the_clock(participant, server):
     page = participant().page
     taken = mounted(page, server, "stopwatch", "min")
     page.get_by_role("button", name="Start", exact=True).click()
-    # As if the screen was locked meanwhile: the clock goes on, and no timer has run.
+    # As if the screen had been locked meanwhile: the clock has gone on, and no timer has run.
     page.evaluate("() => { const now = performance.now.bind(performance); performance.now = () => now() + 90_000; }")
     page.get_by_role("button", name="Stop", exact=True).click()
     assert float(taken()[-1]) == pytest.approx(1.5, abs=0.3)
@@ -390,7 +390,7 @@ def test_sensors_are_open_on_the_participants_page_alone(server):
 
 
 def test_a_task_is_measured_with_the_instrument_that_its_campaign_names(participant, invited, claims):
-    """And nothing but the noisy value leaves the page; the other task has no instrument, and none is loaded for it."""
+    """Nothing but the noisy value leaves the page. The other task has no instrument, and none is loaded for it."""
     task = {"title": "Bicycles", "unit": "", "low": "0", "high": "100", "grid": "1"}
     tasks = [{**task, "id": "typed"}, {**task, "id": "counted", "instrument": "counter"}]
     campaign, url = invited(tasks=tasks, noise="fresh:0.02", distance="5")

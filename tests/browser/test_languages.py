@@ -92,7 +92,7 @@ def test_no_words_are_in_the_code_of_the_page():
 
 @pytest.fixture(scope="module")
 def cases():
-    """Made once for all languages: that takes longer than the rest of the test."""
+    """The cases, made once for all languages: that takes longer than the rest of the test."""
     draw = Random(20)
     promises = [
         Promise(10 ** draw.uniform(-3, 2), draw.choice([0.0, 0.4, 10 ** draw.uniform(-9, -1)])) for _ in range(60)
@@ -116,8 +116,8 @@ def test_the_promise_in_german():
     promise = privacy_sentence(1.0, 1e-5, "1500 m", "participant", 30, "de")
     assert promise.startswith(
         "Wer alles sieht, was Ihr Gerät sendet, erfährt fast nichts über Ihre Messwerte, selbst über alle 30 zusammen: "
-        "Wäre jeder um bis zu 1.500 m anders gewesen, wäre keine Schlussfolgerung mehr als 2,72-mal so wahrscheinlich, "
-        "außer mit einer Wahrscheinlichkeit von höchstens 1 zu 100.000. "
+        "Wäre jeder um höchstens 1.500 m anders gewesen, wäre keine Schlussfolgerung mehr als 2,72-mal so "
+        "wahrscheinlich, außer mit einer Wahrscheinlichkeit von höchstens 1 zu 100.000. "
     )
 
 

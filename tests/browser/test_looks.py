@@ -1,4 +1,4 @@
-"""For every eye, hand and ear: narrow and wide, dark and light, by keyboard, by screen reader; and light to load."""
+"""The page on narrow and wide screens, dark and light, by keyboard and by screen reader; and how much a phone loads."""
 
 import json
 import re

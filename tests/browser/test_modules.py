@@ -175,8 +175,9 @@ def test_tasks_with_grids_of_their_own_are_noised_grid_by_grid(ask):
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["fresh:0.5", "gaussian:1.0", "floored:0.5:1.0", "shared:0.5"])
 def test_draws_of_the_page_pass_the_audit(ask, noise, tmp_path):
-    """As `sottovoce audit --input` sees them: two inputs one distance apart. It fails a right sampler less often than
-    once in ten thousand audits; here the bytes are the system's own."""
+    """As `sottovoce audit --input` sees them: two inputs one distance apart. It fails a correct sampler less often than
+    once in ten thousand audits; here the bytes are the system's own.
+    """
     samples = 4000
     # Readings lie outside the range, which spans the two inputs: a page that does not clip fails.
     sides = {"low": "0", "high": "1", "readings": [["-1", "-1"], ["2", "-1"]]}

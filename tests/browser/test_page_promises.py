@@ -69,7 +69,7 @@ def test_promises_are_those_of_the_installed_client(ask, delta):
 
 
 def test_two_readings_that_would_be_sent_as_they_are_promise_nothing(ask):
-    """The move is 5·10⁹ grid steps wide, and the noise is none: squared, that is beyond 64 bits."""
+    """The move is 5·10⁹ grid steps wide, whose square is beyond 64 bits, and there is practically no noise."""
     tasks = [{"id": name, "low": "0", "high": "5000", "grid": "0.000001"} for name in ("a", "b")]
     bare = manifest(tasks=2, noise="gaussian:1e-07", distance="5000", unit="participant", readings=2)
     bare = Manifest.of({**bare.model_dump(), "tasks": tasks})
@@ -212,7 +212,7 @@ def test_several_parts_together_by_the_exact_law_of_their_losses(ask):
 
 
 def test_no_tiny_delta_is_exceeded_by_the_rounding_of_the_largest_loss(ask):
-    """A loss that is rounded up by 1e-12 still exceeds an ε that equals it otherwise: once no ε held."""
+    """A loss that is rounded up by 1e-12 exceeds an ε that would otherwise equal it: then no ε would hold."""
     laws = [f"{law}:{tenths / 10}" for tenths in range(5, 31, 5) for law in ("response", "twolayer:beta:1.0")]
     described = [beside_normal_noise(law) for law in laws]
     for law, one, found in zip(laws, described, figures(ask, described, 1e-100), strict=True):
@@ -356,7 +356,7 @@ def test_a_variance_that_is_all_floor_promises_what_fixed_noise_does(ask, floor,
 
 
 def test_honest_promises_of_any_law_are_not_doubted(ask):
-    """Nor is any of them a number that is none, or below the simple bound of the installed client."""
+    """None of them is NaN, or below the simple bound of the installed client."""
     draw = random.Random(15)
     cases = [(random_manifest(draw), random_delta(draw)) for _ in range(80)]
     answers = ask("promise", [{"manifest": sent(one), "delta": delta} for one, delta in cases])
@@ -410,7 +410,7 @@ def test_the_simple_bounds_are_those_of_the_installed_client(ask):
     ids=str,
 )
 def test_promises_that_cannot_be_true_are_doubted(ask, changes, promise):
-    """As a record that an older version of the page wrote may have them."""
+    """A record that an older version of the page wrote may contain such promises."""
     described = manifest(**changes)
     assert ask("checked", [{"manifest": sent(described), **promise}]) == ["promise_in_doubt"]
 
@@ -440,7 +440,7 @@ def test_the_promise_is_in_the_words_of_the_installed_client(ask):
 
 
 def test_ten_thousand_grids_are_judged_by_the_worst(ask):
-    """Each has to be checked, but in less time than a single one."""
+    """Each has to be checked, but in less time than a grid takes on its own."""
     tasks = [{"id": str(number), "low": "0", "high": "1000000", "grid": f"0.{number:05d}1"} for number in range(10_000)]
     described = Manifest.of({**manifest().model_dump(), "tasks": tasks, "noise": "gaussian:3.7", "readings": 10_000})
     (found,) = figures(ask, [described], 1e-5)

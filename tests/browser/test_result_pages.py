@@ -1,4 +1,4 @@
-"""The public page of results and the analyst's page in a real browser: every width, scheme, hand, and paper."""
+"""The public page of results and the analyst's page in a real browser: wide and narrow, dark and light, on paper."""
 
 import re
 from functools import partial
@@ -290,7 +290,9 @@ def test_a_file_that_is_too_large_is_not_even_sent(viewer):
     sent = []
     page.on("request", lambda request: sent.append(request.method))
     one.choose("x" * 9_000_000, "large.csv")
-    expect(page.locator("#claims-error")).to_contain_text("large.csv: 9.0 MB: a file here may have at most 8.4 MB")
+    expect(page.locator("#claims-error")).to_contain_text(
+        "large.csv: it has 9.0 MB, and at most 8.4 MB can be uploaded here"
+    )
     one.find()
     page.wait_for_timeout(200)
     assert "POST" not in sent

@@ -44,7 +44,7 @@ def test_what_is_in_order_is_read_by_both(ask):
 
 
 def test_a_task_has_the_same_fields_on_the_page(ask):
-    """Of each kind, with the same ones that may be left out, and the same ones that people read in their language."""
+    """Tasks of each kind have the same fields, the same of them are optional, and the same are texts in a language."""
     for kind, listed in zip(TASK_MODELS, ask("task_fields", [*TASK_MODELS]), strict=True):
         fields = [field for field in TASK_FIELDS.values() if kind in field.kinds]
         optional = {field.name for field in fields if field.default is None}

@@ -1,4 +1,4 @@
-"""Codes that people type, tablets that people share, a second person in one browser, and tasks that have enough."""
+"""Codes that people type, tablets that people share, a second person in one browser, and tasks with enough readings."""
 
 import re
 

@@ -197,11 +197,11 @@ def test_the_card_says_what_is_promised(participant, invited):
     expect(card).to_contain_text("one of your readings is either 50 m or 51 m")
     expect(card).to_contain_text("guess right at most 74 times out of 100")  # e/(1 + e) = 0.731
     expect(card).to_contain_text("They do see that you take part, when, and which tasks you answered.")
-    expect(card.get_by_role("img")).to_have_accessible_name(re.compile(r"Nine in ten .* between 47\.7\sm and 52\.3\sm"))
+    expect(card.get_by_role("img")).to_have_accessible_name(re.compile(r"out of ten, .* between 47\.7\sm and 52\.3\sm"))
     expect(card.locator("dl")).to_be_hidden()
     card.get_by_text("The figures").click()
     expect(card.locator("dl")).to_contain_text("fresh:0.5")
-    expect(card.locator("details")).to_contain_text("had it been up to 1 m different")
+    expect(card.locator("details")).to_contain_text("had it differed by up to 1 m")
     expect(card.locator("details")).to_contain_text("2.72 times as likely")
 
 

@@ -24,7 +24,7 @@ def asked(participant, server):
 
 
 def kept_as(phone, url, entries):
-    """What the page finds in place of what was entered, written while it is not open and could not write over it."""
+    """Replace what was entered by something else, while the page is not open and cannot overwrite it."""
     page = phone.open(f"{phone.server.url}/healthz")
     page.evaluate(
         "entries => localStorage.setItem(Object.keys(localStorage).find((key) => key.includes('draft-')), entries)",

@@ -41,7 +41,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert len(set(invited)) == 5
     assert all(InvitationLink.parse(link).manifest_sha256 == opened["manifest_sha256"] for link in invited)
 
-    # Just as many as make up a step, so that it is the only one however slow they are.
+    # Exactly as many as make up a step, so that there is only one step, however slowly they come.
     sent = send_all(
         [{"hall-1": "12.5", "hall-2": "7"}] * 4 + [{"hall-1": "12.5", "hall-2": "7", "hall-3": "9"}], invited
     )
@@ -66,7 +66,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert [row["claims"] for row in rows_of(tmp_path / "results.csv")] == ["5", "5", "0"]
 
     assert campaigns("close", draft)["state"] == "closed"
-    assert "only open ones can be closed; check the present state" in campaigns.refused("close", draft)
+    assert "only open ones can be closed; leave it as it is" in campaigns.refused("close", draft)
     assert campaigns("results", draft)["reports"] == 5
 
 
@@ -139,7 +139,7 @@ def test_known_truths_are_set_shown_and_forgotten(campaigns, opened, tmp_path):
     assert [*campaigns("known", opened, path)["known"].values()] == ["20.5"]
     path.write_text("task,truth\nnowhere,20\n")
     assert "there is no such task" in campaigns.refused("known", opened, path)
-    assert "leave one of them out" in campaigns.refused("known", opened, path, "--clear")
+    assert "leave out --clear, or the file" in campaigns.refused("known", opened, path, "--clear")
     assert campaigns("known", opened, "--clear")["known"] == {}
 
 
@@ -152,7 +152,7 @@ def test_method_and_target_can_be_pinned_and_released(campaigns, opened):
     assert "median" in campaigns.refused("target", opened, "median")
     campaigns("method", opened, "crh")
     assert "the method crh does not use it" in campaigns.run("campaign", "target", opened, "mean").stdout
-    assert "only drafts can be deleted; make a new version" in campaigns.refused("delete", opened)
+    assert "only drafts can be deleted; close it instead" in campaigns.refused("delete", opened)
 
 
 def test_revoked_and_replaced_links_let_nobody_in(campaigns, opened, tmp_path):

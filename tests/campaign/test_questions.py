@@ -32,7 +32,7 @@ def test_choices_that_cannot_be_used_are_refused_at_the_command(campaigns, tmp_p
     path.write_text("id,choices\npath,yes | Yes\n")
     assert "more than spaces, case and" in campaigns.refused("create", path, "--title", "P", "--noise", "response:1")
     path.write_text("id,choices,low,high,grid\npath,yes | no,0,1,1\n")
-    assert "a question with choices has none" in campaigns.refused(
+    assert "a question with choices has no lowest value" in campaigns.refused(
         "create", path, "--title", "P", "--noise", "response:1"
     )
 

@@ -124,11 +124,15 @@ def test_mistakes(table, tmp_path):
         BadParameter, match=r"time@fortnight: 'fortnight' is not a period; times can be rounded down to the second"
     ):
         objects(table, "sensor+time@fortnight")
-    with pytest.raises(BadRow, match="sensor 'north': times must be written like 2026-05-01 10:35"):
+    with pytest.raises(
+        BadRow, match="sensor 'north': times that are to be rounded down must be written like 2026-05-01 10:35"
+    ):
         objects(table, "sensor@hour")
     path = tmp_path / "odd.csv"
     path.write_text("user,a,b,value\nu,x · y,z,1\n")
-    with pytest.raises(BadRow, match=r"a has ' · ' in a label: it separates the columns of a\+b; replace it there"):
+    with pytest.raises(
+        BadRow, match=r"a label in column 'a' contains ' · ': this sign separates the columns of a\+b; use another one"
+    ):
         sv.Claims.read(path, object="a+b")
     path.write_text("user,a,b,value\nu,x,,1\n")
     with pytest.raises(BadRow, match=r"line 2, row 1: a\+b is missing"):

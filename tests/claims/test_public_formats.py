@@ -96,13 +96,13 @@ def test_other_encodings_decimal_commas_and_marks_in_front(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "error", "message"),
     [
-        ("square", "w1 q1 1\n\nw2 q1\n", BadRow, "line 3, row 2: 'w2 q1': a line has, without a header and "
+        ("square", "w1 q1 1\n\nw2 q1\n", BadRow, "line 3, row 2: 'w2 q1': every line, even the first, must have, "
          "separated by spaces, user, object, value; correct it, or drop"),
-        ("square", "w1 q1 very good\n", BadRow, "line 1, row 1: 'w1 q1 very good': a line has"),
+        ("square", "w1 q1 very good\n", BadRow, "line 1, row 1: 'w1 q1 very good': every line, even the first"),
         ("square", "w1 q1 1\nw1 q1 0\n", DuplicateClaim, "row 2: user 'w1' makes a second claim about object 'q1'"),
         ("square", "", NoClaims, "no row"),
         ("toloka", "w1\t\t1\n", BadRow, "line 1, row 1: object is missing"),
-        ("fusion", "a\tX\t1\nb\n", BadRow, "line 2, row 2: 'b': a line has"),
+        ("fusion", "a\tX\t1\nb\n", BadRow, "line 2, row 2: 'b': every line, even the first, must have"),
         ("matrix", "o,ann,bob\nhall,1,2\nstairs,3,tall\n", BadRow, "line 3, column 'bob': value 'tall': a value"),
         ("matrix", "o,ann,bob\nhall,1,inf\n", BadRow, "line 2, column 'bob': value 'inf'"),
         ("matrix", "o,ann,bob\nhall,1\n", BadRow, "line 2: 2 cells: the header has 3; leave cells empty where"),

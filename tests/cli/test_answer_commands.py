@@ -52,7 +52,7 @@ def test_guarantee_of_levels():
         (["response:1"], "give --choices N, or --levels 2"),
         (["fresh:0.5", "--choices", "2"], "it adds noise to numbers"),
         (["response:1", "--choices", "1"], "at least 2"),
-        (["response:1", "--choices", "2", "--levels", "2"], "leave one out"),
+        (["response:1", "--choices", "2", "--levels", "2"], "leave out one of the two options"),
         (["response:1:2", "--levels", "4"], "reports one level"),
         (["twolayer:uniform", "--levels", "2"], "reports one level"),
         (["response:1:3", "--choices", "3"], "smaller SIZE"),

@@ -83,7 +83,7 @@ def test_claims_from_the_input(crowd):
         ("user,object,value\na,x,1\n", ["--plot", "t.gif"], ["t.gif", ".png"]),
         ("user,object,value\na,x,1\n", ["--out", "no/t.csv"], ["there is no folder"]),
         ("user,object,value\na,x,1\n", ["--out", "."], ["suffix"]),
-        ("user,object,value\na,x,1\n", ["--left-out", "bad.csv"], ["left out only on request", "add --skip-bad"]),
+        ("user,object,value\na,x,1\n", ["--left-out", "bad.csv"], ["left out only with --skip-bad", "add --skip-bad"]),
         ("user,object,value,value\na,x,1,2\n", [], ["two columns 'value'"]),
         ("user,object,value\na,x,1e200\n", [], ["1e+200", "1e+150"]),
         ("user,object,value\na,x,1\n", ["--method", "guess"], ["guess", "crh"]),
@@ -150,5 +150,5 @@ def test_the_reason_for_differing_from_the_mean_is_reported(tmp_path):
     far = [f"far{u},x{n},{900 + n + u}" for u in range(2) for n in range(8)]
     for name, lines in (("near", rows), ("far", rows + far)):
         (tmp_path / f"{name}.csv").write_text("\n".join(["user,object,value", *lines]))
-    assert "8 of 8 means lie outside their intervals" in run("discover", tmp_path / "far.csv").stdout
+    assert "8 of 8 means lie outside the truths' intervals" in run("discover", tmp_path / "far.csv").stdout
     assert json.loads(run("discover", tmp_path / "near.csv", "--json").stdout)["reason"] is None

@@ -132,7 +132,7 @@ def test_a_few_words_among_european_numbers_do_not_make_them_answers(tmp_path):
     path.write_text(EUROPEAN + "dan;hall;n. a.\neve;hall;\n")
     ran = run("discover", path, "--skip-bad")
     assert ran.returncode == 2
-    assert "a unit is removed with strip_units=True (--strip-units), the decimal sign given with" in " ".join(
+    assert "with a unit, say so with strip_units=True (--strip-units) and decimal=',' (--decimal ,)" in " ".join(
         ran.stderr.split()
     )
     ran = run("discover", path, "--skip-bad", *OPTIONS, "--method", "median", "--json")

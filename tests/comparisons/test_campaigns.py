@@ -31,7 +31,9 @@ def test_the_error_over_the_whole_range(epsilon, levels, limit, runs):
 
 @pytest.mark.slow
 def test_late_and_batched_answers_cost_little():
-    """Against the same people answering at once. Over 240 runs: 1.05 (late), 1.14 (batches), 1.00 (steps), ± .07."""
+    """Errors over those of the same people answering at once. Over 240 runs: 1.05 (late), 1.14 (batches), 1.00 (steps),
+    ± .07.
+    """
     at_once = played(1, 400, 60, seed=12)
     for options in ({"late": 0.2}, {"batch": 50}, {"steps": Steps(5)}):
         assert played(1, 400, 60, seed=12, **options).rmse < 1.25 * at_once.rmse

@@ -3,7 +3,7 @@
 ``driver.py kill LINK...``: for each link a new participant joins, releases and sends, and dies by SIGKILL at another
 line of the device's code; then the same is done again without dying. Prints how many lines there are.
 ``driver.py race LINK FILE``: says that it is ready, waits for a line of input, then joins, releases and sends. Prints
-what became of it.
+the outcome.
 """
 
 import os

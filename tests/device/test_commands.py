@@ -60,7 +60,7 @@ def test_a_mistyped_reading_and_a_mistyped_task_are_shown(server, ask):
     assert unknown.returncode == 2
     assert "task 'hal-1': campaign 'hallways' has no such task; there are 'hall-1'" in unknown.words
     sent = ask("submit", "--reading", "hall-1=1000", "--reading", "hall-2=100")
-    assert "Outside the task's range, so the nearest end was used instead: hall-1." in sent.words
+    assert "Outside its task's range, so the nearest end of the range was used instead: hall-1." in sent.words
     assert json.loads(ask("submit", "--reading", "hall-3=-0.01", "--json").stdout)["clipped"] == ["hall-3"]
 
 
@@ -125,7 +125,7 @@ def test_limits_are_set_and_kept(ask):
 
 @pytest.mark.slow
 def test_the_campaign_is_named_where_there_are_several(ask):
-    assert "you must have joined one" in ask("submit", "--reading", "hall-1=1").words
+    assert "you have not joined one yet" in ask("submit", "--reading", "hall-1=1").words
     with campaign_server(manifest(), manifest(campaign="stairs")) as server:
         for campaign in ("hallways", "stairs"):
             ask("join", server.invite(campaign), "--yes", "--json")

@@ -142,7 +142,7 @@ def test_what_cannot_be_trusted_is_refused_with_what_to_do(sound, tmp_path, name
     with pytest.raises(Problem) as refusal, ParticipantFile(path) as mine:
         mine.memberships()
     assert refusal.value.code == "damaged_file"
-    assert "restore a copy of it" in str(refusal.value)
+    assert "restore the newest copy of it" in str(refusal.value)
 
 
 def test_a_new_file_is_whole_when_it_has_its_name(tmp_path, monkeypatch):

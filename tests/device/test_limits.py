@@ -31,7 +31,7 @@ def test_the_usual_limits_take_a_usual_campaign():
         ({"noise": "gaussian:0.5"}, r"epsilon .*your limit is 3"),
         # one small variance gives all readings away
         pytest.param({"noise": "shared:0.5"}, r"epsilon .*your limit is 3", marks=pytest.mark.slow),
-        ({"noise": "gaussian:0.00001"}, r"epsilon inf"),
+        ({"noise": "gaussian:0.00001"}, r"the campaign promises nothing"),
         ({"unit": "participant", "distance": 2}, r"epsilon .*your limit is 3"),
         ({"distance": "0.05"}, r"distance 0.05 on task 'hall-1'.*your limit is 0.1"),
     ],
@@ -77,7 +77,7 @@ def test_limits_that_mean_nothing_are_refused(wrong):
 
 
 def test_a_device_under_fresh_noise_never_loads_numpy():
-    """Imported, joined by the judge's rules and noised, in a fresh interpreter."""
+    """In a fresh interpreter: it is imported, judges a promise and adds noise."""
     code = """
 import sys
 sys.path.insert(0, "tests")

@@ -46,7 +46,7 @@ def test_a_hostile_server_gets_nobody_to_join_without_noise(tmp_path):
     with campaign_server(manifest(**BARE)) as server:
         joined = run("join", server.invite(), "--yes", "--wait", "1", env=environment)
         assert joined.returncode == 2
-        assert "epsilon inf" in " ".join((joined.stdout + joined.stderr).split())
+        assert "the campaign promises nothing" in " ".join((joined.stdout + joined.stderr).split())
         sent = run("submit", "--reading", "hall-1=72.345678", "--wait", "1", env=environment)
         assert sent.returncode == 2
         assert not [request for request in server.requests if "enrolments" in request or "reports" in request]

@@ -69,7 +69,7 @@ def test_under_one_variance_there_is_one_release(participant, noise):
         participant.release({"hall-1": "12", "hall-2": "3"})
         problem = refusal(participant.release, {"hall-3": "12"})
     assert problem.code == "one_release_only"
-    assert "share one secret variance" in str(problem)
+    assert "one secret draw decides the noise of all your readings" in str(problem)
 
 
 BAD = {

@@ -24,7 +24,7 @@ def crowd(law, participants, tasks, fill, seed):
 
 
 def assert_same_intervals(fit, cold):
-    """To 1 % of their width, and both have converged."""
+    """Intervals are the same to 1 % of their width, and both fits have converged."""
     assert fit.converged_
     assert cold.converged_
     low, high = cold.intervals()
@@ -62,7 +62,7 @@ def test_fits_that_start_from_each_other_end_where_one_from_scratch_does(law, ta
 @pytest.mark.slow
 @pytest.mark.parametrize(("law", "tasks"), [("fresh:0.5", 3), ("fresh:50", 1), ("shared:0.5", 1), ("gaussian:1.5", 3)])
 def test_forty_people_one_after_the_other(law, tasks):
-    """Widths follow from what people measured: half a width is at most 4 of the spread's standard errors."""
+    """Widths follow from what people measured: half a width is at most 4 standard errors, by the spread."""
     users, objects, values = crowd(law, 39, tasks, 1.0, seed=1)
     fit = None
     for people in range(2, 40):

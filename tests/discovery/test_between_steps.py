@@ -103,7 +103,7 @@ def test_guesses_of_which_half_are_rounded_coarsely_are_averaged():
 
 
 def test_claims_that_are_far_apart_but_for_a_few_have_places_too():
-    """Nobody but the middle claim itself is near it."""
+    """No claim is near the middle one."""
     values = np.tile([0.0, 1.0, 100.0, 200.0], 3)
     engine = MemoryEngine(sv.Claims.from_arrays(np.arange(12), np.repeat(np.arange(3), 4), values))
     assert 0 <= StepEvidence(engine, 1.0).between <= 1

@@ -283,8 +283,9 @@ def errors(votes, truths):
 @pytest.mark.slow
 @pytest.mark.parametrize(("options", "law"), [(2, "response:1"), (4, "response:2"), (10, "response:1:3")])
 def test_randomised_answers_are_weighed_nearly_as_if_users_were_known(options, law):
-    """Against an oracle that knows how often each user is right. Over 8 worlds of 300 objects, paired: a standard error
-    of about .5 points; the mean excess measured over many more is .4 points."""
+    """Compared with an oracle that knows how often each user is right. Over 8 worlds of 300 objects, paired: a standard
+    error of about .5 points; the mean excess measured over many more is .4 points.
+    """
     law, found = sv.parse_law(law), []
     for seed in range(8):
         rng = np.random.default_rng(seed)

@@ -31,11 +31,11 @@ def test_differences_by_chance_change_nothing_but_a_little():
 
 @pytest.mark.parametrize("differences", [np.ones(OBJECTS), np.tile([2.0, -2.0], OBJECTS // 2)])
 def test_systematic_differences_meet_half_way_and_widen(differences):
-    """To one side about all objects, or about each by itself."""
+    """Differences to one side for all objects, or for each object on its own."""
     found = checked(differences + np.random.default_rng(1).normal(0, 0.5, OBJECTS))
     assert found.truths.mean() == pytest.approx(differences.mean() / 2, abs=0.15)
     assert np.abs(found.truths - differences / 2).max() < 1
-    assert found.variance.min() > 0.9  # those of the mean, whose interval is held
+    assert found.variance.min() > 0.9  # that of the mean, whose interval must be contained
     low, high = found.truths - 2 * np.sqrt(found.variance), found.truths + 2 * np.sqrt(found.variance)
     assert np.mean((low <= differences) & (differences <= high)) > 0.9
 
@@ -61,7 +61,7 @@ def test_medians_to_one_side_of_all_truths_are_followed_if_means_lie_on_the_othe
 
 
 def test_two_camps_of_users_leave_truths_at_the_mean():
-    """Everybody is off by 1, about half up and half down. Truths that followed medians had 1.3 times this error."""
+    """Everybody is off by 1, about half of them upwards. Truths that followed medians had 1.3 times this error."""
     ours, plain = [], []
     for seed in range(8):
         rng = np.random.default_rng((seed, 51))

@@ -116,7 +116,7 @@ def test_gross_errors_do_little_harm(law, trouble):
 
 
 def test_weight_of_a_user_is_a_posterior_mean():
-    """Against Monte Carlo: draw users from the prior, keep those with residuals like the one asked about."""
+    """Compared with Monte Carlo: draw users from the prior, and keep those with residuals like this user's."""
     quality = Quality(sv.SharedVariance(0.5), scale=1.0)
     rng = np.random.default_rng(0)
     total = rng.exponential(1.0, 2_000_000) + rng.exponential(

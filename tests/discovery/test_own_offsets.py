@@ -82,7 +82,7 @@ def test_nothing_follows_from_nothing():
 
 
 def test_squares_of_errors_with_a_kurtosis_say_less_whatever_the_scales_of_users():
-    """By 2/(κ - 1): all of it for normal errors (κ = 3), 0.4 for Laplace's (κ = 6)."""
+    """They are worth 2/(κ - 1): 1 for normal errors (κ = 3), 0.4 for Laplace's (κ = 6)."""
     rng = np.random.default_rng(2)
     scales = np.exp(rng.normal(0, 1, 2000))
     who = np.repeat(np.arange(2000, dtype=np.int32), CLAIMS)
@@ -90,7 +90,7 @@ def test_squares_of_errors_with_a_kurtosis_say_less_whatever_the_scales_of_users
         errors = draw(len(who))
         assert squares_worth(who, errors**2, 2000) == pytest.approx(worth, abs=0.06)
         weighted = (errors * scales[who]) ** 2 / np.bincount(who, (errors * scales[who]) ** 2)[who]
-        assert worth - 0.06 < squares_worth(who, weighted, 2000) < worth + 0.2  # users who never err much count as well
+        assert worth - 0.06 < squares_worth(who, weighted, 2000) < worth + 0.2  # users who never err much count too
 
 
 def test_a_few_who_share_an_offset_do_not_decide_about_everything():

@@ -25,7 +25,7 @@ def crowds(draw):
 
 
 def few_iterations(method):
-    """As many as keep rounding from growing: iterations that approach one user multiply small differences."""
+    """So few that rounding errors do not grow: iterations that approach a single user multiply small differences."""
     method.max_iter, method.tol = 4, 0
     return method
 

@@ -52,7 +52,7 @@ def test_measurements_that_nobody_rounded_have_no_step():
 
 @pytest.mark.parametrize("deviation", [0.0, 0.1, 0.2, 0.35, 0.5])
 def test_the_error_in_common_by_quadrature(deviation):
-    """Of a truth between two multiples of 1, claims are off by this in the mean; the formula bounds its square."""
+    """How far the mean of claims is from a truth between two multiples of 1; the formula bounds its square."""
 
     def squared(truth):
         edges = np.arange(-4, 5) + 0.5
@@ -69,7 +69,7 @@ def test_the_error_in_common_by_quadrature(deviation):
 @pytest.mark.parametrize("step", [0.5, 1, 2, 4])
 @pytest.mark.parametrize("kind", ["alike", "different", "two kinds"])
 def test_intervals_hold_truths_between_the_steps(kind, step):
-    """In 93 % of the cases, and at least as often as those of the plain mean, less two standard errors."""
+    """They do in 93 % of the cases, and at least as often as those of the plain mean, less two standard errors."""
     held = []
     for seed in range(3):
         who, what, values, truths = crowd(seed, kind, step)

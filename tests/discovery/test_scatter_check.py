@@ -1,4 +1,4 @@
-"""Truths beside the scatter of the claims: right models are kept, wrong ones are seen, and so are better means."""
+"""Truths beside the scatter of the claims: right models are kept, wrong ones noticed, and so are better averages."""
 
 import numpy as np
 import pytest

@@ -14,7 +14,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples/hallways.py"
 
 @pytest.mark.slow
 def test_hallways_from_a_simulation_and_from_files(tmp_path):
-    """Writing the world and reading it again gives the same figures, up to where noise is planned."""
+    """Writing the world and reading it again gives the same figures, up to the point where noise is planned."""
     sv.worlds.floorplan(seed=1).write(tmp_path / "data")
     command = [sys.executable, "-W", "error", EXAMPLE]
     simulated = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -60,7 +60,7 @@ def test_only_few_blocks_are_not_run():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_languages_of_blocks_are_known(name):
-    """So that no command hides from the test above under another name."""
+    """Each is known, so that no command hides from the test above under another name."""
     for block in pages.blocks(read(name).splitlines()):
         directive = block.language.startswith("{")
         assert directive or block.language in pages.RUN | READ | {"output"}, f"{name}:{block.first}: {block.language}"

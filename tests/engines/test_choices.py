@@ -75,7 +75,7 @@ SHARES = [0, 0, *np.arange(20) / 1000, *np.linspace(0.03, 1, 12)]  # of a way: a
 
 
 def polls(claims, seed):
-    """Ways from some votes to quite other ones, so that truths change one after the other."""
+    """Polls that move step by step from some votes to quite different ones, so that truths change one by one."""
     rng = np.random.default_rng(seed)
     users, cells = claims.n_users, claims.answers.n_cells
     (one, other), slopes, prior = 200 * rng.random((2, users)) ** 4, rng.random((2, users)), rng.normal(size=cells)

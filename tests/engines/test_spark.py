@@ -1,4 +1,4 @@
-"""The Spark engine: as exact as any other, whatever happens to its workers."""
+"""The Spark engine: exactly the results of any other engine, whatever happens to its workers."""
 
 import json
 import logging
@@ -46,7 +46,7 @@ def session():
 def tree(request, monkeypatch):
     if request.param == "sums added up by workers":
         monkeypatch.setattr(spark, "_DRIVER_BYTES", 0)
-        monkeypatch.setattr(spark, "_FAN", 2)
+        monkeypatch.setattr(spark, "_PARTS_AT_ONCE", 2)
 
 
 def packed(claims, folder, blocks):
@@ -221,7 +221,7 @@ def test_the_command(crowd):
 
 
 def test_the_command_on_choices(session, tmp_path):
-    """In this process: another one would start a session, which is tested above."""
+    """The command runs in this process: another one would start a session, which is tested above."""
     claims = choices.crowd(3)
     pack = packed(claims, tmp_path, 3)
     printed = []
@@ -263,7 +263,7 @@ def test_an_interruption_that_also_breaks_the_connection_to_java_is_one(crowd, m
 
 @pytest.mark.parametrize("logger", [None, "py4j.clientserver", "py4j.java_gateway"])
 def test_what_py4j_logs_of_an_interruption_is_not_shown(session, caplog, logger):
-    """It logs by the root's logger and by those of its modules."""
+    """Py4J logs with its root logger and with those of its modules."""
     log = logging.getLogger(logger)
     record = log.makeRecord(log.name, logging.ERROR, clientserver.__file__, 512, "while shutting down", (), None)
     log.handle(record)

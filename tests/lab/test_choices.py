@@ -1,4 +1,4 @@
-"""The lab's figures about answers: right truths against ε, and the two-layer law's true promise."""
+"""The lab's figures about answers: right results against ε, and the two-layer law's true promise."""
 
 import numpy as np
 import pytest

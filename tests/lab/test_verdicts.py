@@ -146,7 +146,7 @@ def theorem(printed, corrected, seen=0.5):
         (theorem(None, 1.0), True, "not contradicted"),
         (theorem(0.45, 1.0), True, "not contradicted"),  # within the interval
         (theorem(0.1, 1.0), False, "allows a chance of 0.1"),
-        (theorem(None, 0.1), True, "fails at 1 points"),
+        (theorem(None, 0.1), True, "fails at 1 point."),
     ],
 )
 def test_theorem(table, holds, said):

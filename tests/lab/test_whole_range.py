@@ -1,4 +1,4 @@
-"""Figures of a promise for the whole range and for a participant, held to what is known of them."""
+"""Figures of a promise for the whole range and for a participant, compared with values known from elsewhere."""
 
 import math
 
@@ -69,6 +69,6 @@ def test_comparisons_are_better_by_far_over_a_range_and_few_answers_better_than_
     assert found["comparisons"] < found[OVER_RANGE] / 8
     assert found[PAPER] > RANGE / math.sqrt(12)
     experiment, table = table_of("participant-level")
-    assert "answer 1 of 30" in experiment.verdict(table).sentence
+    assert "comparisons: 1 of 30" in experiment.verdict(table).sentence
     seen = {row["answer"]: row["error"] for row in table if row["part"] == "seen" and row["way"] == _OVER_SPREAD}
     assert seen[1] < seen[30]

@@ -110,7 +110,7 @@ def test_the_library_plans_on_the_grid_it_is_given():
     ],
 )  # fmt: skip
 def test_a_search_ends_at_every_end_of_what_can_be_asked(kind, unit, epsilon, delta, distance, grid):
-    """With a law that keeps the promise, or with a refusal."""
+    """The search ends with a law that keeps the promise, or with a refusal."""
     delta = kind.granted(delta)
     try:
         law = law_for(kind, epsilon, delta, distance=distance, readings=10_000, unit=unit, grid=grid)

@@ -510,7 +510,7 @@ def test_command_prints_both_columns_and_what_is_assumed(command, monkeypatch):
     ],
 )
 def test_verdicts_say_which_promise_is_kept(noise_rate, alpha, privacy, utility):
-    """Beside the noise levels that keep both: two computations of the same thing."""
+    """Verdicts agree with the noise levels that keep both promises, which are computed in another way."""
     given = {"beta": 0.05, "participants": 150, "epsilon": 1.0, "delta": 0.1}
     report = paper.compare(2.0, noise_rate, alpha, **given)
     assert report.corrected_verdict == paper.TheoremVerdict(privacy, utility)

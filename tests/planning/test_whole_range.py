@@ -66,7 +66,7 @@ def test_the_command_as_json():
 
 @pytest.mark.parametrize(("epsilon", "best", "gain"), [(1, 1, 5.06), (2, 1, 4.17), (4, 2, 2.95), (8, 4, 2.10)])
 def test_participants_answer_a_few_of_thirty_tasks(epsilon, best, gain):
-    """With people without number, where the search costs nothing: the figures of bits."""
+    """With so many people that the search costs practically nothing: the figures known for answers with two levels."""
     plan = planned(epsilon=float(epsilon), readings=30, participants=10**12, unit="participant")
     assert plan.answer == best
     assert plan.answer_gain == pytest.approx(gain, abs=0.01)

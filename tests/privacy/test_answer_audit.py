@@ -154,7 +154,7 @@ def test_draws_from_elsewhere(tmp_path):
 
 @pytest.mark.slow
 def test_the_command_ends_with_an_error_code_when_a_law_is_not_kept(monkeypatch):
-    """It draws with twice the ε that it promises; from a seed, since of random draws a few do not show it."""
+    """The law draws with twice the ε that it promises. Draws are seeded, since a few random ones do not show it."""
     monkeypatch.setattr(answers, "ByteStream", lambda: seeded_stream("not kept"))
     promised = Response.guarantee
     monkeypatch.setattr(Response, "guarantee", lambda law, *asked: promised(Response(law.epsilon / 2), *asked))

@@ -104,7 +104,7 @@ def test_numbers_under_one_draw_promise_the_same_beside_many_kinds_of_answers_th
 @pytest.mark.slow
 @pytest.mark.parametrize("case", LITTLE_NOISE, ids=str)
 def test_many_readings_with_little_drawn_noise_are_promised_as_closely_beside_answers(case):
-    """With a δ at every fiftieth of ε only, promises were 2 % too large."""
+    """With values of δ at every fiftieth of ε only, promises were 2 % too large."""
     assert not case.judge(promise_of(case.manifest(), case.delta, enough=0).epsilon)
 
 
@@ -120,7 +120,7 @@ def test_many_readings_with_little_drawn_noise_are_promised_as_closely_beside_an
 )
 @pytest.mark.parametrize("negligible", [1e-9, 1e-200])
 def test_deltas_at_many_epsilons_at_once_are_those_of_each(noise, steps, moved, negligible):
-    """None is below, except for what a sum for one ε adds to be safe. Variances up to 0.3 % apart share a sum."""
+    """None is below those for one ε, except by what these add to be safe. Variances up to 0.3 % apart share a sum."""
     promise = quiet_guarantee(parse_law(noise), steps, moved, "participant", 1.0)
     last = promise.epsilon(0.01 if noise.startswith("shared") else 100 * negligible)
     epsilons = [last * place / 40 for place in range(41)]

@@ -282,7 +282,7 @@ def test_epsilon_of_delta_of_epsilon(rate, distance, epsilon, unit):
 
 def test_delta_zero():
     assert sv.FreshVariance(0.5).guarantee().epsilon(0) == 1.0
-    with pytest.raises(ValueError, match="fresh variance"):
+    with pytest.raises(ValueError, match="use a law that has one"):
         sv.SharedVariance(0.5).guarantee(readings=2).epsilon(0)
 
 
@@ -314,19 +314,19 @@ def test_bad_epsilon_and_delta_are_reported():
 
 def test_the_sentence_says_who_what_how_much_and_what_stays_visible():
     certain = sv.FreshVariance(0.5).guarantee(distance=2.0).sentence()
-    assert "learns little about any one reading: had it been up to 2 different" in certain
+    assert "learns little about any one reading: had it differed by up to 2" in certain
     assert "more than 7.39 times as likely" in certain  # e² = 7.389…, rounded up
     assert "except" not in certain
     assert "which tasks you answered" in certain
     rare = sv.Gaussian(3.73064).guarantee(readings=5, unit="participant").sentence(delta=1e-5)
-    assert "learns little about your readings, even all 5 together: had each been up to 1 different" in rare
+    assert "learns little about your readings, even all 5 together: had each differed by up to 1" in rare
     assert "1 in 100,000" in rare
 
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "words"),
     [
-        (0.5, 0.0, "learns almost nothing about any one reading: had it been up to 1 m different, no conclusion would "
+        (0.5, 0.0, "learns almost nothing about any one reading: had it differed by up to 1 m, no conclusion would "
                    "be more than 1.65 times as likely."),
         (2.0, 1e-5, "learns little"),
         (2.0, 1e-5, "more than 7.39 times as likely, except with a chance of at most 1 in 100,000."),
@@ -335,7 +335,7 @@ def test_the_sentence_says_who_what_how_much_and_what_stays_visible():
         (1.0, 0.2, "may learn a lot"),
         (1.0, 0.2, "except with a chance of at most 20%."),
         (1.0, 1e-300, "at most 1 in 1,000,000,000."),
-        (105.0, 1e-5, "may learn a lot about any one reading: had it been up to 1 m different, a conclusion could be "
+        (105.0, 1e-5, "may learn a lot about any one reading: had it differed by up to 1 m, a conclusion could be "
                       "more than a million times as likely."),
         (1e7, 0.0, "more than a million times"),
         (math.inf, 0.0, "promises nothing"),

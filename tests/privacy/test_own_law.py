@@ -25,7 +25,7 @@ from sottovoce.protocol import Manifest, Problem, Promise
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    """For one test at a time."""
+    """Register the law for one test at a time."""
     monkeypatch.setitem(LAWS, "twosided", TwoSided)
 
 
@@ -79,7 +79,7 @@ def test_audit_passes_it_and_bounds_its_epsilon_from_below():
 
 
 class Quiet(TwoSided):
-    """It promises twice the noise that it draws."""
+    """A law that promises twice the noise that it draws."""
 
     def on_grid(self, grid):
         return type(super().on_grid(grid))(self.exact("scale") / grid / 2)

@@ -1,7 +1,7 @@
 """The exact sampler: its probabilities, its rounding, and that it needs nothing but bytes.
 
 Draws come from seeded byte streams, so each outcome is fixed. A chi-square test fails below a p-value of 1e-4: of the
-few dozen tests here, a right sampler would fail one for one choice of seeds in several hundred, while a probability
+few dozen tests here, a correct sampler would fail one for one choice of seeds in several hundred, while a probability
 that is wrong by a twentieth gives p-values far below at 20,000 draws.
 """
 

@@ -1,4 +1,4 @@
-"""The way of three fields that no other file knows: run with a copy of the package whose model of a task has them."""
+"""Three fields that no other file knows, followed all the way: run with a copy of the package whose tasks have them."""
 
 import json
 import re
@@ -95,7 +95,7 @@ def through_a_table(server, campaign, folder):
         read_tasks("t.csv", "title,low,high,grid,choices,Level,tolerance\nA,0,9,1,,high,\nB,,,,x|y,,1\nC,0,9,1,,,?\n")
     assert str(refusal.value).splitlines() == [
         "t.csv, line 2, “A”, Level: 'high': it must be a whole number from 0 to 200; correct it",
-        "t.csv, line 3, “B”, tolerance: '1': a question with choices has none; leave it empty",
+        "t.csv, line 3, “B”, tolerance: '1': a question with choices has no tolerance; leave it empty",
         "t.csv, line 4, “C”, tolerance: '?': it must be a decimal number; correct it",
     ]
 

@@ -24,7 +24,9 @@ OF_NUMBERS = '    tolerance: Annotated[Decimal | None, TaskColumn("Tolerance")] 
 
 @pytest.mark.slow
 def test_a_new_field_goes_all_the_way(tmp_path):
-    """From the API, a table and the wizard into the manifest and back, in a copy where one file is changed."""
+    """The field goes from the API, a table and the wizard into the manifest and back, in a copy with one changed
+    file.
+    """
     copy = tmp_path / "source" / "sottovoce"
     shutil.copytree(Path(sottovoce.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     model = copy / "protocol" / "format_2.py"

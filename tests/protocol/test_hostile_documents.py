@@ -14,7 +14,7 @@ from sottovoce.protocol.problems import Problem
 
 
 def processor_time(call, *arguments):
-    """Of this thread only, the least of three: other work on the machine has little effect."""
+    """Processor time of this thread only, the least of three: other work on the machine has little effect."""
     times = []
     for _ in range(3):
         started = time.thread_time()

@@ -84,7 +84,7 @@ def test_a_manifest_that_is_not_in_order_is_refused(name):
 
 
 def test_a_deadline_that_is_no_date_is_refused_with_an_example():
-    with pytest.raises(Problem, match="deadline 'soon': must be a date and time with its zone, such as 2030-01-31T"):
+    with pytest.raises(Problem, match="deadline 'soon': it must be a date and time with its zone, such as 2030-01-31T"):
         manifest(deadline="soon")
 
 

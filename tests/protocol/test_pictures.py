@@ -1,4 +1,4 @@
-"""Pictures from operators: what can be drawn is kept as it is, everything else is gone or refused."""
+"""Pictures from operators: what can be drawn is kept as it is, everything else is removed or refused."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""What a manifest promises is what its noise keeps."""
+"""A manifest promises what its noise keeps."""
 
 import math
 from fractions import Fraction
@@ -50,7 +50,7 @@ def test_no_noise_worth_the_name_promises_nothing():
     bare = manifest(noise="gaussian:0.00001")
     assert promise_of(bare).epsilon == math.inf
     assert "promises nothing" in sentence(bare, promise_of(bare))
-    assert "up to 1 m different, no conclusion would be more than 2.72 times as likely" in sentence(
+    assert "differed by up to 1 m, no conclusion would be more than 2.72 times as likely" in sentence(
         manifest(), promise_of(manifest())
     )
 

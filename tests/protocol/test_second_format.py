@@ -177,7 +177,7 @@ def test_the_words_say_what_is_protected():
     assert distance_words(second()) == "any value and 1"
     both = sentence(second(), promise_of(second()))
     assert "any one reading or answer" in both
-    assert "up to 1 m different" in both
+    assert "differed by up to 1 m" in both
     choices = only(PATH, BIRD)
     assert distance_words(choices) == "any value"
     assert "any one answer" in sentence(choices, promise_of(choices))

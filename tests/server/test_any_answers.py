@@ -1,4 +1,4 @@
-"""No answers that the protocol admits stop results, whatever the law."""
+"""Whatever answers the protocol admits, under whatever law, there are results."""
 
 import itertools
 

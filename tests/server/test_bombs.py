@@ -86,7 +86,7 @@ def with_a_false_size():
 
 
 def with_a_false_dictionary():
-    """Its header says that it has two thousand million entries."""
+    """A file with a dictionary whose header says that it has two thousand million entries."""
     content = parquet({name: pa.array(["1"] * 10) for name in ("who", "where", "metres")}, compression="none")
     head = b"\x4c\x15" + varint(1) + b"\x15"  # a struct of one entry, and its encoding
     assert content.count(head) == 3

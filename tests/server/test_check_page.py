@@ -42,7 +42,7 @@ def test_the_page_shows_error_quota_deadline_and_promise_in_the_tasks_units(serv
     assert "at most 40 readings" in page
     assert "30 Jun 2035, 18:00 UTC" in page
     assert re.search(r"± [\d.]+ m · 40 readings", page)  # the quota, not the crowd
-    assert "up to 10 m different" in page
+    assert "differed by up to 10 m" in page
     assert "Worth a second look" not in page
     for wrong in ("0", "-1", "x", "1" * 13, "²"):
         refused = console.get(f"/campaigns/{campaign}?participants={wrong}")
@@ -105,7 +105,7 @@ def test_each_unit_gets_a_distance_of_its_own(server, console):
     campaign = console.create(**{"title-1": "Warmth", "unit-1": "°C", "low-1": "-10", "high-1": "40", "grid-1": "0.1"})
     page = text_of(console.get(f"/campaigns/{campaign}"))
     assert "Tasks with different units" in page
-    assert "(m, °C) different" in page  # units in every promise
+    assert "(m, °C), no conclusion" in page  # units in every promise
     before = server.status(campaign)["tasks"]
     for wrong in ("x", "0", "-1", ""):
         answer = console.post(f"/campaigns/{campaign}/distances", **{"distance-0": "5", "distance-1": wrong})

@@ -60,7 +60,8 @@ def test_results_of_questions_are_found_by_the_method_that_the_operator_chooses(
         assert (results["method"], results["results"][0]["truth"]) == (method, "yes")
     refused = pinned(server, campaign, "gtm")
     assert (refused.status_code, refused.json()["code"]) == (422, "bad_request")
-    assert "'gtm': it cannot evaluate these tasks; choose one of noise-aware, crh" in refused.json()["detail"]
+    assert "'gtm': it cannot evaluate these tasks" in refused.json()["detail"]
+    assert refused.json()["fix"].startswith("choose one of noise-aware, crh")
     assert server.status(campaign)["method"] == "truthfinder"
 
 

@@ -232,7 +232,7 @@ def test_pages_show_how_the_answers_closed_in(server):
     assert float(re.findall(r'class="band".*?height="([\d.]+)"', strips[0])[-1]) == pytest.approx(expected, abs=0.1)
     assert "after 10 answers" in strips[0]
     assert "Comparisons: the value that, judging by a task’s answers, is as likely" in page
-    assert "Devices send no reading" in page
+    assert "Devices do not send readings" in page
     assert "noise was added" not in page
     assert "Wie sich die Antworten einpendelten" in server.client.get(f"/c/{campaign}?lang=de").text
     first = server.client.get(f"/c/{campaign}/versions/2").text

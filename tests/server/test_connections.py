@@ -93,7 +93,7 @@ def test_a_forgotten_connection_has_left(door):
 @pytest.mark.slow
 @pytest.mark.parametrize(("soft", "hard", "most"), [(300, 5_000, 1_000), (300, 700, 500), (5_000, 5_000, 1_000)])
 def test_files_are_kept_free_for_other_things_than_connections(soft, hard, most):
-    """As many files as needed where the system allows it; where it does not, as many connections as leave some free."""
+    """The limit of files is raised as needed; where the system does not allow it, fewer connections are accepted."""
     code = "from sottovoce.server.connections import most_connections as most; import resource as r; "
     code += "print(most(1000), r.getrlimit(r.RLIMIT_NOFILE)[0])"
     ran = subprocess.run(
@@ -209,7 +209,7 @@ def test_whoever_fetches_slowly_is_served_and_whoever_does_not_is_cut_off(patien
 
 
 def test_an_answer_that_waits_in_a_closed_connection_is_forgotten(patient):
-    """To close a connection waits for all that is written, for ever if need be."""
+    """Closing a connection waits until everything written to it has been sent, possibly for ever."""
     loop = Loop()
     protocol, wire = connect(patient, loop)
     wire.close = lambda: None
@@ -267,7 +267,7 @@ def test_answers_that_nobody_reads_are_given_up(running_server):
 @pytest.mark.slow
 @whatever_the_database
 def test_a_crowd_from_one_address_leaves_room_for_others(running_server):
-    """What two people on one machine see: one holds all the connections that the server lets one have."""
+    """Two people on one machine: one of them holds all the connections that the server allows a single address."""
     server = running_server(SOTTOVOCE_CONNECTIONS="40", SOTTOVOCE_IDLE_SECONDS="600", SOTTOVOCE_ADDRESS_CONNECTIONS="0")
     with ExitStack() as open_ones:
         crowd = [

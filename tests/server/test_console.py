@@ -33,7 +33,7 @@ def second(server):
 
 
 def everything(server):
-    """All that the database holds, but for who is signed in."""
+    """Everything that the database holds, except who is signed in."""
     with server.state.engine.connect() as connection:
         return {
             table.name: sorted(map(repr, connection.execute(table.select())))
@@ -206,7 +206,7 @@ def test_two_operators_neither_see_nor_touch_the_others_campaigns(server, consol
     assert "Only mine" not in second.get("/").text
     assert "Only mine" in console.get("/").text
     for path in (f"/api/campaigns/{opened}", f"/api/campaigns/{opened}/claims.csv"):
-        # A session of the console is no key to the API, one's own or another's.
+        # A session of the console gives no access to the API, whoever owns the campaign.
         assert second.get(path).status_code == 401
         assert console.get(path).status_code == 401
 
@@ -417,7 +417,7 @@ def test_the_promise_is_kept_on_the_grid(server, console, law):
 @pytest.mark.slow
 @SQLITE
 def test_what_is_offered_keeps_the_promise_on_a_coarse_grid(server, console):
-    """As the check page and the devices say it, not as noise without a grid would."""
+    """The promise is the one that the check page and devices compute on the grid, not that of continuous noise."""
     campaign = console.create(table="id,low,high,grid\na,0,100,0.5\nb,0,100,0.5\nc,0,100,0.5")
     asked = {"epsilon": "3", "distance": "10", "unit": "reading", "readings": "3", "law": "shared"}
     offered = console.get(f"/campaigns/{campaign}/privacy/plan", params=asked).text
@@ -435,7 +435,7 @@ def test_the_first_promise_counts_the_steps_of_the_grid(server, console):
 
 @SQLITE
 def test_a_law_that_cannot_keep_the_promise_is_not_offered(server, console, monkeypatch):
-    """What the guarantee gives no figure for, devices refuse."""
+    """Devices refuse noise for which the guarantee gives no figure."""
 
     def refuse(self, epsilon):
         if self.law.name in ("gaussian", "floored"):
@@ -461,7 +461,7 @@ def test_tasks_on_different_grids_are_offered_only_what_can_protect_them(server,
     page = console.get(f"/campaigns/{campaign}/privacy/plan", params={"unit": "reading"}).text
     assert re.findall(r'name="law" id="law-(\w+)"', page) == ["fresh", "gaussian"]
     together = console.get(f"/campaigns/{campaign}/privacy/plan", params={"unit": "participant"}).text
-    assert "different grids" in together
+    assert "different steps" in together
     answer = console.post(f"/campaigns/{campaign}/privacy", epsilon="1", unit="participant", law="fresh")
     assert answer.status_code == 422
 

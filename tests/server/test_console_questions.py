@@ -66,11 +66,11 @@ def test_questions_come_in_a_table_too(server, console):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({**QUESTION, "low-0": "0"}, "lowest value: '0': a question with choices has none; leave it empty"),
+        ({**QUESTION, "low-0": "0"}, "lowest value: '0': a question with choices has no lowest value; leave it empty"),
         ({**QUESTION, "choices-0": "yes"}, "a question has 2 to 100 choices"),
         ({**QUESTION, "choices-0": "yes | Yes"}, "must differ in more than spaces, case and"),
         ({**QUESTION, "choices-0": " | ".join(f"c{n}" for n in range(101))}, "a question has 2 to 100 choices"),
-        ({"table": "id,choices,low\npath,yes|no,0\n"}, "low: '0': a question with choices has none"),
+        ({"table": "id,choices,low\npath,yes|no,0\n"}, "low: '0': a question with choices has no lowest value"),
         (
             {"table": "id,choices,low\npath,,0\n"},
             "a number needs a lowest value, a highest value and a step",

@@ -34,7 +34,7 @@ def test_both_ways_are_shown_with_the_error_to_expect(server, console):
     best = min(float(error) for error in re.findall(r'name="law".*?<b>± ([\d.]+) m</b>', page, re.DOTALL))
     assert error_of(page, "distance") == best
     # Laplace noise of scale 100: √(2/π)·√(2·100²/500) would be the mean's error; the median's is √½ of it.
-    wide = float(re.search(r"any value too, with ±&nbsp;(\d+\.\d+)", page)[1])
+    wide = float(re.search(r"any value in the range would give ±&nbsp;(\d+\.\d+)", page)[1])
     assert wide == pytest.approx(0.798 * 100 / 500**0.5, rel=0.1)
     assert 'id="values-distance" value="distance" checked' in page
 
@@ -70,7 +70,7 @@ def test_too_few_people_are_warned_of(server, console):
     campaign = server.create(halls=1)
     page = shown(console, campaign, **ASKED | {"participants": "170"}, values="any")
     assert "170 answers per task are too few" in page
-    assert "88 find the truth" in page
+    assert "88 are needed to find the truth" in page
     enough = shown(console, campaign, **ASKED | {"participants": "176"}, values="any")
     assert "answers per task are too few" not in enough
 
@@ -80,7 +80,7 @@ def test_too_few_people_are_warned_of(server, console):
 def test_for_a_participant_devices_draw_few_tasks_and_the_promise_is_kept(server, console, epsilon):
     campaign = server.create(halls=30)
     asked = ASKED | {"epsilon": epsilon, "unit": "participant", "participants": "20000", "values": "any"}
-    assert "drawn before it knows any reading" in shown(console, campaign, **asked)
+    assert "which it draws at random before it knows any reading" in shown(console, campaign, **asked)
     assert console.post(f"/campaigns/{campaign}/privacy", **asked).status_code == 303
     made = server.status(campaign)
     with server.state.engine.connect() as connection:
@@ -96,8 +96,8 @@ def test_the_widest_range_and_all_grids_count(server, console):
     narrow = server.create(halls=1)
     asked = ASKED | {"values": "any", "unit": "participant"}
     assert console.post(f"/campaigns/{campaign}/privacy", **asked).status_code == 303
-    several = int(re.search(r"([\d,]+) answers per task find", shown(console, campaign, **asked))[1])
-    assert several > int(re.search(r"([\d,]+) answers per task find", shown(console, narrow, **asked))[1])
+    several = int(re.search(r"each task needs ([\d,]+) answers", shown(console, campaign, **asked))[1])
+    assert several > int(re.search(r"each task needs ([\d,]+) answers", shown(console, narrow, **asked))[1])
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": "0"}, {"readings": "0"}, {"participants": "x"}, {"unit": "crowd"}])

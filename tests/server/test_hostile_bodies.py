@@ -115,7 +115,7 @@ def test_only_small_bodies_are_read_where_everybody_waits(send, monkeypatch):
 
 @pytest.mark.slow
 def test_many_tasks_are_opened_and_reported(send):
-    """The largest report that the protocol allows, from everybody who may send it."""
+    """The largest report that the protocol allows, by each way of sending it."""
     campaign = send.server.opened(halls=5_000)
     (token,) = send.server.participants(campaign, 1)
     body = send.server.body(campaign, list(range(5_000)))

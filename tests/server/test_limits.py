@@ -54,7 +54,7 @@ def test_buckets_fill_again():
 
 @whatever_the_database
 def test_an_ipv6_subscriber_is_one_address_and_an_ipv4_address_in_ipv6_clothes_is_its_own(start_local):
-    """Behind ``--host ::`` every IPv4 address arrives as ::ffff:a.b.c.d, all of them in one /64."""
+    """With ``--host ::`` every IPv4 address arrives as ::ffff:a.b.c.d, all of them in one /64."""
     app = start_local(address_rate=2).client.app
 
     def statuses(*addresses):

@@ -84,7 +84,7 @@ def test_a_failure_nobody_expected_is_a_problem_without_details(server, monkeypa
         answer = server.client.get("/api/operators", headers=server.operator)
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     assert "42424242" not in answer.text
-    record = next(record for record in caplog.records if record.message == "failed")
+    record = next(record for record in caplog.records if record.message == "request failed")
     line = json.loads(JsonLines().format(record))
     assert line["exception"] == "RuntimeError"
     assert any("fail" in place for place in line["place"])

@@ -266,7 +266,7 @@ def campaign_key(server):
 
 @pytest.mark.slow
 def test_old_results_take_a_few_megabytes_at_most(server, campaign_key):
-    """As with ten thousand tasks, whose results take 1.5 MB, and a version for each of twenty reports."""
+    """Results of 1.5 MB, as for ten thousand tasks, with a version for each of twenty reports."""
     with server.state.engine.execution_options(write=True).begin() as connection:
         connection.execute(text("DELETE FROM results"))
         filled(connection, campaign_key, 20, 1_500_000)

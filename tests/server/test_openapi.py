@@ -40,7 +40,7 @@ def test_every_route_is_described_with_its_problems(server):
     "selection", [ANYTHING, WHAT_IS_THERE, OF_PARTICIPANTS], ids=["anything", "what is there", "of participants"]
 )
 def test_schemathesis_finds_nothing(running_server, tmp_path, selection):
-    """By an operator with ids as they come, by one with those of what is there, and by a participant."""
+    """Requests by an operator with random ids, by one with the ids of what exists, and by a participant."""
     server = running_server("--log-level", "debug", SOTTOVOCE_ADDRESS_RATE="0", SOTTOVOCE_TOKEN_RATE="0")
     campaign = server.opened()
     server.crowd(campaign, 5)

@@ -49,7 +49,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """One server for all tests here that only look."""
+    """One server for all tests in this file that change nothing."""
     database = f"sqlite:///{tmp_path_factory.mktemp('public')}/campaigns.db"
     clock = SetClock()
     app = create_app(Settings(database=database, operator_token=OPERATOR_TOKEN), clock=clock, background=False)
@@ -101,7 +101,7 @@ def test_the_promise_stands_there_in_words_and_figures(shared, campaign, page):
 
 
 def test_a_task_with_too_few_claims_is_named_without_its_truth(page):
-    assert "1 of 3 tasks is not shown. A truth is shown when it has 5 claims" in page.text
+    assert "1 of 3 tasks is not shown. The truth of a task is shown once the task has 5 claims" in page.text
     assert "Hallway 2 too few claims 0" in page.text
     assert "77.7" not in page.text
 
@@ -190,7 +190,7 @@ def test_a_draft_looks_like_nothing_at_all(shared):
 def test_before_the_first_report_there_is_a_page_that_says_so(shared):
     campaign = shared.opened()
     page = Page(shared.client.get(f"/c/{campaign}"))
-    assert "No results yet 3 tasks. Results are shown in steps" in page.text
+    assert "No results yet 3 tasks. Results appear once at least" in page.text
     assert shared.results(campaign)["guarantee"]["sentence"] in page.text
     assert not page.all("table")
 
@@ -305,7 +305,7 @@ def percents(text, pattern):
 
 
 def test_marks_stand_where_the_axis_says():
-    """The axis by itself shows where each number lies: a line through its ticks must meet every end of an interval."""
+    """The ticks of the axis show where each number lies: a line through them must meet both ends of every interval."""
     rows = [row("a", 10.0, 2.0), row("b", 12.5, 3.0), row("c", 8.25, 1.5)]
     drawn = str(forest_plot(rows))
     ticks = re.findall(r'<text x="([\d.]+)%" y="14">([\d.]+)', drawn)
@@ -450,7 +450,7 @@ def words_left(template):
 
 
 def test_no_words_are_in_the_templates_of_the_public_page():
-    """Nor in the templates that they include. Signs and the program's name are the same in all languages."""
+    """Nor in the templates that it includes. Signs and the program's name are the same in all languages."""
     names, seen = ["base.html", "public.html", "public_missing.html"], {}
     for name in names:
         seen[name] = (TEMPLATES / name).read_text()

@@ -105,7 +105,7 @@ def test_versions_are_kept_and_only_made_when_something_changed(server, campaign
 
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 def test_results_of_reports_that_trickle_in_are_those_from_scratch(server, campaign, tmp_path):
-    """One participant after the other, results after each: nothing of the first few may linger."""
+    """Results are computed after each participant: what the first few led to must not linger."""
     steps = np.random.default_rng(1).laplace([750, 400, 120], 10, (12, 3)).round().astype(int)
     for token, reading in zip(server.participants(campaign, 12), steps.tolist(), strict=True):
         server.report(

@@ -120,7 +120,7 @@ def test_one_and_the_same_report_is_stored_once(engine, opened):
 
 
 def test_two_participants_cannot_share_a_report_id(engine, opened):
-    """Nothing is locked for both of them but the id itself, which the table has once."""
+    """The two have no lock in common; only the table ensures that an id exists once."""
     shared = str(uuid.uuid4())
     stored, refused = overlapping(engine, storing(report(0, report_id=shared)), report(1, report_id=shared))
     assert (stored.new, refused.code) == (True, "report_conflict")
@@ -163,7 +163,7 @@ def test_a_report_and_a_withdrawal_do_not_cross(engine, opened):
 
 
 def test_an_erasure_and_a_withdrawal_do_not_cross(engine, opened):
-    """A withdrawal that counted readings which are erased already would ask for results of nothing."""
+    """A withdrawal that counted readings which are already erased would ask for results without readings."""
     with engine.execution_options(write=True).begin() as connection:
         assert ReportStore().store(connection, [report(0)], 7)[0].new
         closing(connection)
@@ -204,7 +204,7 @@ def test_two_who_use_one_link_do_not_both_get_in(engine, invitation):
 
 
 def test_an_invitation_that_is_being_used_lets_its_user_in_whatever_the_operator_does(engine, invitation):
-    """That it is spent is not shown before the next step, so it can be renewed as if it were not."""
+    """Whether an invitation is spent is not shown before the next step, so it can be renewed as if it were not."""
     key = new_token()
 
     def renewing(connection):
@@ -343,7 +343,7 @@ def test_the_jobs_run_in_one_process_until_it_ends(engine):
 
 
 def takes_over(lock, work):
-    """Until the database has noticed that the connection of the process before is gone, and it can work."""
+    """Wait until the database has noticed that the previous process's connection is gone, and this one can work."""
     done = []
     end = time.monotonic() + PATIENCE
     while not done:

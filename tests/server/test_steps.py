@@ -1,4 +1,4 @@
-"""Results come in steps: whoever looks after every single report recovers no claim and links nobody."""
+"""Results come in steps: checking them after every single report recovers no claim and links nobody."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ class OneTask:
 
 
 def smallest_combination(published):
-    """Of how many claims at least a combination of all published sums is made, if it is of any.
+    """The least number of claims that any combination of the published sums depends on, if it depends on any.
 
     A claim that is in the versions from one to another has the coefficient of that stretch, so that coefficients of
     versions which start and end stretches (+1, -1) are enough: all ways to do so are tried.
@@ -203,7 +203,7 @@ def test_nothing_that_anybody_can_ask_for_changes_between_steps(server):
 
 
 def differences(snapshots, claims):
-    """Which single claims follow from two looks at a mean, n·mean - n′·mean′, or at a median that moved."""
+    """The single claims that follow from two versions of a mean, as n·mean - n′·mean′, or from a median that moved."""
     recovered = 0
     for (before, after), claim in zip(itertools.pairwise(snapshots), claims, strict=True):
         guesses = []
@@ -216,7 +216,7 @@ def differences(snapshots, claims):
 
 @pytest.mark.slow
 @ANY_DATABASE
-def test_who_looks_after_every_report_recovers_no_claim_better_than_by_chance(server):
+def test_checking_after_every_report_recovers_no_claim_better_than_by_chance(server):
     """39 people one after the other. A step of five shows one of the five claims as its median at best, so that the
     claim that came last is it with a chance of a fifth: of seven steps, 1.4 are expected, and 6 or more come with a
     chance below 4e-4. Full precision and no steps give all 34 that come after the first five."""
@@ -231,14 +231,14 @@ def test_who_looks_after_every_report_recovers_no_claim_better_than_by_chance(se
     )  # fmt: skip
     assert [row["claims"] for row in snapshots] == [5 * (number // 5) for number in range(40)]
     assert differences(snapshots, [step / 10 for step in steps]) < 6
-    # Means are those of the claims that are in them, as far as their digits go.
+    # Means are those of the claims that they include, up to rounding.
     assert snapshots[-1]["mean"] == pytest.approx(np.mean(steps[:35]) / 10, abs=0.5)
     assert server.results(campaign)["reports"] == 35
 
 
 @pytest.mark.slow
 @ANY_DATABASE
-def test_who_looks_after_every_report_links_nobody_better_than_by_chance(server):
+def test_checking_after_every_report_links_nobody_better_than_by_chance(server):
     """An operator knows who got which link, and matches links newly spent with names newly exported.
 
     With nothing to go by inside a cohort, a match is a random permutation of it: of five, one is right on average, with
@@ -266,8 +266,9 @@ def test_who_looks_after_every_report_links_nobody_better_than_by_chance(server)
 @pytest.mark.slow
 @ANY_DATABASE
 def test_even_who_knows_the_order_of_reports_cannot_tell_a_cohort_apart(start_local):
-    """What is shown depends on what a cohort said together, not on who of it said what: the same things said by other
-    members of the same cohort give the same pages, tables and groups of claims."""
+    """What is shown depends on what a cohort said together, not on which member said what: if other members of the same
+    cohort say the same things, pages, tables and groups of claims are the same.
+    """
     rng, views = np.random.default_rng(3), []
     answers = [
         {f"hall-{n}": int(rng.integers(0, 1000)) for n in range(4) if rng.random() < 0.5} or {"hall-0": 5}
@@ -352,7 +353,7 @@ def test_what_is_said_of_all_participants_does_not_tell_that_one_has_left(server
 
 @ANY_DATABASE
 def test_another_method_does_not_tell_of_a_withdrawal(server):
-    """Its figures would be those of one claim fewer, and the difference would be that claim."""
+    """Figures by another method would be those of one claim fewer, and the difference would be that claim."""
     campaign = server.opened(halls=2)
     tokens = server.participants(campaign, 6)
     trickle(server, campaign, tokens, [[100 + 9 * n, 200] if n else [100] for n in range(6)], lambda: None)
@@ -389,7 +390,7 @@ def test_steps_go_on_after_a_restart(start_local):
 
 @ANY_DATABASE
 def test_whether_a_link_is_used_cannot_be_tried_out(server):
-    """Taken back or replaced, a link that was used since the last step looks like one that was not."""
+    """When revoked or replaced, a link that was used since the last step looks like one that was not."""
     campaign = server.opened()
     used, unused, *more = server.invite(campaign, 7)
     key = "enrolment-key-0123456789abcdef"
@@ -414,7 +415,7 @@ def test_whether_a_link_is_used_cannot_be_tried_out(server):
 
 
 def test_figures_for_machines_count_requests_and_name_nobody(server):
-    """They do grow with every report: when one arrives is not hidden, and reveals nothing about its content."""
+    """They grow with every report: when a report arrives is not hidden, and reveals nothing about its content."""
     campaign = server.opened()
     server.crowd(campaign, 6)
     round_of(server)

@@ -227,7 +227,7 @@ def test_twins_in_one_batch_count_once(engine, prepared):
 
 
 def test_one_that_fails_does_not_take_the_others_along(engine, prepared):
-    """A constraint that only the database knows stands for whatever a check did not foresee."""
+    """A constraint that only the database knows stands in for any failure that no check foresees."""
     with engine.execution_options(write=True).begin() as connection:
         connection.exec_driver_sql("CREATE TABLE poison (value BIGINT PRIMARY KEY)")
 

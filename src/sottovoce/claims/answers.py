@@ -135,7 +135,8 @@ def check_options(options: list[Any]) -> None:
     """Refuse a list of options that is empty, too long, has one twice, or has lists for options."""
     if not 2 <= len(options) <= MOST_OPTIONS:
         raise BadParameter(
-            f"{len(options)} options: a question needs at least 2 and at most {MOST_OPTIONS:,}; list them all"
+            f"{counted(len(options), 'option')}: a question needs at least 2 and at most {MOST_OPTIONS:,}; list them "
+            "all"
         )
     nested = next((option for option in options if not isinstance(option, Hashable)), None)
     if nested is not None:

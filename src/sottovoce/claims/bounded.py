@@ -132,8 +132,9 @@ def _unpacked(content: bytes, chunk: Any, name: str) -> int:
             raise pa.ArrowInvalid("a page is of an unknown kind")
         if head.get(field, 0) not in _ENCODINGS:
             raise FileTooLarge(
-                f"{name}: column {chunk.path_in_schema!r} is in an encoding that may unpack to any size: it must be "
-                "plain or a dictionary; write the file again with those, or use the command line instead"
+                f"{name}: column {chunk.path_in_schema!r} is in an encoding that may unpack to any size: only plain "
+                "and dictionary encodings are accepted here; write the file with one of them, or use the command line "
+                "instead"
             )
         # Memory for a dictionary is allocated before it is read, and each of its values takes at least four bytes.
         if kind == _DICTIONARY and not 0 <= 4 * head.get(1, 0) <= unpacked:

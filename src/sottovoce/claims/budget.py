@@ -17,7 +17,7 @@ class FileTooLarge(SottovoceError):
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that may be read of a file: rows, and bytes once a Parquet file is unpacked."""
+    """Limits on what may be read of a file: its rows, and the bytes that a Parquet file unpacks to."""
 
     rows: int
     unpacked: int

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from sottovoce.text_tables import as_written, harmless
 
-_PERHAPS = r"^'*[=+\-@\t\r]"  # a quick test for a whole column; Arrow's regular expressions have no lookahead
+_MAYBE_A_FORMULA = r"^'*[=+\-@\t\r]"  # a quick test for a whole column; Arrow's regular expressions have no lookahead
 
 
 def harmless_table(table: pa.Table) -> pa.Table:
@@ -24,11 +24,11 @@ def as_written_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _each(column: pa.ChunkedArray, change: Callable[[str], str]) -> pa.ChunkedArray:
-    if not any(_looks_odd(chunk) for chunk in column.chunks):  # as is nearly always the case
+    if not any(_may_be_formulas(chunk) for chunk in column.chunks):  # as is nearly always the case
         return column
     return pa.chunked_array([pa.array([text and change(text) for text in column.to_pylist()], pa.string())])
 
 
-def _looks_odd(texts: pa.Array) -> bool:
+def _may_be_formulas(texts: pa.Array) -> bool:
     plain = texts.dictionary if pa.types.is_dictionary(texts.type) else texts
-    return bool(pc.any(pc.match_substring_regex(plain, _PERHAPS)).as_py())
+    return bool(pc.any(pc.match_substring_regex(plain, _MAYBE_A_FORMULA)).as_py())

@@ -48,7 +48,7 @@ class Cleaning:
     strip_units
         Whether a unit may come before or after a value. All values of a table must have the same unit.
     encoding
-        Of a text file; by default UTF-8, or UTF-16 where the file begins with its mark.
+        Encoding of a text file; by default UTF-8, or UTF-16 if the file begins with its byte order mark.
     """
 
     decimal: str | None = None
@@ -75,7 +75,7 @@ class Cleaning:
     def cleaned(self, columns: "Columns", value: str, source: str, units: dict[str, int] | None = None) -> "Columns":
         """The same columns with values as this package writes them; what is not a number stays as it is.
 
-        ``units`` are those of rows that were read before, with their numbers, and gets those of these.
+        ``units`` counts the units of all rows read so far; those of these rows are added.
         """
         texts = columns.values
         if not self.of_values or not isinstance(texts, pa.Array | pa.ChunkedArray):
@@ -112,8 +112,8 @@ def advice(written: str) -> str:
         return "; if the comma is a decimal sign, say so with decimal=',' (--decimal ,)"
     number = _number_with_unit(text)
     if number:
-        decimal = ", the decimal sign given with decimal=',' (--decimal ,)" if "," in number else ""
-        return f"; a unit is removed with strip_units=True (--strip-units){decimal}"
+        decimal = " and decimal=',' (--decimal ,)" if "," in number else ""
+        return f"; if it is a number with a unit, say so with strip_units=True (--strip-units){decimal}"
     return ""
 
 

@@ -38,7 +38,7 @@ def is_missing(text: str) -> bool:
 
 
 def kind_of(values: pa.ChunkedArray | pa.Array) -> Kind:
-    """Choices if there is text, none of it a number and little of it nearly one; Booleans and lists are choices."""
+    """Choices if there is text, none of which is a number and little of which is nearly one; or Booleans or lists."""
     if pa.types.is_boolean(values.type) or _is_list(values.type):
         return "choice"
     if pa.types.is_dictionary(values.type):
@@ -70,7 +70,7 @@ def no_mean_of_choices() -> BadParameter:
 def merge_advice(kind: Kind | None) -> str:
     """The rule that a second claim of a user about an object breaks, and what to do: choices have no mean."""
     ways = "duplicates='last'" if kind == "choice" else "duplicates='mean' or 'last'"
-    return f"one claim per user and object; say how to merge them with {ways} (--duplicates)"
+    return f"only one claim per user and object is allowed; say how to merge them with {ways} (--duplicates)"
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -56,8 +56,8 @@ def _part(text: str, present: set[str]) -> LabelPart:
         return LabelPart(text)
     if not _PERIOD.match(period):
         raise BadParameter(
-            f"{text}: {period!r} is not a period; times can be rounded down to the {', '.join(_WRITTEN)}, or to "
-            f"several as in {column}@15minutes"
+            f"{text}: {period!r} is not a period; times can be rounded down to the {', '.join(_WRITTEN)}, or to a "
+            f"multiple of one of these, as in {column}@15minutes"
         )
     return LabelPart(column, period)
 
@@ -78,8 +78,8 @@ def label_column_of(table: pa.Table, label: str, source: str) -> pa.ChunkedArray
     for part, column in zip(parts, texts, strict=True):
         if pc.any(pc.match_substring(column, _SEPARATOR)).as_py():
             raise BadRow(
-                f"{source}: {part.column} has {_SEPARATOR!r} in a label: it separates the columns of {label}; replace "
-                "it there"
+                f"{source}: a label in column {shown(part.column)} contains {_SEPARATOR!r}: this sign separates the "
+                f"columns of {label}; use another one in the labels"
             )
     return pc.binary_join_element_wise(*texts, _SEPARATOR)
 
@@ -118,8 +118,7 @@ def _times(column: pa.ChunkedArray, part: LabelPart, source: str) -> tuple[pa.Ch
     wrong = pc.and_(pc.is_valid(texts), pc.is_null(times))
     if pc.any(wrong).as_py():
         raise BadRow(
-            f"{source}: {part.column} {shown(texts.filter(wrong)[0].as_py())}: times must be written like 2026-05-01 "
-            f"10:35 or 1.5.2026 10:35 to be rounded down to the {part.period}, all with a time zone or all without; "
-            "correct it"
+            f"{source}: {part.column} {shown(texts.filter(wrong)[0].as_py())}: times that are to be rounded down must "
+            "be written like 2026-05-01 10:35 or 1.5.2026 10:35, all with a time zone or all without; correct it"
         )
     return times, ""

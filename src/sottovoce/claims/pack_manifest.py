@@ -91,11 +91,11 @@ class PackManifest:
             ) from error
         raise UnreadableFile(
             f"{path}: format {version!r}: this version reads formats {FORMAT} to {SET_FORMAT}; pack the claims again, "
-            "or update"
+            "or update Sottovoce"
         )
 
     def _check(self) -> None:
-        """Blocks must follow one another without a gap, or a missing block would go unnoticed."""
+        """Check that blocks follow one another without a gap: a missing block would otherwise go unnoticed."""
         if not isinstance(self.size, int) or self.size < 1:
             raise ValueError(f"its claims name {self.size} options each")
         objects = claims = 0

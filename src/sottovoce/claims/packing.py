@@ -112,10 +112,10 @@ def pack(
             manifest.write(folder)
         except BaseException:
             if earlier:
-                _sweep_out(folder, earlier.manifest)
+                _remove_stale_files(folder, earlier.manifest)
             raise
         if earlier:
-            _sweep_out(folder, manifest)
+            _remove_stale_files(folder, manifest)
     return Pack(out)
 
 
@@ -181,7 +181,7 @@ def _declared(sorter: Sorter, earlier: Pack | None) -> NDArray[np.int64] | None:
     return counts
 
 
-def _sweep_out(folder: Path, manifest: PackManifest) -> None:
+def _remove_stale_files(folder: Path, manifest: PackManifest) -> None:
     """Remove blocks and tables that the manifest does not name: those of an earlier round, or of one that failed."""
     named = {entry.file for entry in (*manifest.blocks, *manifest.tables)}
     for kind in ("block", "users", "objects", "answers", "cells"):

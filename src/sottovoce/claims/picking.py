@@ -39,7 +39,7 @@ def noise_law(table: pa.Table, name: str) -> str | None:
     if len(laws) > 1:
         raise BadRow(
             f"{name}: {NOISE_COLUMN} {laws[0]!r} and {laws[1]!r}: all claims of a table must have the same law; "
-            "read tables with different laws separately"
+            "put claims with different laws into separate tables"
         )
     return laws[0] if laws else None
 

@@ -54,7 +54,7 @@ class PublicFormat(ABC):
         """Objects and their truths."""
 
     def kind(self, kind: Kind | None) -> Kind | None:
-        """What values are, unless somebody says otherwise."""
+        """The kind of the values: the given one, or else that of the format, if it has only one."""
         return kind or ("choice" if self.of_choices else None)
 
 
@@ -115,7 +115,8 @@ class LinesWithoutHeader(PublicFormat):
         columns = Columns(
             [_column([row[n] for row in taken]) for n in range(labels)], _column([row[-1] for row in taken]),
             ragged=ragged, numerals=True, lines=lambda rows: [lines[row - 1] for row in rows],
-            rule=f"a line has, without a header and separated by {'tabs' if self.separator else 'spaces'},",
+            rule="every line, even the first, must have, separated by "
+            f"{'tabs' if self.separator else 'spaces'},",
         )  # fmt: skip
         return _checked(columns, names, source, self.kind(how.kind), how)
 
@@ -183,7 +184,7 @@ class Matrix(PublicFormat):
         if self.by_user:
             return MissingColumn(
                 f"{source.name}: column {column!r}: in {self.name}, columns are objects, and none holds truths; write "
-                "them as a table of object and value, and leave the column out"
+                "the truths as a table of object and value, and leave the column out"
             )
         return MissingColumn(
             f"{source.name}: there is no column {column!r} of truths among {', '.join(map(shown, header[1:6]))}"

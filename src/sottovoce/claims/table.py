@@ -36,8 +36,8 @@ class Claims:
     Claims of ``kind`` "choice" name one of several options instead: ``values`` then holds the number of the option
     among those of its object (one byte per claim up to 256 options), and ``answers`` the options and their labels.
 
-    Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`. Every user has a claim: labels without any are
-    left out, since methods learn from all users what a typical user is like.
+    Make them with `read`, `from_frame`, `from_arrays` or `from_matrix`. Users and objects without a claim are left out,
+    since methods learn from all users what a typical user is like.
 
     >>> claims = Claims.from_arrays(["ann", "bob", "ann"], ["hall", "hall", "stairs"], [12.1, 11.8, 4.0])
     >>> claims
@@ -129,8 +129,8 @@ class Claims:
     ) -> "Claims":
         """Read claims in the format of a public data set, such as "crowd-kit" or "matrix".
 
-        ``column`` is the number of the column of values in "fusion", where there are several, and the name of the one
-        with truths in "matrix", which is left out. The other parameters are those of `read`.
+        ``column`` says, for "fusion", which of several columns of values to read, by its number; for "matrix", which
+        column holds truths, by its name: it is left out of the claims. The other parameters are those of `read`.
         """
         how = ReadOptions(kind, skip_bad, Cleaning(decimal, strip_units, encoding), column)
         return cls._from_table(format_named(format).claims(path, how), duplicates, ("user", "object"), choices)
@@ -177,7 +177,9 @@ class Claims:
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, *, users: Any = None, objects: Any = None) -> "Claims":
-        """Take claims from a matrix of users × objects, where NaN means no claim; labels are row and column numbers.
+        """Take claims from a matrix of users × objects, where NaN means no claim.
+
+        Labels are ``users`` and ``objects``, by default the numbers of rows and columns.
 
         >>> Claims.from_matrix([[1.0, 2.0], [1.5, float("nan")]])
         Claims(3 claims, 2 users, 2 objects)
@@ -250,7 +252,7 @@ class Claims:
 
     @property
     def size(self) -> int:
-        """Places that a claim takes in ``users`` and ``values``: more than one where devices report sets."""
+        """How many entries a claim takes in ``users`` and ``values``: more than one if it is a set of options."""
         return 1 if self.answers is None else self.answers.size
 
     def __len__(self) -> int:
@@ -288,7 +290,7 @@ class Claims:
     def with_values(self, values: NDArray[Any], noise: str | None = None) -> "Claims":
         """The same users and objects with other values, in the order of ``values``: for simulated noise.
 
-        Values of choices are numbers of options within their object; a table with one row per claim makes sets.
+        For choices, values are the numbers of options within their object; a matrix with one row per claim makes sets.
         """
         if self.answers is not None:
             return self._with_choices(np.asarray(values), noise)
@@ -409,7 +411,7 @@ def _describe_repeat(table: reading.Table, object_id: int, user_id: int, names: 
     user_ids, object_ids = table.ids
     places = np.flatnonzero((user_ids == user_id) & (object_ids == object_id))[:2]
     first, second = (places + 1) if table.rows is None else table.rows[places]
-    # As lists, whose labels are not written as NumPy writes them.
+    # As lists, so that labels are not shown in NumPy's notation.
     (user,) = to_numpy(table.labels[0])[[user_id]].tolist()
     (thing,) = to_numpy(table.labels[1])[[object_id]].tolist()
     return (

@@ -29,9 +29,15 @@ def show_answer_guarantee(
 
     law = parse_answer_law(noise)
     if choices is not None and levels is not None:
-        raise BadParameter(f"choices {choices} and levels {levels}: an answer is one or the other; leave one out")
+        raise BadParameter(
+            f"choices {choices} and levels {levels}: an answer is either a choice or a level; leave out one of the "
+            "two options"
+        )
     if levels is not None and ("number" not in law.kinds or law.cells_reported > 1):
-        raise BadParameter(f"levels {levels} with noise law {law}: a comparison reports one level; use response:1")
+        raise BadParameter(
+            f"levels {levels} with noise law {law}: comparisons need the law response:EPS, which reports one level; "
+            "use response:1"
+        )
     cells = choices if choices is not None else levels
     assert cells is not None
     promise = law.guarantee(cells, readings, unit)

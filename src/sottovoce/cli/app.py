@@ -86,7 +86,7 @@ def main() -> None:
         sys.exit(2)
     except (OverflowError, ZeroDivisionError, MemoryError) as mistake:
         _print_error(
-            f"{mistake or type(mistake).__name__}: a number is beyond what this machine can compute "
+            f"{str(mistake) or type(mistake).__name__}: a number is beyond what this machine can compute "
             "or hold; use a less extreme number"
         )
         sys.exit(2)
@@ -95,7 +95,10 @@ def main() -> None:
         sys.exit(1)
     except OSError as mistake:
         what = f"{mistake.filename2 or mistake.filename}: {mistake.strerror}" if mistake.filename else str(mistake)
-        _print_error(f"{what}; check that it exists, is complete and can be read or written")
+        _print_error(
+            f"{what}; check that the file or folder exists, is complete, and can be read or written, and that the disk "
+            "is not full"
+        )
         sys.exit(2)
 
 

@@ -22,7 +22,9 @@ _READINGS = 3
 
 
 def audit(
-    noise: Annotated[str | None, typer.Option(help="Noise law, such as fresh:0.5; by default one of each.")] = None,
+    noise: Annotated[
+        str | None, typer.Option(help="Noise law, such as fresh:0.5; by default, an example of each law.")
+    ] = None,
     samples: Annotated[int, typer.Option(help="Releases to draw for each of the two inputs.")] = 20_000,
     distance: Annotated[float, typer.Option(help="Distance between the inputs in their first reading.")] = 1.0,
     grid: Annotated[float | None, typer.Option(help="Grid step; a tenth of the distance by default.")] = None,
@@ -33,8 +35,8 @@ def audit(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="Test the promise at this δ and the ε that belongs to it; not with --epsilon. By default 0 if the law "
-            "promises that, else half of the δ at ε = 0."
+            help="Test the promise at this δ and the ε that belongs to it; not with --epsilon. By default, 0 if the "
+            "law promises an ε at δ = 0, otherwise half of its δ at ε = 0."
         ),
     ] = None,
     choices: Annotated[

@@ -58,7 +58,13 @@ def create(
         int | None,
         typer.Option(help="If numbers are compared: levels per answer, 2 or 4; by default, chosen according to ε."),
     ] = None,
-    unit: Annotated[str | None, typer.Option(help="What the promise is for: reading or participant.")] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What the promise protects: reading (one by itself) or participant (all of a participant's readings "
+            "together)."
+        ),
+    ] = None,
     readings: Annotated[
         int | None, typer.Option(help="Maximum number of readings per participant; by default, one per task.")
     ] = None,
@@ -234,7 +240,10 @@ def target(
     aim, used = f"target {changed['target']}" if changed["target"] else "default target", _method_of(changed)
     done = f"From now on, results of {campaign} use the {aim}."
     if used in METHODS and not takes(used, "target"):
-        done = f"The {aim} is saved, but the method {used} does not use it. To change the method: campaign method."
+        done = (
+            f"The {aim} is saved, but the method {used} does not use it. To change the method, use sottovoce campaign "
+            "method."
+        )
     print_done(json, changed, done)
 
 
@@ -250,14 +259,16 @@ def known(
             show_default=False,
         ),
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Forget all known truths.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all known truths.")] = False,
     json: bool = False,
 ) -> None:
     """Show or set known truths. They stay on the server, and improve the results once the campaign has closed."""
     from sottovoce.operators.drafts import read_known
 
     if file and clear:
-        raise BadParameter("--clear with a file: known truths are either removed or replaced; leave one of them out")
+        raise BadParameter(
+            "--clear with a file: known truths are either removed or replaced; leave out --clear, or the file"
+        )
     if file or clear:
         truths = client.set_known(campaign, read_known(file, client.campaign(campaign)) if file else {})["known"]
     else:

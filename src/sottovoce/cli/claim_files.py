@@ -87,7 +87,7 @@ def check_left_out(path: Path | None, skip_bad: bool) -> None:
         return
     check_place(path)
     if not skip_bad:
-        raise BadParameter(f"--left-out {path}: rows are left out only on request; add --skip-bad")
+        raise BadParameter(f"--left-out {path}: rows are left out only with --skip-bad; add --skip-bad")
 
 
 def read_claims(

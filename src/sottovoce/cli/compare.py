@@ -27,7 +27,8 @@ def compare(
         str | None, typer.Option(help="Methods, such as crh,gtm or FILE.py:CLASS; all by default.")
     ] = None,
     kind: Annotated[
-        KindOption | None, typer.Option(help="What the values in the folders are: numbers or choices.")
+        KindOption | None,
+        typer.Option(help="What the values in the folders are; by default, the format or the values decide."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Repetitions of every random part.")] = 10,
     participants: Annotated[int, typer.Option(help="Users of the synthetic world.")] = 150,
@@ -75,7 +76,7 @@ def _list(text: str | None) -> list[str]:
 
 
 def _schema(rows: list[dict[str, Any]]) -> Any:
-    """All columns that any row has: sets of answers have others than numbers."""
+    """All columns that any row has: rows about answers have other columns than rows about numbers."""
     import pyarrow as pa
 
     names = dict.fromkeys(name for row in rows for name in row)

@@ -51,8 +51,10 @@ def print_comparison(compared: "Comparison") -> None:
     console.print(table)
     console.print()
     away = f"away: mean distance from {fit.name}" if numbers else f"other: share of truths that differ from {fit.name}"
+    stopped = "" if all(row["converged"] for row in rows) else "; >: not converged after this many iterations"
     console.print(
-        f"{away}; most at: where they differ most; effective: as if this many users had equal weights.", highlight=False
+        f"{away}; most at: where they differ most; effective: as if this many users had equal weights{stopped}.",
+        highlight=False,
     )
 
 

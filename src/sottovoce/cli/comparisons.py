@@ -165,8 +165,8 @@ def simulate_comparisons(
     console.print(
         f"{counted(participants, 'person', 'people')} compared {counted(objects, 'object')}, one person after another, "
         f"with {chosen} levels and "
-        f"{law}.\nRoot mean squared error: {outcome.rmse:.3f}{within} spreads of the readings "
-        f"({number(outcome.rmse * usual)}); {outcome.coverage:.0%} of the 95% intervals contain the truth.\n"
+        f"{law}.\nRoot mean squared error: {outcome.rmse:.3f}{within} times the spread of the readings, which is "
+        f"{number(usual)}; {outcome.coverage:.0%} of the 95% intervals contain the truth.\n"
         f"Answers are in {out / 'answers.csv'}, truths in {out / 'truth.csv'}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip

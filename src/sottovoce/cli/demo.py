@@ -13,7 +13,7 @@ _ROWS = 8  # of the table of errors
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the data and the picture.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the data and the pictures.")] = Path("demo"),
     seed: Annotated[
         int, typer.Option(help="The same seed gives the same building and walkers; new noise is drawn each time.")
     ] = 1,
@@ -56,11 +56,12 @@ def demo(
     show_outcome(outcome, unit="metres")
     ours = outcome.errors[0]
     console.print(
-        f"\n[bold]What is lost:[/] the server is {ours.after:.2f} m off where it could have been {ours.before:.2f} m "
-        f"off. Here it shows hallways with at least {LEAST_CLAIMS} readings; the default is 5.\n"
-        "[bold]What no interval can show:[/] walkers like these overestimate the length of their steps, and some count "
-        "double. An error that nearly all readings of a hallway share looks like its length; a few hallways measured "
-        "with a tape would reveal it.\n"
+        f"\n[bold]What is lost:[/] the server's results are {ours.after:.2f} m off on average; without noise, they "
+        f"would be {ours.before:.2f} m off. In this demo, the server shows hallways with at least {LEAST_CLAIMS} "
+        "readings; the default is 5.\n"
+        "[bold]What no interval can show:[/] walkers like these overestimate the length of their steps, and sometimes "
+        "count steps twice. An error that nearly all readings of a hallway share looks like part of its length; a few "
+        "hallways measured with a tape would reveal it.\n"
         f"[bold]What is not promised:[/] readings more than {DISTANCE} m apart are easier to distinguish, and what all "
         "readings of one walker have in common, such as their stride, shows more clearly the more of them they send.",
         highlight=False,
@@ -97,14 +98,17 @@ def _show_whole_range(out: Path, seed: int, json: bool) -> None:
     for place in sorted({round(share * (len(moments) - 1) / _ROWS) for share in range(_ROWS + 1)}):
         moment = moments[place]
         table.add_row(f"{moment.people:,}", f"{moment.error:.2f} m", f"{moment.wide_error:.2f} m")
-    console.print("Mean error of the published results, and of noise that keeps the same promise:", highlight=False)
+    console.print(
+        "Mean error of the published results, and of results from readings with noise that keeps the same promise:",
+        highlight=False,
+    )
     console.print(table)
     last = moments[-1]
     console.print(
         f"\n{outcome.within} of {len(outcome.truths)} truths lie within their 95% intervals. With the same readings "
-        f"and the same promise, noise is {last.wide_error / last.error:,.0f} times as far off.\n"
-        "[bold]What it takes:[/] people. About a hundred answers per task are needed to find the truth at all. "
-        "Noise for a small distance needs fewer, but promises less.\n"
+        f"and the same promise, results from noisy readings are {last.wide_error / last.error:,.0f} times as far off.\n"
+        "[bold]What it takes:[/] many people. About a hundred answers per task are needed to find the truth at all. "
+        "Noise for a small distance needs fewer people, but promises less.\n"
         "[bold]What it aims at:[/] the median of the crowd's readings, which is not their mean if they err mostly in "
         "one direction.",
         highlight=False,

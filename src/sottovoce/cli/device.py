@@ -49,7 +49,8 @@ def join(
 ) -> None:
     """Join a campaign with an invitation link, after seeing what it asks and what it promises.
 
-    The manifest must have the hash that the link carries, and must be within the participant's own limits.
+    The manifest must have the hash that the link carries, and what it promises must be within the participant's own
+    limits.
     """
     from sottovoce.device import join as join_campaign
     from sottovoce.protocol import InvitationLink, Problem
@@ -195,25 +196,26 @@ def submit(
     print_sent(sent)
     if clipped:
         console.print(
-            f"Outside the task's range, so the nearest end was used instead: {escape(', '.join(clipped))}.",
+            f"Outside {'its' if len(clipped) == 1 else 'their'} task's range, so the nearest end of the range was used "
+            f"instead: {escape(', '.join(clipped))}.",
             highlight=False,
         )
     if left_out := full & taken.keys():
         console.print(
-            f"{_kept_here(len(left_out), len(taken))}: "
+            f"{_not_sent(len(left_out), len(taken))}: "
             f"{'its task has' if len(left_out) == 1 else 'their tasks have'} enough readings.",
             highlight=False,
         )
     if (not_drawn := len(taken) - len(left_out) - len(tasks)) > 0:
         console.print(
-            f"{_kept_here(not_drawn, len(taken))}: each device answers only a few of the campaign's "
+            f"{_not_sent(not_drawn, len(taken))}: each device answers only a few of the campaign's "
             "tasks, and yours drew them when you joined, before it knew any reading.",
             highlight=False,
         )
 
 
-def _kept_here(count: int, taken: int) -> str:
-    return f"{count} of your {counted(taken, 'reading')} stay{'s' * (count == 1)} here"
+def _not_sent(count: int, taken: int) -> str:
+    return f"{count} of your {counted(taken, 'reading')} {'was' if count == 1 else 'were'} not sent"
 
 
 @grouped

@@ -68,7 +68,7 @@ def discover(
     ] = None,
     known: Annotated[
         Path | None,
-        typer.Option(help="Truths that are known beforehand (object, value): they show how accurate users are."),
+        typer.Option(help="File of known truths (object, value), from which the method learns how accurate users are."),
     ] = None,
     columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
     duplicates: claim_files.DuplicatesOption = claim_files.Duplicates.ERROR,
@@ -76,22 +76,26 @@ def discover(
     range: Annotated[
         str | None,
         typer.Option(
-            help="For comparisons: range of the truths, LO:HI; by default the cuts' range, and half as much on either "
-            "side."
+            help="For comparisons: range of the truths, LO:HI; by default, the range of the cuts, extended by half its "
+            "width on either side."
         ),
     ] = None,
     left_out: claim_files.LeftOutOption = None,
     kind: claim_files.KindOfValues = None,
     choices: Annotated[
         int | None,
-        typer.Option(help="Number of options that users chose from; by default, as the file declares or contains."),
+        typer.Option(
+            help="Number of options that users chose from; by default, the number that the file declares or contains."
+        ),
     ] = None,
-    truth: Annotated[Path | None, typer.Option(help="Known truths (object, value), to measure the error.")] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="File of known truths (object, value), used only to measure the error.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the truths here (.csv, .parquet, .arrow, .jsonl).")] = None,
     weights: Annotated[Path | None, typer.Option(help="Write the users' weights here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a plot of the truths here (.png, .svg, .pdf).")] = None,
     report: Annotated[
-        Path | None, typer.Option(help="File for one self-contained page with everything in it (.html).")
+        Path | None, typer.Option(help="Write a report here: the result on one self-contained page (.html).")
     ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     max_iter: Annotated[int, typer.Option(help="Maximum number of iterations.")] = 1000,
@@ -111,7 +115,10 @@ def discover(
     ] = EngineOption.AUTO,
     spark_master: Annotated[
         str | None,
-        typer.Option(help="With --engine spark: its master, such as spark://host:7077; by default this machine."),
+        typer.Option(
+            help="With --engine spark: address of the Spark master, such as spark://host:7077; by default, this "
+            "machine."
+        ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -123,8 +130,8 @@ def discover(
     decay: Annotated[
         float | None,
         typer.Option(
-            help="On a pack: factor (above 0, at most 1) that multiplies losses once for each later round. "
-            "Some methods only."
+            help="On a pack: factor (above 0, at most 1) that multiplies a round's losses once for each later round, "
+            "so that users are judged by their recent claims. Some methods only."
         ),
     ] = None,
     json: JsonOption = False,
@@ -160,7 +167,9 @@ def discover(
             ("--target", target),
         ):  # fmt: skip
             if option not in (None, DEFAULT):
-                raise BadParameter(f"{name} {option}: {claims} holds comparisons, which have no such option; omit it")
+                raise BadParameter(
+                    f"{name} {option}: {claims} holds comparisons, for which this option does not exist; omit it"
+                )
         discover_comparisons(
             claims, noise=noise, range=range, user=columns.user, object=columns.object, skip_bad=cleaning.skip_bad,
             truth=truth, out=out, weights=weights, level=level, json=json,
@@ -294,7 +303,7 @@ def _refuse_with_all(**options: Any) -> None:
     for name, given in options.items():
         if given:
             raise BadParameter(
-                f"--{name} with --method all: it belongs to one method; leave it out, or choose a method"
+                f"--{name} with --method all: this option is for a single method; leave it out, or choose a method"
             )
 
 

@@ -25,7 +25,11 @@ def invite(
     qr: Annotated[Path | None, typer.Option(help="New folder for the QR codes of the links, as SVG.")] = None,
     code: Annotated[
         bool,
-        typer.Option("--code", help="Short codes to type instead of links; they expire, and do not fix the terms."),
+        typer.Option(
+            "--code",
+            help="Short codes to type instead of links; they expire, and, unlike links, do not contain the SHA-256 of "
+            "the campaign's manifest.",
+        ),
     ] = False,
     people: Annotated[
         int | None,
@@ -104,13 +108,13 @@ def invitations(client: "OperatorClient", campaign: CampaignArgument, json: bool
 def revoke(
     client: "OperatorClient", campaign: CampaignArgument, number: InvitationArgument, json: bool = False
 ) -> None:
-    """Revoke an invitation that nobody has used."""
+    """Revoke an invitation that is not used up: nobody else can join with it."""
     client.revoke_invitation(campaign, number)
     print_done(json, {"revoked": number}, f"Invitation {number} is revoked.")
 
 
 @connected
 def renew(client: "OperatorClient", campaign: CampaignArgument, number: InvitationArgument, json: bool = False) -> None:
-    """Replace an invitation that was lost; the old link stops working."""
+    """Replace a link for one person that was lost before it was used; the old link stops working."""
     made = client.renew_invitation(campaign, number)
     print_done(json, {"number": made["id"], "link": made["url"]}, made["url"])

@@ -45,7 +45,7 @@ def ledger(
         f"\nAll campaigns together: ε {spent.epsilon:.4g} of {limits.total_epsilon:.4g}, "
         f"δ {spent.delta:.4g} of {limits.total_delta:.4g}; left: ε {left.epsilon:.4g}, δ {left.delta:.4g}.\n"
         "Each campaign counts once, in full, from its first release on; ε and δ add up (basic composition). What was "
-        "learnt cannot be taken back, so a withdrawal restores nothing.",
+        "learnt cannot be taken back, so a withdrawal does not lower these figures.",
         highlight=False,
     )
 
@@ -54,7 +54,8 @@ def _show_ledger(mine: "ParticipantFile") -> None:
     table = plain_table("campaign", "server", "when", "tasks", "promise", "state")
     for entry in mine.memberships():
         promise, manifest = entry.promise, entry.manifest
-        words = f"ε {promise.epsilon:.4g}, δ {promise.delta:.4g}; {manifest.unit}, {_apart(manifest)}"
+        protects = "each reading" if manifest.unit == "reading" else "all readings together"
+        words = f"ε {promise.epsilon:.4g}, δ {promise.delta:.4g}; {protects}, {_apart(manifest)}"
         releases = mine.releases(entry.campaign)
         for place, one in enumerate(releases):
             state = one.state if one.problem is None else f"{one.state}: {one.problem}"
@@ -112,7 +113,7 @@ def limits(
         return
     name = f"These are the {mine_now.preset} limits. " if mine_now.preset else ""
     console.print(
-        f"{name}In one campaign, somebody who guesses which of two possible readings is yours would be right "
+        f"{name}In one campaign, somebody who guesses which of two similar readings is yours would be right "
         f"{guessed(mine_now.epsilon, mine_now.delta)}.\n"
         f"Each campaign: ε at most {mine_now.epsilon:.4g}, δ at most {mine_now.delta:.4g}, with a "
         f"protected distance of at least {mine_now.distance:.4g} of a task's range.\n"
@@ -125,8 +126,8 @@ def _apart(manifest: "Manifest") -> str:
     """How far apart values are protected."""
     from sottovoce.protocol.promise import distance_words
 
-    words = distance_words(manifest)
-    return words if words == "any value" else f"{words} apart"
+    distances = distance_words(manifest).split(" and ")
+    return " and ".join(words if words == "any value" else f"values up to {words} apart" for words in distances)
 
 
 def _releases(mine: "ParticipantFile", campaign: str) -> list[dict[str, Any]]:

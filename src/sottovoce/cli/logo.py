@@ -27,7 +27,7 @@ def logo(
     from sottovoce.operators.plans import read_logo
 
     if clear and picture:
-        raise BadParameter("--clear with a picture: a logo is either removed or set; leave one of them out")
+        raise BadParameter("--clear with a picture: a logo is either removed or set; leave out --clear, or the picture")
     if clear:
         entry = client.clear_logo(campaign)
     elif picture:

@@ -53,12 +53,13 @@ def plan(
     readings: Annotated[int, typer.Option(help="Readings per participant; with --choices, questions.")] = 30,
     participants: Annotated[int, typer.Option(help="Participants who measure each object.")] = 150,
     unit: Annotated[
-        UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
+        UnitName, typer.Option(help="What the promise protects: one reading, or all of a participant's together.")
     ] = UnitName.READING,
     grid: Annotated[
         list[float] | None,
         typer.Option(
-            help="Grid of the tasks, on which devices round and draw noise; repeat it for several.",
+            help="Grid step of the tasks: devices round to it and draw noise in its multiples; repeat the option for "
+            "several.",
             show_default="none: continuous noise",
         ),
     ] = None,
@@ -96,8 +97,8 @@ def plan(
 ) -> None:
     """Find the noise law that keeps a promise at the least cost in accuracy.
 
-    With --choices it is a promise for any two answers: the plan says how often the crowd is wrong at several ε, whether
-    answers should report sets of choices, and of what size. With --unit participant it may have a --delta.
+    With --choices, the promise is for any two answers: the plan says how often the crowd is wrong at several ε, whether
+    answers should report sets of choices, and of what size. It then accepts --delta only with --unit participant.
     """
     from sottovoce.cli.choice_plans import show_choice_plan
     from sottovoce.planning import plan as find_plans
@@ -209,8 +210,8 @@ def plan(
         if compared.predicted_error < best.predicted_error:
             best = compared
         console.print(
-            f"\nComparisons have {compared.levels} levels; {compared.participants_to_find:,} participants find the "
-            "truth in nine out of ten campaigns.",
+            f"\nComparisons have {compared.levels} levels; with {compared.participants_to_find:,} participants, they "
+            "find the truth in nine out of ten campaigns.",
             highlight=False,
         )
         if warning := compared.warning(participants):

@@ -12,7 +12,7 @@ from sottovoce.cli.output import console, plain_table, print_done, print_json
 if TYPE_CHECKING:
     from sottovoce.operators.client import OperatorClient
 
-app = CommandLine(help="Who may run campaigns on a server. For administrators.")
+app = CommandLine(help="Manage who may run campaigns on a server; for administrators.")
 
 
 @app.command("add")

@@ -61,7 +61,7 @@ class DeviceOptions:
         return Client(server, ca=self.ca, insecure_http=self.insecure_http)
 
     def retries(self, most: float | None = None) -> "RetryPolicy":
-        """For as long as the participant waits, or at most this many seconds."""
+        """Retries for as long as the participant waits, or for at most this many seconds."""
         from sottovoce.device import RetryPolicy
 
         return RetryPolicy(seconds=self.wait if most is None else min(self.wait, most))
@@ -78,9 +78,10 @@ def chosen_campaign(mine: "ParticipantFile", campaign: str | None, how: str = "-
     if campaign is None and len(joined) > 1:
         joined = [entry for entry in joined if not entry.withdrawn_at]
     if not joined:
+        if campaign:
+            raise Problem("not_joined", f"campaign {campaign!r}: you have not joined it")
         raise Problem(
-            "not_joined",
-            f"campaign {campaign!r}: you have not joined it" if campaign else "no campaign: you must have joined one",
+            "not_joined", "no campaign: you have not joined one yet", fix="join one with its invitation link first"
         )
     if len(joined) > 1:
         names = ", ".join(entry.campaign for entry in joined)
@@ -110,7 +111,7 @@ def described(entry: "Membership") -> dict[str, Any]:
 
 
 def print_sent(sent: "list[SendOutcome]", to_stderr: bool = False) -> None:
-    """What became of each report."""
+    """Print the outcome of each report."""
     screen = notes if to_stderr else console
     for entry in sent:
         text = {

@@ -66,10 +66,10 @@ def perturb(
 ) -> None:
     """Add noise with the exact sampler, as devices do: clip to the range, round to the grid, add integer noise.
 
-    With --choices the readings are answers, and a law such as response:1 reports another one now and then. The options
-    are yours to list: those that the file happens to contain would reveal what was answered.
+    With --choices, the readings are answers, and a law such as response:1 reports another one now and then. List all
+    options yourself: options taken from the file would reveal what was answered.
 
-    Each run draws new noise. Send only one of the outcomes: several noisy copies of a reading can be averaged.
+    Each run draws new noise. Share only one of the outputs: several noisy copies of a reading can be averaged.
     """
     from sottovoce.cli.answers import perturb_choices
     from sottovoce.privacy.laws import parse_law, parse_noise_law
@@ -122,11 +122,15 @@ def perturb(
 def guarantee(
     noise: NoiseOption,
     distance: DistanceOption = None,
-    readings: Annotated[int, typer.Option(help="Readings per participant that share one noise variance.")] = 30,
+    readings: Annotated[
+        int, typer.Option(help="Readings or answers per participant; under some laws, they share one noise variance.")
+    ] = 30,
     unit: Annotated[
-        UnitName, typer.Option(help="What the promise protects: one reading, or a participant.")
+        UnitName, typer.Option(help="What the promise protects: one reading, or all of a participant's together.")
     ] = UnitName.READING,
-    grid: Annotated[float | None, typer.Option(help="Grid step of the exact sampler.")] = None,
+    grid: Annotated[
+        float | None, typer.Option(help="Grid step on which devices draw noise; continuous noise by default.")
+    ] = None,
     choices: Annotated[int | None, typer.Option(help="For answers to questions: how many choices there are.")] = None,
     levels: Annotated[
         int | None, typer.Option(help="For numbers that are compared with public cuts: the number of cuts plus one.")
@@ -137,7 +141,8 @@ def guarantee(
 ) -> None:
     """Show what a law promises: exactly, for any number of readings, and as printed in the paper.
 
-    With --choices or --levels it is a law for answers, such as response:1, and the promise holds for any two answers.
+    With --choices or --levels, --noise is a law for answers, such as response:1, and the promise holds for any two
+    answers.
     """
     from sottovoce.cli.answers import show_answer_guarantee
     from sottovoce.privacy.laws import parse_law, parse_noise_law
@@ -178,8 +183,8 @@ def guarantee(
     how = "exact" if promise.is_exact else "an upper bound"
     exactly = (
         f"{how} for {counted(readings, 'reading')}"
-        if grid is None
-        else "summed over the sampler's own law, for any number of readings"
+        if grid is None or unit is UnitName.PARTICIPANT
+        else f"{how} for any number of readings"
     )
     table.add_row("δ", number(exact), exactly)
     continuous = " (continuous noise)" if grid is None else ""

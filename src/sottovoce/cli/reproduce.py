@@ -48,7 +48,7 @@ def reproduce(
     processes: Annotated[int | None, typer.Option(help="Number of processes; one per core by default.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Make the paper's figures and say which of its claims hold; an interrupted run can be resumed.
+    """Make the paper's figures and say which of its claims hold; the same command resumes an interrupted run.
 
     Options from --lambda1 to --eta replace the figures' own parameters. Not every figure has all of them; an option
     without effect is reported.

@@ -26,14 +26,15 @@ def serve(
         bool, typer.Option("--behind-proxy", help="Trust the X-Forwarded headers of a proxy on this machine.")
     ] = False,
     log_level: Annotated[
-        str | None, typer.Option(help="debug, info, warning or error; logs are JSON lines on stderr.")
+        str | None,
+        typer.Option(help="How much to log: debug, info, warning or error; logs are JSON lines on stderr."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run the campaign server.
 
-    All options except --host, --port and --json can also be set in the environment, such as SOTTOVOCE_DATABASE. Other
-    settings, such as SOTTOVOCE_OPERATOR_TOKEN, can only be set there.
+    All options except --host, --port and --json can also be set by environment variables, such as SOTTOVOCE_DATABASE.
+    Other settings, such as SOTTOVOCE_OPERATOR_TOKEN, can only be set that way.
     """
     try:
         from pydantic import ValidationError

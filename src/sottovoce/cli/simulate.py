@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from sottovoce.cli.comparisons import simulate_comparisons
 from sottovoce.cli.connection import CaOption, InsecureOption, TokenOption
@@ -191,6 +190,8 @@ def _in_campaign(
 
 def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
     """A simulated campaign for people: what was sent, how far off the results are, what was promised."""
+    from sottovoce.protocol.problems import CATALOGUE
+
     sent, shown = outcome.delivery, outcome.shown
     console.print(
         f"{sent.reports} of {counted(sent.participants, 'participant')} delivered {counted(sent.readings, 'reading')} "
@@ -199,7 +200,10 @@ def show_outcome(outcome: "CrowdOutcome", unit: str) -> None:
         highlight=False,
     )
     for code, many in sent.refused.items():
-        console.print(f"[yellow]{many} did not take part:[/] {escape(code)}", highlight=False)
+        console.print(
+            f"[yellow]{counted(many, 'participant')} did not take part:[/] {CATALOGUE[code].title} ({code})",
+            highlight=False,
+        )
     error = f"mean error over {counted(len(shown), 'task')}" + (f", {unit}" if unit else "")
     table = plain_table(error, numbers=("without noise", "with noise"))
     for place, row in enumerate(outcome.errors):

@@ -25,7 +25,9 @@ def theorem(
             help="Rate λ2 of the noise variances; by default the largest that keeps the promise.", show_default=False
         ),
     ] = None,
-    b: Annotated[float, typer.Option(help="Standard deviations by which two readings may differ, in Δ_s.")] = 3.0,
+    b: Annotated[
+        float, typer.Option(help="Number of standard deviations (b) between two readings that Δ_s covers.")
+    ] = 3.0,
     eta: Annotated[float, typer.Option(help="Share η of the users that Δ_s covers.")] = 0.95,
     json: JsonOption = False,
 ) -> None:

@@ -25,7 +25,7 @@ def webhook(
         raise BadParameter("--url and --remove: a webhook is set or removed; give one of the two")
     if remove:
         client.remove_webhook(campaign)
-        print_done(json, {"removed": campaign}, "Nothing more is announced.")
+        print_done(json, {"removed": campaign}, f"The webhook of {campaign} is removed.")
         return
     found = client.set_webhook(campaign, url) if url else client.webhook(campaign)
     if json:

@@ -16,7 +16,7 @@ from sottovoce.privacy.laws import AnswerLaw, parse_answer_law
 from sottovoce.privacy.parameters import check_range
 
 Floats = NDArray[np.float64]
-_GUESSED_SHARE = 50  # of the range: a spread to begin with, rather too large than too small
+_GUESSED_SHARE = 50  # the first guess of the spread is the range over this: rather too large than too small
 _ANSWERS_FOR_QUALITIES = 5  # per user
 
 

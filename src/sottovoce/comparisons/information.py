@@ -9,14 +9,15 @@ from collections.abc import Sequence
 
 from scipy.special import ndtri
 
-# Measured in simulations: answers that the search takes, per nat, and what the error is above its bound.
+# Measured in simulations: the answers that the search takes (a number per nat, and a constant), and the factor by which
+# errors then exceed their bound.
 _HALF, _NINE_TENTHS = (1.58, -1.86), (1.85, 1.2)
 _NORMAL_EXCESS, _CROWD_EXCESS = 1.1, 1.28
 _TINY = 1e-3  # a tilt below which two terms of its series are exact
 
 
 def information(epsilon: float, cuts: Sequence[float] = (0.0,), spread: float = 1.0) -> float:
-    """Fisher information about the truth of one answer, for normal errors; ``cuts`` are relative to the truth.
+    """Fisher information of one answer about the truth, for normal errors; ``cuts`` are relative to the truth.
 
     >>> round(information(1.0), 6), round(information(1.0, [1.0]), 6)
     (0.135952, 0.055542)
@@ -41,12 +42,12 @@ def usual_information(epsilon: float, levels: int, spread: float = 1.0) -> float
 
 
 def crowd_information(epsilon: float, error_rate: float) -> float:
-    """Information of a bit at the truth, in a crowd whose error variances are Exponential(``error_rate`` = λ1)."""
+    """Information of an answer to a cut at the truth, if error variances are Exponential(``error_rate`` = λ1)."""
     return 2 * error_rate * math.tanh(epsilon / 2) ** 2
 
 
 def capacity(epsilon: float) -> float:
-    """How much of a search one bit can do, in nats.
+    """How much of the search for the truth one answer can do, in nats.
 
     >>> round(capacity(1.0), 6)
     0.110944

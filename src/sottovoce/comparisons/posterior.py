@@ -1,8 +1,8 @@
 """What the answers about one task say about its truth and about the spread of the readings.
 
 A posterior over (truth, ln spread) on a window that closes in on the truth. It is a function of the answers alone:
-which windows are looked at follows from the answers, not from the order in which they came, and sums are exact
-(`kernels`). What is kept between two looks only saves time: forgetting it changes nothing.
+which windows are used follows from the answers, not from the order in which they came, and sums are exact (`kernels`).
+What is kept between two evaluations only saves time: forgetting it changes nothing.
 """
 
 import math

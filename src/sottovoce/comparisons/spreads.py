@@ -1,6 +1,6 @@
 """How far readings lie from the truth: a prior for the spread of each task, learnt from all tasks together.
 
-A task's own bits say little about its spread, because good cuts lie where the spread hardly matters. Tasks of one
+A task's own answers say little about its spread, because good cuts lie where the spread hardly matters. Tasks of one
 campaign are measured by the same people in the same way, so what is learnt about one helps the others.
 """
 

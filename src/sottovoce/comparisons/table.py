@@ -160,7 +160,7 @@ def _cuts_of(labels: Labels) -> NDArray[np.float64]:
         few, many = min(cuts, key=len), max(cuts, key=len)
         raise BadParameter(
             f"cuts {cuts_text(few)!r} and {cuts_text(many)!r}: all answers in a table must have the same number "
-            "of cuts; read the others separately"
+            "of cuts; put the others into a separate table"
         )
     return np.array(cuts, np.float64)
 

@@ -9,6 +9,7 @@ from sottovoce.protocol.canonical import canonical_bytes, parse_json
 from sottovoce.protocol.http import HttpClient, TryLater
 
 _TOKEN = re.compile(r"[\x21-\x7e]{16,256}")
+NOTHING_MORE = "nothing more can be sent to it"  # what to do about a closed campaign
 _UNREADABLE = ("bad_json", "too_deep", "float_in_report", "number_too_large")
 
 
@@ -26,7 +27,7 @@ class Client(HttpClient):
         answer = self._ask("POST", "/api/invitations/look-up", {"invitation": invitation})
         campaign = _text(answer, "campaign_id", re.compile(r"[A-Za-z0-9_-]{1,64}"))
         if answer.get("state") == "closed":
-            raise Problem("campaign_not_open", f"campaign {campaign!r}: it is closed")
+            raise Problem("campaign_not_open", f"campaign {campaign!r}: it is closed", fix=NOTHING_MORE)
         return campaign
 
     def is_closed(self, campaign: str) -> bool:
@@ -85,5 +86,5 @@ class Client(HttpClient):
 def _text(answer: Any, field: str, pattern: re.Pattern[str] | None = None) -> str:
     text = answer.get(field) if isinstance(answer, dict) else None
     if not isinstance(text, str) or (pattern and not pattern.fullmatch(text)):
-        raise Problem("bad_answer", f"field {field!r}: the server's response must have it")
+        raise Problem("bad_answer", f"the server's response: its field {field!r} is missing or not valid")
     return text

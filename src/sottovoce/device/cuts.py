@@ -1,11 +1,12 @@
-"""What is public about a campaign when a release is due: whether it is open, and the cuts to compare with, which are
-fetched whole, checked and kept.
+"""What is public about a campaign when a release is due: whether it is open, and the cuts to compare with.
+
+Cuts are fetched whole, checked and kept.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
 
-from sottovoce.device.client import Client
+from sottovoce.device.client import NOTHING_MORE, Client
 from sottovoce.device.store import ParticipantFile
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.comparing import check_cuts
@@ -35,7 +36,9 @@ def require_open(file: ParticipantFile, campaign: str, connect: Callable[[str], 
         return
     with suppress(TryLater), connect(membership.server) as client:
         if client.is_closed(campaign):
-            raise Problem("campaign_not_open", f"campaign {campaign!r}: it is closed, so nothing was released")
+            raise Problem(
+                "campaign_not_open", f"campaign {campaign!r}: it is closed, so nothing was released", fix=NOTHING_MORE
+            )
 
 
 def fetch_cuts(
@@ -65,13 +68,18 @@ def alternatives_of(manifest: Manifest, content: bytes) -> Alternatives:
     alternatives: Alternatives = {}
     for task, offered in listed.items():
         if task not in compared:
-            raise Problem("bad_cuts", f"cuts of task {task[:40]!r}: the campaign does not compare it")
+            raise _bad_cuts(f"published cuts of task {task[:40]!r}: the campaign does not compare its readings")
         if not isinstance(offered, list) or not 1 <= len(offered) <= _MOST_ALTERNATIVES:
-            raise Problem("bad_cuts", f"cuts of task {task!r}: there must be 1 to {_MOST_ALTERNATIVES} alternatives")
+            raise _bad_cuts(f"published cuts of task {task!r}: there must be 1 to {_MOST_ALTERNATIVES} alternatives")
         try:
             alternatives[task] = [
                 check_cuts(cuts if isinstance(cuts, list) else [], compared[task]) for cuts in offered
             ]
         except BadParameter as mistake:
-            raise Problem("bad_cuts", f"task {task!r}: {mistake}") from None
+            rule = str(mistake).rpartition("; ")[0]  # without the advice, which is not for a participant
+            raise _bad_cuts(f"published cuts of task {task!r}: {rule}") from None
     return alternatives
+
+
+def _bad_cuts(detail: str) -> Problem:
+    return Problem("bad_cuts", detail, fix="nothing was released; tell whoever gave you the link")

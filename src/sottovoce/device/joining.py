@@ -73,7 +73,12 @@ def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manife
             "manifest_mismatch",
             f"manifest {sha256_of(data)[:12]}…: it must be {link.manifest_sha256[:12]}…, as the link says",
         )
-    manifest = Manifest.parse(data)
+    try:
+        manifest = Manifest.parse(data)
+    except Problem as mistake:
+        raise Problem(
+            mistake.code, mistake.detail, fix="tell the operator, or use a newer version of sottovoce"
+        ) from None
     if manifest.campaign != campaign:
         raise Problem("bad_answer", f"campaign {campaign!r}: its manifest is that of {manifest.campaign!r}")
     return manifest

@@ -15,7 +15,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.protocol import Manifest, NumberTask, Problem, Promise, promise_of
 from sottovoce.protocol.manifest import MOST_GRIDS
 
-_HAIR = 1e-9  # figures are doubles: a sum of promises may exceed a round limit by this little
+_TOLERANCE = 1e-9  # figures are doubles: a sum of promises may exceed a round limit by this little
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Limits:
                 raise Problem(
                     "weaker_than_limits",
                     f"distance {distance} on task {task.id!r}: only values this close together are protected; your "
-                    f"limit is {float(width) * self.distance:.4g}, {self.distance:.4g} of its range",
+                    f"limit is {float(width) * self.distance:.4g}, which is {self.distance:.4g} of its range",
                 )
         long = [part for part in manifest.parts if not part.is_pure]  # the others take one division each
         if len(long) > MOST_GRIDS:
@@ -72,8 +72,13 @@ class Limits:
 
     def check(self, promise: Promise) -> None:
         """Refuse a promise that is weaker than these limits."""
+        if promise.epsilon == math.inf:
+            raise Problem(
+                "weaker_than_limits",
+                f"the noise: with a delta of {promise.delta:.3g} no epsilon holds, so the campaign promises nothing",
+            )
         # Written so that NaN is refused, too.
-        if not promise.epsilon <= self.epsilon * (1 + _HAIR):
+        if not promise.epsilon <= self.epsilon * (1 + _TOLERANCE):
             raise Problem(
                 "weaker_than_limits",
                 f"epsilon {promise.epsilon:.4g} (with delta {promise.delta:.3g}): your limit is {self.epsilon:.4g}",
@@ -87,7 +92,7 @@ class Limits:
             ("epsilon", spent.epsilon, promise.epsilon, self.total_epsilon),
             ("delta", spent.delta, promise.delta, self.total_delta),
         ):
-            if not before + more <= limit * (1 + _HAIR):
+            if not before + more <= limit * (1 + _TOLERANCE):
                 raise Problem(
                     "budget_spent",
                     f"{name} {more:.4g}: {before:.4g} of your limit of {limit:.4g} across all "

@@ -1,4 +1,4 @@
-"""Which tasks a campaign still needs readings of: asked before anything is spent."""
+"""Which tasks still need readings: devices ask before they spend anything of a participant's limits."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,7 @@ from sottovoce.protocol.http import RetryPolicy, TryLater
 def fetch_full(
     file: ParticipantFile, campaign: str, connect: Callable[[str], Client], retries: RetryPolicy | None = None
 ) -> frozenset[str]:
-    """The tasks that need no more readings; without a network, none is known to be one."""
+    """The tasks that need no more readings; without a network, none is known."""
     membership = file.membership(campaign)
     if membership is None or membership.withdrawn_at:
         return frozenset()
@@ -26,4 +26,8 @@ def refuse_if_full(manifest: Manifest, client: Client) -> None:
     """Refuse a campaign to which nothing can be contributed any more."""
     with suppress(TryLater):
         if client.full_tasks(manifest.campaign) >= manifest.task_of.keys():
-            raise Problem("quota_reached", f"campaign {manifest.campaign!r}: all of its tasks have enough readings")
+            raise Problem(
+                "quota_reached",
+                f"campaign {manifest.campaign!r}: all of its tasks have enough readings",
+                fix="it needs nothing from you",
+            )

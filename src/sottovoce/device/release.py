@@ -42,7 +42,12 @@ def release(
         cuts = _cuts(membership, readings)
         possible = {task: reading for task, reading in readings.items() if cuts.get(task, True) and task not in full}
         if not possible:
-            raise Problem("quota_reached", f"task {next(iter(readings))!r}: it has enough readings")
+            whose = "its task has" if len(readings) == 1 else "their tasks have"
+            raise Problem(
+                "quota_reached",
+                f"{counted(len(readings), 'reading')}: {whose} enough readings",
+                fix="nothing was released; answer other tasks, if there are any",
+            )
         chosen = _asked_for(membership, possible, released)
         report = Report.of(
             {
@@ -135,7 +140,7 @@ def noisy_readings(
 
 
 def choice_of(manifest: Manifest, task: ChoiceTask, answer: str) -> int:
-    """The number of the choice that a participant wrote, in any language of the campaign; case and spaces are free."""
+    """The number of the choice that a participant wrote, in any of the campaign's languages, case and spaces."""
     wanted = comparable(answer)
     for number, choice in enumerate(task.choices):
         if wanted in map(comparable, [choice] if isinstance(choice, str) else choice.values()):
@@ -162,12 +167,12 @@ def clipped_readings(manifest: Manifest, readings: Mapping[str, str]) -> list[st
 def _check(
     file: ParticipantFile, membership: Membership, readings: Mapping[str, str], released: Mapping[str, str]
 ) -> None:
-    """Everything is checked before the first random bit is drawn."""
+    """Refuse what cannot be released, before the first random bit is drawn."""
     manifest, campaign = membership.manifest, membership.campaign
     if membership.withdrawn_at:
         raise Problem("withdrawn", f"campaign {campaign!r}: you withdrew on {membership.withdrawn_at}")
     if not readings:
-        raise Problem("bad_reading", "no readings: there must be at least one")
+        raise Problem("bad_reading", "no readings: there must be at least one", fix="add a reading")
     for task, reading in readings.items():
         if task not in manifest.task_of:
             few = get_close_matches(task, manifest.task_of, 3) or [*manifest.task_of][:5]
@@ -193,15 +198,15 @@ def _check(
     if released and manifest.readings_come_at_once:
         raise Problem(
             "one_release_only",
-            f"task {next(iter(readings))!r}: under {manifest.noise} all readings share one secret variance, and "
-            f"you have already released {len(released)} with it",
+            f"task {next(iter(readings))!r}: the campaign takes all readings of a participant at once, and you have "
+            f"already released {len(released)}",
         )
     fits = len(released) < manifest.most_answers  # where the device draws, it takes no more than there is room for
     if not (fits if membership.task_order else len(released) + len(readings) <= manifest.most_answers):
         raise Problem(
             "too_many_readings",
             f"{counted(len(readings), 'reading')}: campaign {campaign!r} accepts {manifest.most_answers} per "
-            f"participant, and you have released {len(released)} before",
+            "participant" + (f", and you have released {len(released)} before" if released else ""),
         )
     limits = file.limits  # the participant may have tightened them since joining
     limits.check(membership.promise)

@@ -1,8 +1,7 @@
 """The participant's file: what they agreed to, what they released, and what is still to be sent. One SQLite file each.
 
-Everything is stored here durably before it leaves the device. That is why a crash at any
-point, or a second process with the same file, cannot make the device draw noise twice for one task: the primary key of
-``released_tasks`` prevents it.
+Everything is stored here durably before it leaves the device. So neither a crash at any point nor a second process with
+the same file can make the device draw noise twice for one task: the primary key of ``released_tasks`` prevents it.
 """
 
 import json
@@ -45,7 +44,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class Release:
-    """What left the device, or is about to."""
+    """What has left the device, or is about to."""
 
     promise: Promise
     report_id: str
@@ -106,7 +105,9 @@ class ParticipantFile(Database):
         drawn = None if order is None else tuple(json.loads(order))
         joined = Membership(Promise(*figures), manifest, *[*row[4:-1], drawn])
         if manifest.device_draws and sorted(joined.task_order or ()) != list(range(len(manifest.tasks))):
-            raise Problem("damaged_file", f"file {self.path}: the drawn tasks of {joined.campaign!r} are missing")
+            raise Problem(
+                "damaged_file", f"file {self.path}: the drawn tasks of campaign {joined.campaign!r} are missing"
+            )
         if joined.enrolment_key is None and joined.participant_token is None:
             raise Problem("damaged_file", f"file {self.path}: the keys of campaign {joined.campaign!r} are missing")
         return joined
@@ -137,7 +138,7 @@ class ParticipantFile(Database):
                 raise Problem(
                     "manifest_changed",
                     f"campaign {manifest.campaign!r}: you consented to manifest {before.manifest.sha256[:12]}… and "
-                    f"released readings under it; this is {manifest.sha256[:12]}…",
+                    f"released readings under it; this one is {manifest.sha256[:12]}…",
                 )
             if before and same:
                 task_order = before.task_order  # drawn once
@@ -177,7 +178,7 @@ class ParticipantFile(Database):
         self.connection.execute("UPDATE memberships SET cuts = ? WHERE campaign = ?", (cuts, campaign))
 
     def withdraw(self, campaign: str) -> None:
-        """From now on nothing is sent to this campaign; what was released stays in the ledger."""
+        """Stop taking part: from now on nothing is sent to this campaign. What was released stays in the ledger."""
         with self.transaction():
             self.connection.execute(
                 "UPDATE memberships SET withdrawn_at = coalesce(withdrawn_at, ?) WHERE campaign = ?",

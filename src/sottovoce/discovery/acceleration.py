@@ -2,17 +2,17 @@
 
 D. G. Anderson, Journal of the ACM 12 (1965), doi:10.1145/321296.321305
 
-From where the last few steps ended, and how long they were, it predicts where a step would have no length. This serves
-a slow approach as well as one that overshoots. There are two ways in which it could lead astray:
+From where the last few steps ended, and how long they were, it predicts where a step would have length zero: at the
+fixed point. This helps an iteration that approaches slowly as well as one that overshoots. It can go wrong in two ways:
 
-- Far from the fixed point a prediction may leap over it, back again, and so on for ever. So where steps have become
-  longer, the iteration goes on from where the shortest one ended, and later predictions leap less far.
-- Where steps lead away from an unstable fixed point, as from the middle between two opinions, it lies behind them. Then
-  the iteration goes on in their direction instead, farther each time as long as steps become longer, but not far in
-  the unit of what it moves, in which steps may change entirely.
+- Far from the fixed point, a prediction may jump past it, the next one back again, and so on for ever. So when steps
+  have become longer, the iteration continues from where the shortest one ended, and later predictions jump less far.
+- When steps lead away from an unstable fixed point, such as the middle between two opinions, the prediction would lead
+  back to it. Then the iteration continues in the direction of the steps instead, farther each time as long as steps
+  become longer, but by at most ``_LONGEST_ESCAPE``: farther away, steps may be entirely different.
 
-Either safeguard could send the iteration around in circles itself. So the first is used less and less readily, and the
-second leads less far each time the iteration has come back.
+Either safeguard could itself make the iteration run in circles. So the first needs a greater increase in length each
+time it is used, and the second leads less far each time the iteration has come back.
 """
 
 import math
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _DEPTH = 5  # changes between steps that are combined
-_FARTHEST = 16.0  # beyond the end of a step, in its lengths
-_LONGER = 1.5  # times the shortest step: the prediction was wrong
+_FARTHEST = 16.0  # how far a prediction may lie beyond the end of a step, in lengths of the step
+_LONGER = 1.5  # times the length of the shortest step: after a longer step the prediction is taken to be wrong
 _LONGEST_ESCAPE = 1.0  # in the unit of what is iterated
-_ALIKE = 1e-10  # of inner products of changes, relative to the largest: below it, they say nothing new
+_ALIKE = 1e-10  # relative singular value below which changes of steps count as linearly dependent
 
 
 class Acceleration:
@@ -48,7 +48,7 @@ class Acceleration:
         self._best: tuple[float, Floats] | None = None  # length of the shortest step, and where it ended
 
     def ahead(self, end: Floats) -> Floats:
-        """Where to go on, after a step from the place proposed last has ended here."""
+        """Where the next step begins, after the one from the place proposed last has ended at ``end``."""
         self._begin = end if self._begin is None else self._next(end, end - self._begin)
         return self._begin
 
@@ -69,13 +69,13 @@ class Acceleration:
         return np.asarray(end + beyond)
 
     def _back(self, place: Floats) -> Floats:
-        """To where the shortest step ended."""
+        """Go back to where the shortest step ended."""
         self._farthest, self._longer = max(self._farthest / 4, 1.0), 2 * self._longer
         self._forget()
         return place
 
     def _away(self, end: Floats, step: Floats, length: float) -> Floats:
-        """In the direction of a step that leads away from an unstable fixed point."""
+        """Go on in the direction of a step that leads away from an unstable fixed point."""
         if length > self._escaped:
             self._escape *= 2
         else:  # the iteration has come back
@@ -100,9 +100,9 @@ class Acceleration:
         self._end, self._step = end, step
 
     def _prediction(self, step: Floats) -> Floats:
-        """The way from the end of a step to where one has no length, if they depended linearly on where they begin.
+        """From the end of a step to where a step would have length zero, if steps are linear in where they begin.
 
-        It combines ways, not places: a number far from zero is rounded more than it changes.
+        It combines differences of places, not places: a number far from zero loses more to rounding than it changes.
         """
         found, part = np.zeros_like(step), np.empty_like(step)
         if not self._changes:
@@ -117,5 +117,5 @@ class Acceleration:
 
 
 def _product(one: Floats, other: Floats) -> float:
-    """Inner product. NumPy's own would wait for threads of its library, which the engine's passes keep from working."""
+    """Inner product. NumPy's own would wait for the threads of its linear algebra, which compete with the engine's."""
     return float(np.einsum("i,i->", one, other))

@@ -18,18 +18,18 @@ class AccuSim(TruthDiscovery):
 
     C = Σ ln(n A / (1 - A)),  C* = C + ρ Σ C' · similarity,  P = exp C* / (Σ exp C* + unseen),  A = mean P
 
-    with n false answers per object, equally probable, and ``unseen`` those options that nobody gave. Starts at A = .8.
-    Without a similarity this is Accu, with one pass over the claims per iteration. Copying between users is not looked
-    for. X. L. Dong, L. Berti-Equille, D. Srivastava, PVLDB 2(1), 2009, doi:10.14778/1687627.1687690
+    with n false answers per object, equally probable, and ``unseen`` the number of options that nobody gave. Starts at
+    A = .8. Without a similarity this is Accu, with one pass over the claims per iteration. Copying between users is not
+    detected. X. L. Dong, L. Berti-Equille, D. Srivastava, PVLDB 2(1), 2009, doi:10.14778/1687627.1687690
 
     Parameters
     ----------
     similarity
-        Of two answers, between 0 and 1: a function of both, "string" for their texts, or None.
+        Similarity of two answers, from 0 to 1: a function of both, "string" to compare their texts, or None.
     influence
-        ρ: how much similar answers count.
+        ρ: how much similar answers support each other.
     accuracy
-        Of all users, before the first iteration.
+        Accuracy of all users before the first iteration.
 
     Examples
     --------

@@ -1,10 +1,11 @@
 """The noise-aware estimator for choices: it knows how answers were randomised, and learns how often users are right.
 
 A user is right with a chance q that is theirs, and otherwise picks any other option. A randomised answer is then right
-with chance r = q·hit + (1 - q)·miss. Users' q follow a beta law that is learnt from the crowd. A vote weighs the log of
-the odds of r̄ = E[r | how often the user agreed], over the odds of guessing; what a claim itself has contributed to that
-is taken out of its own vote, to first order, or chances would be overconfident. Where all objects share their options,
-users may also have habits: the probability of each answer to each truth, shrunk towards the above.
+with chance r = q·hit + (1 - q)·miss. Users' q follow a beta law that is learnt from the crowd. The weight of a vote is
+the log of the odds of r̄ = E[r | how often the user agreed], over the odds of guessing; what a claim itself has
+contributed to this weight is taken out of its own vote, to first order, or chances would be overconfident. Where all
+objects share their options, users may also have habits: the probability of each answer given each truth, shrunk towards
+the model above.
 """
 
 from typing import Any
@@ -20,8 +21,8 @@ from sottovoce.engines import Poll, Polled
 from sottovoce.errors import BadParameter
 
 _LEARNING = (0, 1, 2, 4, 7, 11, 16, 24, 36)  # iterations at which the crowd's law is learnt
-_SETTLED_ENOUGH = 4  # iterations after which habits that the claims do not show are given up
-_UNDAMPED, _DAMPING = 8, 0.3  # iteration from which on chances are mixed with the previous ones; share of these
+_SETTLED_ENOUGH = 4  # iterations after which habits are dropped if the claims show none
+_UNDAMPED, _DAMPING = 8, 0.3  # from this iteration on, chances are mixed with the previous ones; the share of these
 # Tables by user, truth and answer are worth their time only while they fit into a core's own cache.
 _HABIT_BYTES = 1 << 20
 
@@ -102,13 +103,13 @@ class AwareChoices(ChoiceIteration):
         return ChoiceEstimate(self._polled.chances, self._users.weights(), self._power())
 
     def _power(self) -> Floats:
-        """The power of the chances that people see: crowds share difficulties that no vote shows (see docs/why)."""
+        """The power of the chances as shown to people: crowds share difficulties that no vote shows (see docs/why)."""
         powers = np.array([1 / (1 + 2 * (group.hit - group.miss) ** 2) for group in self._groups])
         return powers[np.zeros(self._engine.n_objects, np.int64) if self._group_of is None else self._group_of]
 
 
 def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int64] | None]:
-    """Objects with the same number of options belong together; and the group of each object, if there are several."""
+    """Groups of objects with the same number of options; and each object's group, if there are several groups."""
     answers = given.answers
     if law is None:
         kinds = np.unique(answers.counts) if not answers.shared else answers.counts[:1]
@@ -133,10 +134,10 @@ def groups_of(given: ChoiceInput, law: Any) -> tuple[list[Group], NDArray[np.int
 
 
 def class_votes(given: ChoiceInput, group: Group) -> Floats:
-    """What each option of a shared list weighs beforehand: the log of its share of all answers, before randomising.
+    """The prior vote for each option of a shared list: the log of its share of all answers, before randomising.
 
     Shares are shrunk towards equal ones as far as sampling alone could have made them differ. They are not learnt along
-    with the chances: options that are rarely true would then be true ever more rarely.
+    with the chances: options that are rarely true would become ever rarer.
     """
     answers = given.answers
     options = group.options
@@ -147,7 +148,7 @@ def class_votes(given: ChoiceInput, group: Group) -> Floats:
     if gain == 0:
         return np.zeros(len(shares))
     found = (shares - group.miss) / gain
-    # The truth of an object decides all its claims: chance is in the objects as well as in the claims.
+    # All claims about an object share its truth: shares vary with the sample of objects as well as with that of claims.
     noise = float((shares * (1 - shares)).sum()) / claims / gain**2
     apart = float(((found - 1 / options) ** 2).sum()) + (options - len(answers.labels)) * (1 / options) ** 2
     kept = max(0.0, 1 - noise / apart) if apart > 0 else 0.0

@@ -1,8 +1,9 @@
 """Truths of the noise-aware estimator, and how certain they are, from what its iteration has learnt.
 
-The variance of a truth is the inverse of the information in the marginal likelihood: users' weights are uncertain. What
-the model of errors cannot know is added: that pulls scatter more, that plain averages disagree, that few decide, that
-claims are rounded, what all may have in common of the errors that users repeat, and the bias that known truths reveal.
+The variance of a truth is the inverse of the information in the marginal likelihood, because users' weights are
+uncertain. To this is added what the model of errors does not cover: claims that scatter more than it says, plain
+averages that disagree, few users who decide, rounded claims, offsets that users may have in common, and the bias that
+known truths reveal.
 """
 
 from dataclasses import dataclass, replace
@@ -26,10 +27,11 @@ from sottovoce.discovery.scatter_check import SEVERAL, Pulls
 from sottovoce.engines import Engine, Step, Sweep
 
 SAMPLE = 20_000  # claims
-LEAST_COUNT = 1e-3  # of a user's errors, where nobody else decides
-_CROWD_SWEEPS = 5  # to find what the crowd says about known objects without knowing their truths
+LEAST_COUNT = 1e-3  # the smallest number that a user's errors count as, where nobody else decides
+_CROWD_SWEEPS = 5  # that find what the crowd would say about known objects if their truths were not known
 _CERTAIN = 1e6  # degrees of freedom: as good as a normal law
-_LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)  # of a user's weight, relative variance: with one claim, with several
+# The least degrees of freedom of a truth; the largest relative variance of a weight, from one claim and from several.
+_LEAST_FREEDOM, _MOST_DOUBT = 2.0, (0.3, 1.5)
 _FEW, _SHARE_OF_ONE = 3.0, 0.1  # effective users; share of a plain mean's variance, for a single user
 _LEAST_TOTAL = 0.1  # share of an object's total weight, where its change is estimated from a sample
 _LEAST_PRECISION = 0.3  # of a truth, as a share of that at the mean weights
@@ -45,9 +47,9 @@ class AwareEstimate:
     truths: Floats  # from which the next one would start
     quality: Quality
     belief: Belief
-    residuals: tuple[Floats, Floats]  # each user's sum of squares, and how many errors it stands for
+    residuals: tuple[Floats, Floats]  # each user's sum of squared errors, and how many independent errors it stands for
     independent: Floats  # share of a user's errors that are not repetitions
-    worth: float  # what a square says about its user, over what it would say if errors were normal
+    worth: float  # how much a squared error says about its user, relative to normal errors
     scatter_unit: Floats  # of objects, from the scatter of claims alone
     rounded_to: float
     noisy: bool
@@ -81,7 +83,7 @@ class AwareEstimate:
             whole = self.swept.precision * (1 + self.tail) / (1 + 3 * self.tail)
             precision = np.maximum(whole - uncertain, _LEAST_PRECISION * whole)
         effective_users, scatter = engine.precision(self.truths, weights)
-        # Where nobody can be compared with anybody, nothing is known of errors.
+        # Where nobody can be compared with anybody else, nothing is known about errors.
         compared = known.any() or bool((engine.comparable() > 0).any())
         variance = 1 / precision if compared else np.full(engine.n_objects, np.inf)
         freedom, of_weights = (None, None) if self.noisy and not self.opinions else self._freedom()
@@ -90,11 +92,11 @@ class AwareEstimate:
             if compared:
                 pulls = self._pulls(several, variance, effective_users)
                 variance = np.where(several, pulls.factor * variance, variance)
-            # The information in Student's t is less than its scale says: not to be counted twice.
+            # Degrees of freedom widen the intervals for uncertain weights, so the variance must not count these again.
             variance = variance * (of_weights + 1) / (of_weights + 3)
             if compared and self.opinions:
-                # Nothing is known of how opinions are distributed: where those about an object scatter more, it counts.
-                # The scatter of only two would be chance.
+                # Nothing is known about how opinions are distributed, so their scatter about each object counts, except
+                # that of only two, which would be chance.
                 enough = np.maximum(effective_users, 1 + _LEAST_FREEDOM)
                 seen = np.where(engine.claims_per_object > 2, scatter * enough / (enough - 1), 0.0)
                 freedom = np.where(seen > variance, np.minimum(freedom, enough - 1), freedom)
@@ -107,7 +109,7 @@ class AwareEstimate:
             plain = PlainAverages.of(engine, self.opinions)
             if not self.noisy:
                 truths = np.where(several, truths + pulls.mean_share * (plain.mean - truths), truths)
-            # Under noise, users' weights differ so much that nobody knows how a weighted median scatters.
+            # Under noise, users' weights differ so much that the scatter of a weighted median is not known.
             medians = truths if self.opinions or self.noisy else self._weighted_medians(belief.weight)
             checked = cross_check(truths, variance, plain, medians, ~known, self.noisy)
             variance = checked.variance
@@ -136,7 +138,7 @@ class AwareEstimate:
         return Estimate(truths, weights, effective_users, np.where(known, 0.0, variance), freedom)
 
     def _pulls(self, several: NDArray[np.bool_], variance: Floats, effective_users: Floats) -> Pulls:
-        """What the claims about objects with several of them say about the truths."""
+        """What the pulls of claims say about the truths, from objects with several claims."""
         if not several.any():
             return Pulls()
         objects, users, residuals = self.engine.sample(self.truths, SAMPLE)
@@ -173,7 +175,7 @@ class AwareEstimate:
         return self.engine.sweep(middling, weights, self.truths).truths
 
     def _voted(self) -> Floats:
-        """What is claimed by users who are right about other objects too."""
+        """Truths by vote: the claims of those users who are right about other objects too."""
         engine, known = self.engine, self.given.known
         truths = self._weighted_medians(self.belief.weight)
         for _ in range(MOST_ROUNDS):
@@ -186,10 +188,11 @@ class AwareEstimate:
         return truths
 
     def _added_where_few_decide(self, effective_users: Floats, truths: Floats) -> Floats:
-        """Added to the variance where fewer than three users decide.
+        """What is added to the variance where fewer than three users decide.
 
-        That they are the accurate ones rests on a few claims of theirs, so the scatter of most others counts a little;
-        one absurd claim is no reason. Where claims coincide, errors are gross, and all of it counts.
+        That these users are accurate rests on a few claims of theirs, so the typical scatter of the claims counts a
+        little, which a single absurd claim does not change. Where claims coincide, errors are gross, and all of the
+        scatter counts.
         """
         engine, claims = self.engine, self.engine.claims_per_object
         enough = np.minimum(claims, _FEW)
@@ -202,7 +205,7 @@ class AwareEstimate:
         return np.asarray(share * lacking**2 * scatter)
 
     def _common_bias(self) -> CommonBias | None:
-        """What the crowd would have said about the known objects shows how it errs."""
+        """The bias of the crowd, by what it would have said about the known objects."""
         engine, known = self.engine, self.given.known
         truths = self.truths.copy()
         quality = self.lookup.places(self.belief.learnt) if self.lookup else self.belief.weight
@@ -210,7 +213,7 @@ class AwareEstimate:
         for _ in range(_CROWD_SWEEPS):
             truths = engine.sweep(crowd, quality, truths).truths
         errors, unit = truths[known] - self.truths[known], self.scatter_unit[known]
-        # By the scatter of these claims: what is believed of users has taken the bias for an error of their own.
+        # Judged by the scatter of these claims, because beliefs about users mistake the bias for errors of their own.
         users, scatter = (each[known] for each in engine.precision(truths, self.belief.weight))
         variance = scatter * users / np.maximum(users - 1, 0.5)
         return CommonBias.learn(errors * unit, variance * unit**2)
@@ -218,13 +221,13 @@ class AwareEstimate:
     def _freedom(self) -> tuple[Floats, Floats]:
         """Degrees of freedom of the truths' variances, and those that follow from the users' weights alone."""
         belief, engine = self.belief, self.engine
-        # One with a single claim is believed to be like the others, and that is learnt from all of them,
+        # What is believed of a user with a single claim is learnt from all users,
         once = engine.claims_per_user == 1
         spread = np.minimum(belief.spread, np.where(once, _MOST_DOUBT[0], _MOST_DOUBT[1]) * belief.weight**2)
         total = engine.object_sums(belief.weight)
         doubt = engine.object_sums(spread) / total**2
         doubt = doubt + self.objects.doubt if self.objects else doubt
-        # but not better than all claims together show how far they err. Opinions have no law that says more than these.
+        # so it is no more certain than all claims together make it. No law of opinions is known that would say more.
         believed = 1.0 if self.opinions else engine.object_sums(np.where(once, belief.weight, 0.0)) / total
         errors = max(engine.n_claims - engine.n_objects, 1) * self.worth
         return _freedom_of(np.maximum(doubt, believed**2 * 2 / errors)), _freedom_of(doubt)

@@ -61,7 +61,7 @@ class TruthDiscovery(ABC):
         Maximum number of iterations.
     tol
         Stop when no truth moves by more than this, in units of the spread (standard deviation) of its object's claims;
-        of choices, when no answer's chance moves by more than 1000 times this. 0 runs ``max_iter`` iterations.
+        for choices, when no answer's chance moves by more than 1000 times this. 0 runs ``max_iter`` iterations.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class TruthDiscovery(ABC):
     weights_, users_ : array
         The weight of each user from which ``truths_`` were computed, and the users' labels.
     effective_users_ : array
-        For each object (Σw)²/Σw² over those who claim it: how many users decide, as if they had equal weights.
+        For each object (Σw)²/Σw² over the users who claim it: how many equally weighted users its truth rests on.
     claims_ : array
         Number of claims about each object.
     kind_ : str
@@ -116,7 +116,7 @@ class TruthDiscovery(ABC):
         """Weights from losses: what defines the method."""
 
     def step(self, engine: Engine, spreads: Floats) -> Step:
-        """Units in which claims are compared. Here: those of the claims, relative to the median."""
+        """Units in which claims are compared. By default those of the claims, relative to the median."""
         return Step(center=engine.medians(), unit=np.ones(engine.n_objects), spread=spreads)
 
     def start(self, engine: Engine) -> Floats:
@@ -124,7 +124,7 @@ class TruthDiscovery(ABC):
         return engine.medians()
 
     def counts(self, engine: Engine) -> NDArray[np.int64] | Floats:
-        """How many losses each user's sum is made of."""
+        """How many losses are in each user's sum."""
         return engine.claims_per_user
 
     def weigher(self, engine: Engine) -> Weigh:
@@ -132,7 +132,7 @@ class TruthDiscovery(ABC):
         return self.weigh
 
     def begin(self, given: FitInput) -> Iteration:
-        """The state of a new fit, whose iterations the loop runs. Here: weights from losses, truths from weights."""
+        """The state of a new fit, whose iterations the loop runs. By default weights from losses, then truths."""
         engine = given.engine
         step, start = self.step(engine, given.spreads), self.start(engine)
         return LossIteration(given, step, start, self.counts(engine), self.weigher(engine), self.tol)
@@ -143,7 +143,7 @@ class TruthDiscovery(ABC):
         return cls.takes_known or (kind == "choice" and not cls.plain)
 
     def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
-        """The state of a new fit to choices. Here: weights from 0–1 losses, truths by weighted votes."""
+        """The state of a new fit to choices. By default weights from 0–1 losses, truths by weighted votes."""
         return VoteIteration(given, self.weigher(given.engine), self.tol)
 
     def fit(
@@ -227,7 +227,7 @@ class TruthDiscovery(ABC):
         return self
 
     def _take_choices(self, given: ChoiceInput, estimate: ChoiceEstimate) -> None:
-        """Truths are the most probable answers; of several, the first."""
+        """Truths are the most probable answers, or the first of those that are equally probable."""
         engine, answers = given.engine, given.answers
         self._options, self.chances_ = answers, Ragged(estimate.chances, answers.offsets)
         self._power = estimate.power
@@ -249,12 +249,12 @@ class TruthDiscovery(ABC):
         return Ragged(to_numpy(self._options.labels)[self._options.cell_labels], self._options.offsets)
 
     def _shown(self) -> Floats:
-        """Chances as people see them."""
+        """Chances as they are shown to people."""
         chances = self.chances_.entries
         return chances if self._power is None else tempered(chances, self._options, self._power)
 
     def shown_chances(self) -> tuple[Floats, NDArray[Any]]:
-        """For people: the chance of each truth, and the answer that comes next, None where nobody gave another."""
+        """As shown to people: the chance of each truth, and the second most probable answer (None if there is none)."""
         offsets = self._options.offsets
         _, first = winners(self.chances_.entries, offsets)
         second = runners_up(self.chances_.entries, offsets, first)
@@ -264,11 +264,11 @@ class TruthDiscovery(ABC):
 
     @property
     def known_places(self) -> list[int]:
-        """The places of the objects whose truth was known beforehand; for choices only."""
+        """Positions in ``objects_`` of the objects whose truth was known beforehand; for choices only."""
         return list(self._known)
 
     def chances_by_answer(self) -> list[dict[str, float]]:
-        """For people: the chance of each answer to each object."""
+        """As shown to people: the chance of each answer to each object."""
         names = [str(label) for label in to_numpy(self._options.labels).tolist()]
         shown, ids, offsets = self._shown().tolist(), self._options.cell_labels.tolist(), self._options.offsets.tolist()
         chances = [{names[ids[cell]]: shown[cell] for cell in range(first, last)} for first, last in pairwise(offsets)]
@@ -300,7 +300,7 @@ class TruthDiscovery(ABC):
         kind: Kind | None = None,
         choices: Choices | None = None,
     ) -> Any:
-        """From a data frame of claims to one of truths, of the same kind: pandas, polars, pyarrow or duckdb.
+        """Fit a data frame of claims, and return one of truths of the same kind: pandas, polars, pyarrow or duckdb.
 
         ``user``, ``object`` and ``value`` name the columns; ``duplicates``, ``skip_bad``, ``kind`` and ``choices`` are
         those of `Claims.from_frame`. The columns are those of `to_frame`, with intervals of this level; the fitted
@@ -320,7 +320,7 @@ class TruthDiscovery(ABC):
         return same_kind_of_frame(self.to_arrow(level), frame)
 
     def state(self) -> State:
-        """What a later fit can begin with."""
+        """The state of the fit, with which a later fit can begin."""
         return self._state
 
     def _state_after(self, iteration: int, fit: Iteration | ChoiceIteration, engine: Engine) -> State:

@@ -1,10 +1,10 @@
 """Whether truths lie on the steps to which claims are rounded, as counts do, or anywhere between, as lengths do.
 
-Claims about a count are the count itself or a few steps off, in the same proportions about all objects, and their
-median is right. Claims about a length are divided between the steps on either side of it, in proportions that differ
-from object to object, and their mean shows where it lies. Both are fitted to the claims about all objects: errors are a
-mixture of normal and one-sided exponential ones, with shares that are learnt (EM), and truths are spread evenly over
-the steps, or over all that lies between. The likelihoods say which of the two it is.
+Claims about a count are the count itself or a few steps off, in the same proportions for all objects, and their median
+is right. Claims about a length are divided between the steps on either side of it, in proportions that differ from
+object to object, and their mean shows where it lies. Both models are fitted to the claims about all objects: errors are
+a mixture of normal and one-sided exponential ones, with shares that are learnt (EM), and truths are spread evenly over
+the steps, or over everything between them. The likelihoods say which model is right.
 """
 
 import math
@@ -25,8 +25,8 @@ _PARTS = 8  # places in a step
 _NORMAL = np.array([0.05, 0.2, 0.4, 0.7, 1.2, 2.0, 4.0])[:, None, None]  # deviations, in steps
 _ONE_SIDED = np.array([0.7, 2.0])[:, None, None]  # means, in steps
 _ROUNDS = 100
-_LEAST_CLAIMS = 0.1  # of an error of any kind
-_LEAST_CHANCE = 1e-9  # of any claim
+_LEAST_CLAIMS = 0.1  # added to the claims with errors of each kind, so that no share is 0
+_LEAST_CHANCE = 1e-9  # of any claim, whatever the kind of its error
 _LEAST_ERROR = 0.01  # steps
 _OFTEN = 0.3  # share of right claims; with fewer, errors are larger than steps, and a mean is as good
 
@@ -41,7 +41,7 @@ class _Places:
 
     @classmethod
     def learn(cls, counts: Floats, parts: int) -> "_Places":
-        """From numbers of claims, objects × steps; truths lie at this many places in a step."""
+        """Learn from numbers of claims, objects × steps; truths lie at one of ``parts`` places in a step."""
         places = (np.arange((_REACH + 1) * parts) + 0.5) / parts - (_REACH + 1) / 2
         off = np.arange(-_REACH, _REACH + 1)[:, None] - places
         kinds = _below(off + 0.5) - _below(off - 0.5) + _LEAST_CHANCE
@@ -80,9 +80,9 @@ class StepEvidence:
         chosen = chosen[:: -(-len(chosen) // _MOST_OBJECTS)]
         self._objects, self._middle, counts = self._objects[chosen], self._middle[chosen], counts[chosen]
         self._on, self._between = _Places.learn(counts, 1), _Places.learn(counts, _PARTS)
-        self.between = float(expit(self._between.evidence - self._on.evidence))  # probability that truths lie there
+        self.between = float(expit(self._between.evidence - self._on.evidence))  # chance that truths lie between
         at_places = counts[:, _REACH // 2 : -(_REACH // 2)]
-        self._right = float((self._on.chances * at_places).sum() / counts.sum())  # share of claims, if truths are steps
+        self._right = float((self._on.chances * at_places).sum() / counts.sum())  # share of right claims, if on steps
 
     def prefer(self, voted: Floats, averaged: Floats) -> bool:
         """Whether users' votes are likely to be nearer to the truth than averages, by the logarithm of the error."""

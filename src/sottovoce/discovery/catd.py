@@ -20,9 +20,9 @@ class CATD(TruthDiscovery):
 
     w_k = χ²quantile(significance / 2, N_k) / Σ (x - truth)²,  N_k = claims of user k
 
-    The lower quantile: the upper end of a confidence interval for the user's precision would favour users with few
-    claims. Starts at the median; one pass over the claims per iteration. Can end on a single user: look at
-    ``effective_users_``.
+    This is the lower quantile: the upper end of a confidence interval for the user's precision would favour users with
+    few claims. Starts at the median; one pass over the claims per iteration. The truths can end up following a single
+    user: look at ``effective_users_``.
     Q. Li et al., VLDB 2014 (PVLDB 8(4)), doi:10.14778/2735496.2735505
 
     Examples

@@ -1,6 +1,6 @@
 """One fit to choices while it runs: its input, the iteration that most methods share, and its result.
 
-Arrays by option have an entry for each option of each object, those of one object after those of the other.
+Arrays by option have an entry for each option of each object, object by object.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,8 @@ from sottovoce.engines import Engine, Poll, Polled, votes
 from sottovoce.engines.votes import KNOWN_ELSEWHERE, NOT_KNOWN
 from sottovoce.errors import BadParameter
 
-# Chances move between 0 and 1, and decide long before they stop moving: they need not settle as precisely as numbers.
+# Which answer is most probable is clear long before chances stop moving, so they need not settle as precisely as
+# numbers.
 TOLERANCE = 1000.0
 
 
@@ -56,7 +57,7 @@ class ChoiceInput:
 
     engine: Engine
     earlier: State | None  # of a fit to continue from
-    known: NDArray[np.int64] | None  # for each object the option that is known to be true, or -1, or -2: another one
+    known: NDArray[np.int64] | None  # for each object the option known to be true; -1: none; -2: one that nobody named
     known_labels: Mapping[int, Any]  # these truths, by the number of their object
 
     @classmethod
@@ -99,11 +100,11 @@ class ChoiceInput:
         return self.engine.tally(np.ones(self.engine.n_users))
 
     def nothing_polled(self, groups: int = 1) -> Polled:
-        """What the first iteration starts from, when there are no chances yet."""
+        """What the first iteration starts from: there are no chances yet."""
         return Polled(np.zeros(self.answers.n_cells), np.zeros((self.engine.n_users, groups)))
 
     def pinned(self, chances: Floats) -> Floats:
-        """Chances with the known truths in them."""
+        """Chances in which the known truths are certain."""
         if self.known is not None:
             offsets = self.answers.offsets
             for n in np.flatnonzero(self.known != NOT_KNOWN):
@@ -140,11 +141,11 @@ class ChoiceEstimate:
 
 
 class ChoiceIteration(IterationOf[ChoiceEstimate]):
-    """The state of one fit to choices: the chances of the options move."""
+    """The state of one fit to choices, which moves the chances of the options."""
 
 
 class VoteIteration(ChoiceIteration):
-    """Weigh the users by how often they disagree with the truths, then let them vote: each object has one truth."""
+    """Weigh users by how often they disagree with the truths, then let them vote; each object has a single truth."""
 
     def __init__(self, given: ChoiceInput, weigh: Weigh, tol: float) -> None:
         self._given, self._engine, self._weigh, self._tol = given, given.engine, weigh, tol * TOLERANCE
@@ -182,7 +183,7 @@ def normalised(scores: Floats, offsets: NDArray[np.int64]) -> Floats:
 
 
 def tempered(chances: Floats, answers: Answers, power: Floats) -> Floats:
-    """Chances to this power, where it is the same one for all options of an object; they still add up to 1."""
+    """Chances raised to the power of their object; they still add up to 1."""
     cells = np.diff(answers.offsets)
     rest = 1 - np.add.reduceat(chances, answers.offsets[:-1])  # of options that nobody named
     unseen = np.maximum(answers.counts - cells, 0)

@@ -1,7 +1,7 @@
 """The error that a crowd has in common, learnt from objects whose truth is known.
 
-No scatter of claims shows an error that all make together; known truths do. On them the crowd's estimate is off by
-e_g = bias + own error of the object + sampling error, with the variances τ² and V_g for the last two. Bias and τ²
+The scatter of claims does not show an error that everybody makes; known truths do. On them the crowd's estimate is off
+by e_g = bias + own error of the object + sampling error, with the variances τ² and V_g for the last two. Bias and τ²
 follow by the moments of DerSimonian and Laird, as in the analysis of many trials (doi:10.1016/0197-2456(86)90046-2).
 """
 
@@ -17,15 +17,15 @@ LEAST_KNOWN = 3  # fewer show no spread
 
 @dataclass(frozen=True)
 class CommonBias:
-    """What the crowd's estimates are off by, in the units in which it was learnt."""
+    """By how much the crowd's estimates are off, in the units in which this was learnt."""
 
-    shift: float  # to be taken off
+    shift: float  # to be subtracted from the estimates
     variance: float  # what remains uncertain after that: of the shift, and from object to object
-    freedom: float  # of that variance
+    freedom: float  # degrees of freedom of that variance
 
     @classmethod
     def learn(cls, errors: Floats, variances: Floats) -> "CommonBias | None":
-        """From the errors on known objects and their sampling variances; None if there are too few."""
+        """The bias, learnt from errors on known objects and their sampling variances; None if there are too few."""
         many = len(errors)
         if many < LEAST_KNOWN or not np.isfinite(variances).all():
             return None
@@ -37,7 +37,8 @@ class CommonBias:
         bias, doubt = float(np.average(errors, weights=weights)), float(1 / weights.sum())
         # A bias no larger than its own uncertainty is not corrected; the clearer it is, the more of it.
         kept = max(0.0, 1 - doubt / bias**2) if bias else 0.0
-        # Nor one that the other objects do not confirm: a few gross errors have a mean, but most objects show no bias.
+        # Nor is a bias that the other objects do not confirm: a few gross errors have a mean, but most objects show no
+        # bias.
         others = (bias * weights.sum() - weights * errors) / (weights.sum() - weights)
         if np.abs(errors - kept * others).sum() >= np.abs(errors).sum():
             return cls(0.0, between + doubt + kept * bias**2, many - 1.0)

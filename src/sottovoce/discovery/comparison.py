@@ -30,7 +30,7 @@ class Comparison:
         cls, engine: Engine, noise: str | None, level: float, truth: Path | None = None,
         progress: Progress[str, int, int] | None = None, **options: Any,
     ) -> "Comparison":  # fmt: skip
-        """All registered methods that take claims of this kind. One that does not converge is included as it stands."""
+        """All registered methods that take claims of this kind, including those that do not converge."""
         names = [name for name, method in METHODS.items() if engine.kind in method.kinds]
         columns = {name: options.pop(name) for name in ("object", "value") if name in options}
         results: list[Outcome] = []
@@ -44,7 +44,9 @@ class Comparison:
         return cls(results, scores)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per method: iterations, effective users, how far from the first method, and the scores."""
+        """One row per method: iterations, effective users, distance of its truths from the first method's, and
+        scores.
+        """
         first = self.results[0].fit
         rows = []
         for result in self.results:
@@ -65,7 +67,7 @@ class Comparison:
         return rows
 
     def summary(self) -> dict[str, Any]:
-        """For programs: the rows, and the truths of every method."""
+        """The rows and the truths of every method, for programs."""
         return {
             "methods": self.rows(),
             "objects": len(self.results[0].fit.objects_),

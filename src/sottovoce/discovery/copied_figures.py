@@ -1,9 +1,9 @@
 """Who is right where claims mostly coincide, like figures that many have copied: users vote.
 
-A claim is right with a chance p that its user's claims show, or it is one of the wrong figures that go round, on which
-two of those who are wrong agree with a chance c. Those who claim a figure then speak for it with Σ ln(1 + p/(1 − p)/c),
-as in Accu (Dong, Berti-Equille and Srivastava, PVLDB 2 (2009), doi:10.14778/1687627.1687690) with 1/c false figures.
-How far off a claim is does not count: to be nearly right about villages says nothing about capitals.
+A claim is right with a chance p that its user's claims show, or it is one of the wrong figures in circulation, on which
+two users who are wrong agree with a chance c. The evidence that those who claim a figure give for it is Σ ln(1 + p/(1 −
+p)/c), as in Accu (Dong, Berti-Equille and Srivastava, PVLDB 2 (2009), doi:10.14778/1687627.1687690) with 1/c false
+figures. How far off a claim is does not count: being nearly right about villages says nothing about capitals.
 """
 
 import numpy as np
@@ -13,22 +13,22 @@ from sottovoce.engines import Engine
 
 Floats = NDArray[np.float64]
 
-MOST_CLAIMS = 200_000  # enough to know users who decide much
+MOST_CLAIMS = 200_000  # in a sample: enough to know the users who decide much
 MOST_ROUNDS = 10
-_LIKE_OTHERS = 4  # claims: whoever has fewer is mostly believed to be like the others
+_LIKE_OTHERS = 4  # claims: a user with fewer is believed to be mostly like the others
 _EQUAL = 1e-9  # of an object's spread: figures that differ by rounding are the same
 _SAMPLE = 20_000
 _OFTEN = 0.3  # share of claims that agree with the others about their object
 _BEYOND_CHANCE = 6.0  # times as many as would agree by chance: copies show 25 and more, rounded measurements up to 4
-_SAME_STEP = 1e-6  # of a distance: others are as far off
+_SAME_STEP = 1e-6  # relative difference up to which two distances from the median are the same step
 
 
 def claims_coincide(engine: Engine) -> bool:
-    """Whether claims are mostly exact repetitions, as those of web sources: their spike is not to be taken for a tail.
+    """Whether claims are mostly exact repetitions, as those of web sources are; their peak must not count as tails.
 
-    Two kinds of chance make claims coincide that nobody copied. Some figures are popular everywhere, as a rating of 0:
-    those lie at the medians of other objects too. And measurements are rounded: then claims one step off are about as
-    frequent as those at the median, and the step is the same about many objects.
+    Claims that nobody copied may coincide for two reasons. Some figures are popular everywhere, such as a rating of 0:
+    these are at the medians of other objects too. And measurements are rounded: then claims one step off are about as
+    frequent as those at the median, and the step is the same for many objects.
     """
     medians = engine.medians()
     objects, _, residuals = engine.sample(medians, _SAMPLE)
@@ -49,7 +49,7 @@ def claims_coincide(engine: Engine) -> bool:
 
 
 def votes(objects: NDArray[np.intp], users: NDArray[np.int32], residuals: Floats, n_users: int) -> Floats:
-    """What each user's claim counts. ``residuals`` are of a sample of claims, in their objects' spreads."""
+    """How much each user's vote counts. ``residuals`` are those of a sample of claims, in their objects' spreads."""
     right = np.abs(residuals) <= _EQUAL
     usual = (right.sum() + 1) / (len(right) + 2)
     claims, hits = np.bincount(users, minlength=n_users), np.bincount(users, right, n_users)

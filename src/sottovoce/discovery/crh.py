@@ -29,7 +29,7 @@ class CRH(TruthDiscovery):
     total
         "mean" loss per claim, which is fair to users with many claims; or the "sum", as printed for dense data.
     normalise
-        By the "sum" of all users' losses, or by the "max" (with absolute loss, this is called PM).
+        Divide losses by the "sum" over all users, or by the "max" (which, with absolute loss, is the method called PM).
     decay
         For claims that come in rounds, as in a pack: a loss about an object that was last claimed n rounds ago is
         multiplied by decay to the power of n, so that users are judged by their recent claims (I-CRH, TKDE 2016).

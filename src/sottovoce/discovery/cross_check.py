@@ -1,9 +1,9 @@
 """Truths beside the plain averages of the same claims: do they differ by more than the model of errors explains?
 
 If the model is right, an estimate r is the best one, and the mean m differs from it by chance, with the variance
-Var(m) - Var(r) (J. A. Hausman, Econometrica 46 (1978), doi:10.2307/1913827). Where m - r is larger, object by object or
-to one side about all, errors are not what the model takes them for: they are skewed, or those who agree with each other
-err together. Then nobody knows which of them is nearer to the truth, so a compromise is taken, with the intervals
+Var(m) - Var(r) (J. A. Hausman, Econometrica 46 (1978), doi:10.2307/1913827). Where m - r is larger, for single objects
+or to the same side for all, errors are not as the model assumes: they are skewed, or users who agree with each other
+err together. Then it is not known which of the two is nearer to the truth, so a compromise is taken, with the intervals
 of the plain averages, widened for the doubt.
 """
 
@@ -32,12 +32,12 @@ class PlainAverages:
     mean: Floats
     variance: Floats  # of the mean
     median_variance: Floats
-    favour: float  # of the mean beside the median: half if equally precise, none if half as precise
+    favour: float  # share of the mean beside the median: half if equally precise, none if half as precise
     compared: NDArray[np.bool_]  # objects with enough claims
 
     @classmethod
     def of(cls, engine: Engine, opinions: bool) -> "PlainAverages":
-        """``opinions`` have a mean; nobody asks for their median."""
+        """The averages of all claims. The truth about ``opinions`` is a mean, so their medians are not used."""
         claims, mean = engine.claims_per_object, engine.means()
         variance = engine.spreads() ** 2 / np.maximum(claims - 1, 1)
         robust = _MEDIAN_VARIANCE * (_NORMAL_DEVIATION * engine.deviations()) ** 2 / claims
@@ -68,13 +68,13 @@ def cross_check(
         return Checked(truths, variance, np.zeros(len(truths), bool))
     mean = _Difference.of(plain.mean - truths, variance, plain.variance, seen, unlikely)
     median = _Difference.of(medians - truths, variance, _MEDIAN_VARIANCE * variance, seen, unlikely)
-    # If errors are skewed, mean and median lie on either side of the truths. Medians by themselves may be off by
-    # chance: between two camps they belong to one, and the same users decide about all objects.
+    # If errors are skewed, mean and median lie on either side of the truths. Medians alone may be off by chance:
+    # between two camps a median lies in one of them, and the same users decide about all objects.
     other_side = np.clip(median.common, np.minimum(-mean.seen, 0), np.maximum(-mean.seen, 0))
     # Differences of single objects are taken from means only: a median of few claims jumps.
     shift = plain.favour * (mean.common + mean.own) + (1 - plain.favour) * other_side
     found = np.where(asked, truths + shift, truths)
-    # The better the mean compares with the median, the more our interval covers its interval of two deviations.
+    # The more precise the mean is beside the median, the more of the mean's own interval has to be covered.
     rival = min(1.0, 3 * plain.favour)
     both = (np.sqrt(plain.variance) + np.abs(plain.mean - found) / 2) ** 2
     scatter = rival * both + (1 - rival) * plain.median_variance
@@ -87,7 +87,7 @@ def cross_check(
 class _Difference:
     """The part of the differences between an average and the truths that is more than chance."""
 
-    seen: Floats  # to one side, by chance or not, in each object's unit
+    seen: Floats  # the difference to one side, by chance or not, in each object's unit
     common: Floats  # the part of it that is more than chance
     own: Floats  # of each object
     doubt: float  # whether the model is wrong, from 0 to 1

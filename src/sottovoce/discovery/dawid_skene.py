@@ -8,8 +8,8 @@ from sottovoce.discovery.iteration import Floats, Knowledge, UserLosses
 from sottovoce.engines import Polled
 from sottovoce.errors import BadParameter
 
-_LEAST = 1e-10  # probability of an answer: what a user has not done yet is not impossible
-# Of the average move of objects' chances: a few objects go on moving for hundreds of iterations, which does not matter.
+_LEAST = 1e-10  # probability of an answer: what a user has never answered is still possible
+# On the average move of objects' chances: a few objects go on moving for hundreds of iterations, which does not matter.
 _TOLERANCE = 100.0
 _MOST_TABLE = 1 << 31  # bytes of a table of users × truths × answers
 
@@ -49,13 +49,13 @@ class DawidSkene(TruthDiscovery):
         answers, users = given.answers, given.engine.n_users
         if not answers.shared or answers.size > 1:
             raise BadParameter(
-                "DawidSkene: these objects have different options, or claims name several: habits need one list of "
-                "options for all, and one answer per claim; use NoiseAware"
+                "DawidSkene: the objects have different options, or claims name several: this method needs the same "
+                "options for all objects, and one answer per claim; use NoiseAware"
             )
         if 8 * users * len(answers.labels) ** 2 > _MOST_TABLE:
             raise BadParameter(
-                f"DawidSkene: {users:,} users with {len(answers.labels)} options: their habits would take more than "
-                "2 GiB; use NoiseAware"
+                f"DawidSkene: {users:,} users with {len(answers.labels)} options: their confusion matrices would take "
+                "more than 2 GiB; use NoiseAware"
             )
         return _HabitIteration(given, self.tol)
 

@@ -1,4 +1,4 @@
-"""What to doubt about results before they are shown to anybody: in campaigns and in files alike."""
+"""Warnings about results that people see together with them, for campaigns and for files alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sottovoce.claims.answers import spelt_alike
 
 Floats = NDArray[np.float64]
 
-_FEW = 0.1  # of the users who made claims: if a smaller share decides, we say that few decide
+_FEW = 0.1  # share of the users who made claims: if fewer decide, a warning says so
 _LEAST_DECIDING = 3
 _PAIRS_SHOWN = 3  # of answers that are spelt alike
 _LEAST_CLAIMS = 5  # with fewer claims, few users can decide
@@ -22,7 +22,7 @@ _BEYOND_CHANCE = 4.5
 
 @dataclass(frozen=True)
 class Nouns:
-    """What those who claim, and what they claim about, are called."""
+    """The words for those who make claims, and for what the claims are about."""
 
     user: str
     object: str
@@ -83,7 +83,7 @@ def doubts(
             )
         )
     if not converged:
-        warnings.append(("not_converged", "The method stopped before it converged; the last digits may be wrong."))
+        warnings.append(("not_converged", "The method stopped before it converged; the results may be inaccurate."))
     return [{"code": code, "text": text} for code, text in warnings]
 
 

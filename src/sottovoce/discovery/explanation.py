@@ -1,4 +1,4 @@
-"""Why an object has the truth that it has: who claimed what, with which weight, and what that changed."""
+"""Why an object's truth is what it is: who claimed what, with which weight, and what the weights changed."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -40,7 +40,7 @@ class Explanation:
     why: str
 
     def summary(self) -> dict[str, Any]:
-        """For programs."""
+        """The explanation as plain values, for programs."""
         return asdict(self)
 
 
@@ -83,7 +83,7 @@ def _why(truth: float, mean: float, width: float, values: Any, shares: Any, user
         return "There is only one claim, so its value is the truth."
     if abs(moved) <= 1e-9 * max(1.0, abs(mean)) or abs(moved) < 0.02 * width:
         return "The truth is practically the plain mean: users count about the same, agree, or balance each other out."
-    # What each user's weight adds to the difference from the mean; over all users this is the weighted mean's part.
+    # What each user's weight adds to the difference from the mean; over all users, this adds up to the weighted mean's.
     parts = (shares - 1 / len(values)) * (values - mean)
     by_users = float(parts.sum())
     side = f"The truth is {abs(moved):.3g} {'above' if moved > 0 else 'below'} the mean"
@@ -91,7 +91,8 @@ def _why(truth: float, mean: float, width: float, values: Any, shares: Any, user
         return f"{side}: readings far from the others count less."
     most = [n for n in np.argsort(-parts * np.sign(moved))[:_NAMED] if parts[n] * np.sign(moved) > 0.1 * abs(moved)]
     named = "; ".join(
-        f"{users[n]}, who claims {values[n]:.4g}, counts {shares[n]:.0%} instead of {1 / len(values):.0%}" for n in most
+        f"user {users[n]}, who claims {values[n]:.4g}, counts {shares[n]:.0%} instead of {1 / len(values):.0%}"
+        for n in most
     )
     return f"{side}, because users differ in weight: {named or 'many small differences add up'}."
 

@@ -15,12 +15,13 @@ _PRECISION = 0.03  # of the strength's logarithm, which claims never determine m
 
 
 class Habits:
-    """Rows of a table for each user: counts, and ``strength`` counts more of a user without habits."""
+    """Each user's table of habits: their counts, and further ``strength`` counts of a user without habits."""
 
     def __init__(self, options: int, group: Group) -> None:
         self._options, self._group = options, group
-        # Noise leaves of a habit only its share: reported rows differ less from user to user, by the square of it.
-        # A law may hide everything, or say the opposite.
+        # Noise leaves only a share of a habit, so that reported rows vary less from user to user, by the share's
+        # square. The share is 0 under a law that hides everything, and negative under one that mostly says the
+        # opposite.
         self._usual = _USUAL - 2 * math.log(max(abs(group.hit - group.miss), _LEAST_SHARE))
         self._log_strength = self._usual
         self.seen = True  # whether the claims show habits at all
@@ -65,7 +66,7 @@ class Habits:
             cost, bounds=(self._usual - 4, self._usual + 6), method="bounded", options={"xatol": _PRECISION}
         )
         self._log_strength = float(found.x)
-        # Without habits, all of these errors are as probable as in the rows of a user without.
+        # Compared with the likelihood if nobody had habits, when all errors are equally probable.
         self.seen = bool(found.fun < -float((table * np.log(plain)).sum()))
 
     def _plain(self, right: Floats) -> Floats:

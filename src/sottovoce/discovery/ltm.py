@@ -10,7 +10,7 @@ from sottovoce.errors import BadParameter
 
 
 class LTM(TruthDiscovery):
-    """Latent truth model: each answer is true or false by itself; users miss true ones and give false ones.
+    """Latent truth model: each answer is true or false on its own; users miss true ones and give false ones.
 
     sensitivity = (a₁ + Σ p over their answers) / (a₁ + a₀ + Σ p over all answers to their objects)
     false positive rate = (b₁ + Σ (1 - p) over their answers) / (b₁ + b₀ + Σ (1 - p) over all answers to their objects)

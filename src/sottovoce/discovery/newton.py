@@ -1,7 +1,7 @@
-"""Newton's method for the few numbers of a law, with safeguards.
+"""Newton's method for the few parameters of a distribution, with safeguards.
 
-A library's search would first have to find out the curvature, step by step, and the linear algebra in it would wait for
-its threads longer than it computes.
+A library's optimiser would first have to estimate the curvature, step by step, and its linear algebra would spend more
+time waiting for threads than computing.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _LEAST_CURVATURE = 1e-9
 
 
 def least(cost: Cost, start: Floats, low: Floats, high: Floats, gain: float) -> Floats:
-    """A place within bounds from which no step promises more than this gain.
+    """A point within bounds from which no step promises more than ``gain``.
 
     Steps lead downhill even where the curvature is negative, and become shorter until something is gained.
     """

@@ -30,21 +30,21 @@ _LEARNING = (0, 1, 2, 3, 5, 8, 12)  # iterations at which the crowd's prior, tai
 _LEARNING_AGAIN = (0, 1, 2)  # the same after an earlier fit of mostly the same objects and users
 # With few claims, earlier beliefs could keep truths that no fit from scratch finds, and would save almost no time.
 _MOSTLY, _FEWEST_CLAIMS = 0.9, 1000
-_FIRST_REST, _CALM = 1e-3, 0.01  # move of a truth; the same, of its move in the first step after a lesson
-_MOST_LESSONS = 60
-_FARTHEST_PRIOR = 4.0  # in its steps from one update to the next, which are known less well than those of truths
-_FARTHEST_LOG = 30.0  # of a user's squares and counts from the observed ones, as logarithms
+_FIRST_REST, _CALM = 1e-3, 0.01  # largest move at which to learn again; the same, over that right after learning
+_MOST_UPDATES = 60
+_FARTHEST_PRIOR = 4.0  # how far to extrapolate a prior, in lengths of its step; it is less certain than truths are
+_FARTHEST_LOG = 30.0  # how far to extrapolate users' squares and counts, in logarithms
 # Added to the squares of a user's errors, relative to the typical one: no claim is infinitely accurate, least of all a
 # copy; and a user with few claims may agree with others by chance.
 _RESOLUTION, _COPIED, _BY_CHANCE = 1e-4, 0.02, 0.04
-_LARGEST_VARIANCE = 1e150  # of noise: squares of weights have to be numbers as well
+_LARGEST_VARIANCE = 1e150  # of noise: squares of weights must not underflow
 
 
 class NoiseAware(TruthDiscovery):
     """Truths under a known noise law: nearly as accurate as if every user's quality were known.
 
     Claims are x = truth + Normal(0, v_s) + noise, the noise by the law that devices used. Users' variances v_s have a
-    gamma prior that is learnt from the crowd, so a user with one claim gets the crowd's weight. A user counts with
+    gamma prior that is learnt from the crowd, so a user with a single claim gets a typical weight. A user counts with
     w_s = E[1/(v_s + noise variance) | their residuals]; under fresh noise each reading has a weight of its own,
     -f'(r)/(r·f(r)) with f the density of error and noise together. The uncertainty of the truths is added back to the
     residuals, or one user could capture a truth. Without noise, objects may differ in scale. Readings far off count
@@ -57,7 +57,7 @@ class NoiseAware(TruthDiscovery):
     target
         ``"value"``: what a careful person would measure, so readings that are far off are errors. ``"mean"``: the
         crowd's average opinion, so users are weighed by quality, and no reading is discounted for being far off. By
-        default the claims decide: those that pile up at an end of their scale, or use a few values about all objects,
+        default the claims decide: if they pile up at an end of their scale, or use only a few different values, they
         are opinions. Under noise the default is ``"value"``. `target_` says which it was.
 
     Examples
@@ -162,8 +162,8 @@ class _AwareIteration(Iteration):
         self._truths = given.first_truths(self._center) if self._warm else self._center.copy()
         self._truths[given.known] = given.known_truths
         schedule = self._begin_with(self._warm) if self._warm else _LEARNING
-        self._schedule, self._last_lesson = schedule, max(schedule)
-        # As long as nothing is known about users, all are alike.
+        self._schedule, self._last_update = schedule, max(schedule)
+        # As long as nothing is known about users, all count the same.
         self._belief = self._quality.belief(np.full(engine.n_users, self._quality.scale), np.ones(engine.n_users))
         if self._warm:
             self._belief = self._belief.updated(self._warm.by_user, self._warm.common_users(engine.user_labels))
@@ -172,12 +172,12 @@ class _AwareIteration(Iteration):
         self._scatter_unit = self._unit
         self._acceleration, self._priors = Acceleration(), Acceleration(_FARTHEST_PRIOR)
         self._independent = np.ones(engine.n_users)  # share of a user's errors that are not repetitions
-        self._worth = 1.0  # what a square says about its user, over what it would say if errors were normal
-        self._done = self._lessons = 0
-        self._rest: float | None = max(tol, _FIRST_REST)  # at moves below this, learn again; None: not known yet
+        self._worth = 1.0  # how much a squared error says about its user, relative to normal errors
+        self._done = self._updates = 0
+        self._rest: float | None = max(tol, _FIRST_REST)  # learn again once moves are below this; None: not known yet
 
     def _begin_with(self, earlier: State) -> tuple[int, ...]:
-        """Take over what an earlier fit of mostly the same crowd has learnt; when to learn again."""
+        """Take over what an earlier fit of mostly the same crowd has learnt; returns when to learn again."""
         self._tail = earlier.learnt["tail"] if self._learn_tail else 0.0
         self._quality.begin_with(np.array(earlier.learnt["prior"]))
         if self._objects:
@@ -197,11 +197,11 @@ class _AwareIteration(Iteration):
         self._swept = swept = self._engine.sweep(self._step(known), quality, self._truths)
         self._truths = swept.truths
         squares, counts = (each * self._independent for each in self._residuals(swept))
-        if self._rest is None:  # the step after a lesson
+        if self._rest is None:  # the step right after learning
             self._rest = max(self._tol, min(_FIRST_REST, _CALM * swept.move))
-        resting = self._done > self._last_lesson and swept.move <= self._rest
+        resting = self._done > self._last_update and swept.move <= self._rest
         if self._done in self._schedule or (resting and self._tol > 0):
-            moved = self._learn(squares, counts) and self._lessons < _MOST_LESSONS
+            moved = self._learn(squares, counts) and self._updates < _MOST_UPDATES
             if moved and resting:
                 self._quality.begin_with(self._priors.ahead(self._quality.prior))
             self._belief = self._quality.belief(squares, counts)
@@ -209,10 +209,10 @@ class _AwareIteration(Iteration):
             if resting:
                 self.settled = not moved and swept.move <= self._tol
                 self._rest = None if moved else self._tol
-            if self._done >= self._last_lesson and not self.settled:
+            if self._done >= self._last_update and not self.settled:
                 self._quality.freeze(squares, counts)
         else:
-            if self._done > self._last_lesson:
+            if self._done > self._last_update:
                 squares, counts = self._extrapolate(squares, counts)
             self._belief = self._quality.belief(squares, counts)
         self._done += 1
@@ -227,8 +227,8 @@ class _AwareIteration(Iteration):
     def _residuals(self, swept: Sweep) -> tuple[Floats, Floats]:
         """Each user's sum of squares, and how many errors it stands for.
 
-        Truths lie nearer to their claims than the claims' errors are large. Either the truths' variances are added back
-        to the squares, or a claim counts as one error less its own share in the truth. The second is right even where a
+        Claims lie nearer to the estimated truths than to the real ones. Either the truths' variances are added back to
+        the squares, or a claim counts as one error less its own share in the truth. The second is right even where a
         single user decides about an object; under noise nobody can.
         """
         claims = self._engine.claims_per_user.astype(np.float64)
@@ -240,17 +240,17 @@ class _AwareIteration(Iteration):
             return swept.losses + swept.doubts + least * self._quality.scale, claims
         counts = np.maximum(claims - self._belief.weight * swept.doubts, LEAST_COUNT)
         usual = min(self._quality.scale, self._quality.mean)  # the units of objects do not fix the scale
-        # A user who has no share in the truths of their objects agrees with others by accuracy, not by chance. With
-        # opinions, even users with many claims agree by chance.
+        # A user whose claims hardly influence the truths agrees with others by accuracy, not by chance. With opinions,
+        # even users with many claims agree by chance.
         by_chance = _BY_CHANCE * (1 if self._opinions else 1 - counts / claims)
         return swept.losses + (counts * _RESOLUTION + by_chance) * usual + self._rounding_of_users, counts
 
     def _learn(self, squares: Floats, counts: Floats) -> bool:
-        """Learn the crowd's prior, tails and units of objects; whether they still change."""
-        self._lessons += 1
-        kinds = self._done <= self._last_lesson and not self._coincide  # copied figures are right, or grossly wrong
+        """Learn the crowd's prior, tails and units of objects; returns whether they still change."""
+        self._updates += 1
+        kinds = self._done <= self._last_update and not self._coincide  # copied figures are right, or grossly wrong
         moved = self._quality.learn(squares, counts, kinds)
-        if self._lookup is None and (self._done or self._warm) and self._done <= self._last_lesson:
+        if self._lookup is None and (self._done or self._warm) and self._done <= self._last_update:
             objects, users, errors = _standard_errors(self._engine, self._truths, self._unit, self._belief.weight)
             sample = errors**2
             if self._rounding is not None:

@@ -1,6 +1,6 @@
-"""Methods of other people: from a file, named on the command line, or from an installed package, by its entry point.
+"""Methods that other people wrote: from a file named on the command line, or from the entry point of a package.
 
-Both run code, so both are for people at their own machine: the server never calls this.
+Either way their code is run, so this is for people at their own machine: the server never does it.
 """
 
 import importlib.util
@@ -17,7 +17,7 @@ ENTRY_POINTS = "sottovoce.methods"
 
 
 def register_file(text: str) -> str:
-    """Register a method given as FILE.py:CLASS; its name."""
+    """Register a method given as FILE.py:CLASS; returns its name."""
     file, _, wanted = text.rpartition(":")
     path = Path(file)
     if not path.is_file():

@@ -26,7 +26,9 @@ class OwnInfluence:
 
     @classmethod
     def learn(cls, pulls: Floats) -> "OwnInfluence":
-        """``pulls`` are the changes of truths by single claims, times the claims of their object."""
+        """Learn from ``pulls``: the changes of truths by single claims, times the number of claims about their
+        object.
+        """
         if not len(pulls):
             return cls(0.0, 0.0, 0.0)
         mean, variance = float(pulls.mean()), float(pulls.var())

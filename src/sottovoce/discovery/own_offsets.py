@@ -2,10 +2,11 @@
 
 If the errors of a user correlate with ρ from object to object, N of them say as much as N/(1 + (N - 1)ρ) that do not
 (the design effect of L. Kish, Survey Sampling, 1965). Otherwise a few users who happen to share an offset would look
-accurate, the surer the more they claim, and decide about everything.
+accurate, with ever more certainty the more they claim, and would decide about everything.
 
-What makes users err alike about all objects may also make all users err alike: those who overestimate their strides are
-more than those who underestimate them. No claim shows that error, but the offsets show how large it may be.
+Whatever makes one user err in the same way about all objects may make all users do so: most people may believe that
+their strides are longer than they are. No claim shows an error that all users make, but their own offsets show how
+large it may be.
 """
 
 import numpy as np
@@ -17,8 +18,8 @@ Floats = NDArray[np.float64]
 
 _CLEAR = 2.0  # standard errors: a correlation below is taken for chance
 _LARGEST_RATIO = 1e6
-_FAR = 3.0  # deviations: a gross error is not repeated
-# Variance of the offset that all users have in common, over that of their own: a third of the standard deviation.
+_FAR = 3.0  # standard deviations beyond which an error counts as this many: it says nothing about offsets
+# Assumed variance of an offset that all users have in common, over that of their own: a third of its standard deviation.
 _IN_COMMON = 0.1
 
 
@@ -28,9 +29,9 @@ def repeated_share(users: NDArray[np.int32], errors: Floats, n_users: int) -> fl
     ``errors`` are of a sample of claims, in deviations of their users.
 
     A user's offset has the variance ρ, and what differs from object to object 1 - ρ. So Student's t² of a user's N
-    errors, divided by 1 + Nρ/(1 - ρ), has its usual law, and ρ is where it has. Each user says at most as much as one
-    whose mean error is a standard error off: a fifth of the users who are far off, always to the same side, would
-    otherwise speak for everybody.
+    errors, divided by 1 + Nρ/(1 - ρ), has its usual law, and ρ is the value for which it does. Each user says at most
+    as much as one whose mean error is a standard error off: a fifth of the users who are far off, always to the same
+    side, would otherwise speak for everybody.
     """
     claims = np.bincount(users, minlength=n_users)
     sums, squares = np.bincount(users, errors, n_users), np.bincount(users, errors**2, n_users)
@@ -64,12 +65,12 @@ def common_variance(users: NDArray[np.int32], errors: Floats, n_users: int) -> f
 
 
 def independent_share(claims: NDArray[np.int64], repeated: float) -> Floats:
-    """How many of a user's errors are as good as independent, over their number."""
+    """The share of a user's errors that count as independent."""
     return np.asarray(1 / (1 + np.maximum(claims - 1, 0) * repeated))
 
 
 def squares_worth(users: NDArray[np.int32], squares: Floats, n_users: int) -> float:
-    """What a square says about its user, over what it would say if errors were normal, which have a kurtosis of 3."""
+    """How much a squared error says about its user, relative to normal errors, which have a kurtosis of 3."""
     return min(1.0, 2 / max(kurtosis_within(users, squares, n_users) - 1, 1e-12))
 
 

@@ -1,4 +1,4 @@
-"""A fit as a picture and as a table for notebooks. Colours are Okabe and Ito's, for colour-blind readers too."""
+"""A fit as a picture and as a table for notebooks. The colours, of Okabe and Ito, suit colour-blind readers."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -95,11 +95,11 @@ def _draw_truths(axes: Any, estimates: Estimates, averages: Mapping[str, Floats]
             axes.plot(where, known[1], ".", ms=3, color=BLACK, label="known truth", rasterized=True)
         axes.plot(places, truths, color=BLUE, lw=1.4, label="truth", zorder=4)
         _leave_out_the_wildest(axes, truths, below, above)
-        axes.set(xlabel="objects, by their truth", ylabel="value", title=title)
+        axes.set(xlabel="objects, sorted by their truth", ylabel="value", title=title)
 
 
 def _leave_out_the_wildest(axes: Any, truths: Floats, below: Floats, above: Floats) -> None:
-    """One interval that is a thousand times as wide as the others must not flatten the rest."""
+    """Limit the axis: one interval that is a thousand times as wide as the others must not flatten the rest."""
     low, high = np.quantile(truths - below, 0.01), np.quantile(truths + above, 0.99)
     low, high = min(low, truths.min()), max(high, truths.max())
     room = 0.05 * (high - low) or 1.0
@@ -127,7 +127,7 @@ def _draw_chances(axes: Any, estimates: Estimates, shares: Floats | None) -> Non
             axes.plot(places, shares[order], ".", ms=2, color=ORANGE, alpha=0.6, label="its share of the votes",
                       rasterized=True)  # fmt: skip
         axes.plot(places, estimates.chance[order], color=BLUE, lw=1.4, label="chance of the truth")
-        axes.set(xlabel="objects, by the chance of their truth", ylabel="chance", ylim=(0, 1.02), title=title)
+        axes.set(xlabel="objects, sorted by the chance of their truth", ylabel="chance", ylim=(0, 1.02), title=title)
 
 
 def _draw_weights(axes: Any, weights: Floats) -> None:
@@ -138,7 +138,7 @@ def _draw_weights(axes: Any, weights: Floats) -> None:
     axes.axvline(1, color=GREY, lw=1, ls=":")
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel="weight of a user (1 = average)", ylabel="users",
-             title=f"{effective:,.0f} effective of {len(share):,} users")  # fmt: skip
+             title=f"{len(share):,} users, {effective:,.0f} effective")  # fmt: skip
 
 
 def shortened(labels: Sequence[str], longest: int = _LONGEST_LABEL) -> list[str]:

@@ -37,7 +37,7 @@ class Belief:
     learnt: Floats  # mean of the learnt variance: the user's own, and that of their noise where it was drawn once
 
     def updated(self, earlier: dict[str, Floats], common: Common) -> "Belief":
-        """The same, with what was thought earlier of those who were there."""
+        """The same, with the earlier beliefs about those users who were there before."""
         here, there = common
         new = Belief(self.weight.copy(), self.spread.copy(), self.learnt.copy())
         for name, ours in vars(new).items():
@@ -66,15 +66,15 @@ class Quality:
 
     @property
     def mean(self) -> float:
-        """Mean variance of users' own errors, as the prior has it."""
+        """Mean variance of users' own errors, according to the prior."""
         return self._crowd.mean(self.prior)
 
     def begin_with(self, prior: Floats) -> None:
-        """Take this prior as the guess from which the next lesson begins."""
+        """Use this prior as the first guess when learning begins."""
         self._believe(self._crowd.within_bounds(prior))
 
     def learn(self, squares: Floats, counts: Floats, kinds: bool = True) -> bool:
-        """Fit the prior to the crowd; whether that made it more likely than it was.
+        """Fit the prior to the crowd; returns whether that made it more likely.
 
         ``kinds`` says whether it may turn out that users are of one kind or of two; otherwise this stays as it is.
         """
@@ -90,7 +90,7 @@ class Quality:
         return gained
 
     def freeze(self, squares: Floats, counts: Floats) -> None:
-        """Learning is over: from now on, look posteriors of many up in a table made once, around what is seen now."""
+        """End learning: from now on, posteriors of many users are looked up in a table that is made here, once."""
         if len(squares) > _FEW_USERS:
             self._table = _Table.around(self, squares, counts)
 

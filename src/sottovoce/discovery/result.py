@@ -56,7 +56,7 @@ class Outcome(Estimates):
 
     @cached_property
     def doubts(self) -> list[dict[str, str]]:
-        """What to doubt about the result, with a stable code and a sentence each."""
+        """Warnings about the result, each with a stable code and a sentence."""
         fit = self.fit
         return doubts(
             len(fit.claims_), 1, claims=fit.claims_, effective_users=fit.effective_users_, skew=self.skew,
@@ -70,7 +70,7 @@ class Outcome(Estimates):
 
     @property
     def plain(self) -> dict[str, NDArray[Any]]:
-        """What is shown beside every result, by name: for each object, what all users together say."""
+        """The plain averages (or votes) that are shown beside every result, by name, with an entry for each object."""
         raise NotImplementedError
 
     def apart(self, truths: NDArray[Any]) -> Floats:
@@ -203,7 +203,7 @@ class Result(Outcome):
         """Why the truths differ from the plain means, where a mean lies outside its truth's interval."""
         truths, objects = self.fit.truths_, self.fit.objects_
         low, high = self.interval
-        outside = (self.means < low) | (self.means > high)
+        outside = ((self.means < low) | (self.means > high)) & (low < high)  # a known truth has no width
         if not outside.any():
             return None
         differences = np.abs(truths - self.means)
@@ -219,10 +219,10 @@ class Result(Outcome):
             if users >= readings
             else "Readings far from the others count little"
         )
-        lie = "lie outside their intervals" if outside.sum() > 1 else "lies outside its interval"
+        lie = "lie outside the truths' intervals" if outside.sum() > 1 else "lies outside its truth's interval"
         return (
             f"{int(outside.sum()):,} of {len(truths):,} means {lie}; the mean of {objects[where]!s} is furthest from "
-            f"the truth (by {differences[where]:.3g}). {why}."
+            f"its truth (by {differences[where]:.3g}). {why}."
         )
 
     @cached_property
@@ -233,7 +233,7 @@ class Result(Outcome):
             return None
         low, high = self.interval
         other = self.by_user if target == "value" else self.medians
-        outside = (other < low) | (other > high)
+        outside = ((other < low) | (other > high)) & (low < high)  # a known truth moves for no target
         if outside.mean() < _MANY:
             return None
         taken = "what a careful person would measure" if target == "value" else "the mean of all opinions"
@@ -301,14 +301,14 @@ class ChoiceResult(Outcome):
         where = int(np.argmax(np.where(differ, self.chance, -1.0)))
         count, verb = int(differ.sum()), "differs" if differ.sum() == 1 else "differ"
         truth, voted = self.fit.truths_[where], self.majority[where]
+        example = f"{'' if count == 1 else 'such as '}that of {self.fit.objects_[where]!s} ({truth!s}, not {voted!s})"
         return (
-            f"{count:,} of {len(differ):,} truths {verb} from the majority, such as that of "
-            f"{self.fit.objects_[where]!s} ({truth!s}, not {voted!s}): users who agree with the crowd elsewhere count "
-            "more."
+            f"{count:,} of {len(differ):,} truths {verb} from the majority, {example}: users who agree with the crowd "
+            "elsewhere count more."
         )
 
     def _scores(self, places: NDArray[np.intp], known: list[Any]) -> dict[str, Any]:
-        """The share of right truths; each of n tied answers is 1/n right."""
+        """The share of right results; each of n tied answers is 1/n right."""
         chances, offsets = self.fit.chances_.entries, self.options.offsets
         return {
             "accuracy": self._accuracy(winners(chances, offsets)[0], places, known),
@@ -329,7 +329,7 @@ def known_truths(
 ) -> dict[str, Any]:
     """Truths from a file, by the text of their object's label: numbers, or answers as text.
 
-    Where there is no column of values, the one called "truth" will do: results are written with it.
+    If there is no column of values, the column "truth" is read instead: results are written with it.
     """
     try:
         table = read_file(path, (object,), value, skip_bad=False, kind=kind)

@@ -1,4 +1,4 @@
-"""How often users are right: what is learnt of each from how often they agreed with the truths."""
+"""How often each user is right, learnt from how often they agreed with the truths."""
 
 import itertools
 import math
@@ -45,11 +45,11 @@ class Group:
         return cls(options, channel.size, channel.hit, channel.miss)
 
     def reported(self, right: Floats) -> Floats:
-        """The chance that an answer is right of somebody who is right with this chance."""
+        """The chance that a reported answer is right, if its user is right with the chance ``right``."""
         return right * self.hit + (1 - right) * self.miss
 
     def weight(self, reported: Floats) -> Floats:
-        """What a vote weighs that is right with this chance; nobody votes against themselves."""
+        """The weight of a vote that is right with this chance; it is never negative."""
         odds = reported * (self.options - self.size) / (np.maximum(1 - reported, 1e-300) * self.size)
         return np.asarray(np.log(np.maximum(odds, 1.0)))
 
@@ -57,7 +57,8 @@ class Group:
 class RightChance:
     """Each user's chance of being right: a beta law for the crowd, learnt, and a posterior on nodes for each user.
 
-    Where objects have different numbers of options, a user's chance rises from guessing to certainty alike in all.
+    Where objects have different numbers of options, a user is equally far between guessing and certainty for all of
+    them.
     """
 
     def __init__(self, groups: list[Group], counts: Floats) -> None:
@@ -120,7 +121,8 @@ class RightChance:
     def votes(self) -> tuple[Floats, Floats]:
         """Users × groups: what a vote weighs if its own claim is wrong, and how much that changes if it is right.
 
-        A claim must not count for its own user: with one agreement fewer if it is right, one disagreement fewer if not.
+        A claim must not support itself: if it is right, its user has one agreement fewer, otherwise one disagreement
+        fewer.
         """
         moments = self._expected()
         weights, slopes = [], []

@@ -1,4 +1,4 @@
-"""Rounding: accurate users agree by it, and are wrong together.
+"""Rounding makes accurate users agree with each other, and be wrong together.
 
 Whoever reads 12.4 m and reports whole metres is 0.4 m off, and so is every other accurate user: between them they show
 no scatter. With errors of deviation σ before rounding to multiples of h, the error in common has a deviation of at most
@@ -19,15 +19,15 @@ _SAMPLE = 20_000
 _FEWEST = 3  # equal differences between claims, to see a step in them
 _OFTEN = 0.1  # share of the differences that are one step
 _STRAY = 0.1  # share of neighbours whose difference is no multiple of it: some users do not round
-_EQUAL, _NEAR = 1e-6, 1e-3  # relatively; and of a step
-_FEW = 2  # steps, of a usual difference
+_EQUAL, _NEAR = 1e-6, 1e-3  # differences count as equal: relative to each other; as shares of a step
+_FEW = 2  # steps: the largest usual difference between neighbours
 
 
 def rounding_step(engine: Engine) -> float:
-    """The step of which claims are multiples, counted from anywhere; 0 where there is none, or where it is too small.
+    """The step of which claims are multiples, up to a common offset; 0 if there is none, or one too small to matter.
 
-    It is the most frequent difference between claims about the same object that are next to each other. Where most of
-    them differ by more than a step or two, their errors are larger, or the figures are exact and some are wrong.
+    It is the most frequent difference between neighbouring claims about the same object. Where most of them differ by
+    more than a step or two, their errors are larger, or the figures are exact and some are wrong.
     """
     objects, _, values = engine.sample(np.zeros(engine.n_objects), _SAMPLE)
     order = np.lexsort((values, objects))

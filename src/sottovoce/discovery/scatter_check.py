@@ -34,7 +34,7 @@ _OF_FEW = 0.8
 class Pulls:
     """What the pulls of claims say about truths."""
 
-    factor: float = 1.0  # by how much variances of truths are too small, or more than by chance too large
+    factor: float = 1.0  # what variances of truths have to be multiplied by
     mean_share: float = 0.0  # of the plain mean in the combination with the least variance, if clearly above 0
     median_share: float = 0.0  # of the weighted median, where that is better than the mean
 
@@ -45,10 +45,10 @@ class Pulls:
     ) -> "Pulls":  # fmt: skip
         """From a sample of claims.
 
-        ``residuals`` are in the units in which ``weights`` (of their users) and ``spreads`` (the weights' own
-        variances) are meant, of which ``followed`` is what the weights follow these claims by: less, where errors are
-        repetitions. ``shares`` are what a usual claim has in its truth, and ``assumed`` the truths' variances times
-        their sums of weights. ``medians`` says whether they are asked for.
+        ``residuals`` are in the unit in which their users' ``weights`` are inverse variances. ``spreads`` are the
+        variances of the weights, and ``followed`` the part of these by which weights follow the claims themselves: less
+        where errors are repetitions. ``shares`` are the shares that a typical claim has in its truth, and ``assumed``
+        is the truths' variance times their sums of weights. ``medians`` says whether to consider weighted medians.
         """
         if len(residuals) < SEVERAL:
             return cls()
@@ -59,7 +59,7 @@ class Pulls:
             each = kept * np.maximum((1 - far) / (1 + far), 0) - spreads * residuals**2 * kept / weights
             return max(float(each.sum() / kept.sum()), _LEAST_CURVATURE)
 
-        # A truth lies nearer to its claims than they err.
+        # Claims lie nearer to the estimated truth than to the real one.
         mean = residuals / np.sqrt(1 - shares)
         pulls = kept * mean / float(kept.mean())
         scatter = (pulls / curvature(spreads)) ** 2

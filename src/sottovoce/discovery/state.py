@@ -45,7 +45,9 @@ class State:
 
 
 class Checkpoint:
-    """A file with the state of a run: written after each iteration of a long run, and at its end, however it ends."""
+    """A file with the state of a run: written after iterations, at most once a second, and when the run ends or
+    fails.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -55,7 +57,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def take(self, state: State) -> None:
-        """Take the state after an iteration; it is written at once, unless iterations are too short for that to pay."""
+        """Take the state after an iteration, and write it unless that was done less than a second ago."""
         self._state = state
         if time.monotonic() - self._written >= _SECONDS_BETWEEN:
             self.write()

@@ -44,7 +44,7 @@ def learn_tail(squares: Floats) -> float:
 def learn_whole_tail(squares: Floats) -> float:
     """The same where far readings are not rejected: the tail has to explain all of them, so it is never quite normal.
 
-    It depends on the squares without jumps, with a pull towards a usual tail where there are few.
+    It varies continuously with the squares, and is pulled towards a typical tail where there are few of them.
     """
     squares = squares[squares > _ROUNDING]
     squares = squares[:: max(1, len(squares) // _MOST)]
@@ -62,7 +62,7 @@ def learn_whole_tail(squares: Floats) -> float:
 
 
 def _top(places: Floats, heights: Floats) -> float:
-    """Where the parabola through the highest of some points and its neighbours has its top."""
+    """The place of the maximum of the parabola through the highest point and its neighbours."""
     best = int(np.argmax(heights))
     if best in (0, len(places) - 1):
         return float(places[best])

@@ -25,13 +25,13 @@ class TruthFinder(TruthDiscovery):
     Parameters
     ----------
     trust
-        Of all users, before the first iteration.
+        Trustworthiness of all users before the first iteration.
     dampening
-        γ: for errors that users have in common.
+        γ: dampens confidence, since users have errors in common.
     influence
-        ρ: how much similar answers count.
+        ρ: how much similar answers support each other.
     similarity
-        How much one answer implies another, between -1 and 1: a function of both, "string" for their texts, or None.
+        How much one answer implies another, from -1 to 1: a function of both, "string" to compare their texts, or None.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class VariancePrior:
         return share * math.exp(prior[0]) + (0.0 if len(prior) == 2 else (1 - share) * math.exp(prior[2]))
 
     def mass(self, prior: Floats) -> Floats:
-        """At the nodes; 1 in all."""
+        """The mass at each node; it adds up to 1."""
         return self._at(prior)[0]
 
     def learn(self, likelihood: Floats, start: Floats) -> Floats:
@@ -75,7 +75,7 @@ class VariancePrior:
         return least(lambda prior: self._misfit(likelihood, prior), start, low, high, _SEARCHED)
 
     def _two_kinds(self, likelihood: Floats, one: Floats) -> Floats:
-        """Users divided where the two parts differ most, by what is believed of them if they are of one kind."""
+        """A first prior of two kinds: users divided by their posteriors under one, where both parts differ most."""
         mass = self.mass(one)
         places = np.sort(likelihood @ (mass * np.log(self._nodes)) / (likelihood @ mass))
         sums, below = np.cumsum(places)[:-1], np.arange(1, len(places))
@@ -92,8 +92,8 @@ class VariancePrior:
         share = (1 / chances) @ likelihood
         relative = np.stack([likelihood @ slope for slope in slopes]) / chances
         # Where data say little: shapes are pulled towards 1, the exponential law of the paper, and all mean variances
-        # are equally likely, so that nobody is thought free of error because noise hides it. But only up to what claims
-        # and noise show: two or three users cannot refute any larger one.
+        # are equally likely, so that nobody is thought free of error because noise hides it. But means are limited by
+        # what claims and noise show, since two or three users cannot refute a larger one.
         value, pull, hold = 0.0, np.zeros(len(prior)), np.zeros(len(prior))
         for place in range(0, len(prior) - 1, 2):
             beyond = prior[place] - self._plausible

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """Weights of claims: rows by the user's own variance, columns by the claim's distance from the truth."""
+    """A table of claims' weights: rows by the user's own variance, columns by the claim's distance from the truth."""
 
     pulls: Floats  # weight times distance, in columns: what a claim adds to the score
     inliers: Floats  # probability that a claim of this size is not a gross error
@@ -84,13 +84,13 @@ class Poll:
     softmax: bool = False
     prior: Floats | None = None  # votes that each option has beforehand
     unseen: Floats | None = None  # for each object, what its options that nobody named weigh in the softmax
-    known: NDArray[np.int64] | None = None  # for each object the option that is known to be true, or -1, or -2: another
+    known: NDArray[np.int64] | None = None  # each object's option that is known to be true; -1: none; -2: unnamed
     mix: float = 0.0  # share of the old chances in the new ones
 
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """The objects at rest: their chances have not moved, and cannot move before votes have moved as far as their slack.
+    """The objects at rest: their chances stay as they are until votes have moved by more than the object's slack.
 
     Until then their claims need not be counted.
     """

@@ -270,7 +270,7 @@ class BlockwiseEngine(ABC):
         return Polled(found, before.agreed + _swapped(np.stack(gained, axis=1)), float(moves.max()), rest)
 
     def _slack(self, before: Polled, votes: Arrays, prior: Floats | None) -> Floats:
-        """What is left of each object's slack, when no vote of its users has moved farther than that of any user."""
+        """What is left of each object's slack, if all votes on it have moved as far as the one that moved most."""
         rest = before.rest
         if rest is None:
             return np.zeros(self.n_objects)

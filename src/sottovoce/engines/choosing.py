@@ -121,4 +121,5 @@ def fits_in_memory(pack: Pack) -> tuple[bool, str]:
         return False, "the system does not say how much memory is free"
     fits = needed <= _USABLE * free
     needed_gb = max(needed / 1e9, 0.1)
-    return fits, f"{counts.claims:,} claims need up to {needed_gb:.1f} GB; {free / 1e9:.1f} GB are free"
+    usable = "" if fits else f", of which {_USABLE:.0%} may be used"
+    return fits, f"{counts.claims:,} claims need up to {needed_gb:.1f} GB; {free / 1e9:.1f} GB are free{usable}"

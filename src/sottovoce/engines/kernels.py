@@ -93,7 +93,7 @@ def score(offsets, users, values, center, unit, truths, absolute, sums):
 
 @njit(nogil=True, cache=True)
 def score_by_user(users, objects, values, scaling, truths, absolute, sums):
-    """The same where claims are sorted by user: all that one needs of its object is in one record, and cache line.
+    """The same where claims are sorted by user: all that a claim needs of its object is in one cache line.
 
     ``scaling`` is the center and the unit of each object. If it is None, values are scaled already, and a claim needs
     only its object's truth.

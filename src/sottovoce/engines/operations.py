@@ -89,13 +89,13 @@ def sweep_medians(block: Block, inputs: Inputs) -> Arrays:
 
 
 def sweep_tailed(block: Block, inputs: Inputs) -> Arrays:
-    """With weights that decrease with a claim's distance."""
+    """A sweep with weights that decrease with a claim's distance."""
     (center, unit, old, known), tail, (misfit,) = inputs.by_object, inputs.constants, _new(block, 1)
     return (*_sweep(block, inputs, center, unit, old, known, tail=tail, misfit=misfit), misfit)
 
 
 def sweep_looked_up(block: Block, inputs: Inputs) -> Arrays:
-    """With weights from a table, for claims in their own units."""
+    """A sweep with weights from a table, for claims in their own units."""
     center, old, known = inputs.by_object
     return _sweep(
         block, inputs, center, np.ones(block.n_objects), old, known, tail=(0.0, True), lookup=inputs.constants

@@ -122,7 +122,7 @@ def evidence(laws, likely):
 
 @njit(nogil=True, cache=True, inline="always")
 def _take(agreed, disagreed, first, right, wrong):
-    """Some users at a time, by group; how many."""
+    """Copy the counts of the next users, by group; returns how many there are."""
     many = min(_AT_ONCE, len(agreed) - first)
     for group in range(len(right)):
         for user in range(many):

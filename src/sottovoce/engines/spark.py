@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
 
 # Parts are added up on the cluster, this many at a time, until the sums of the remaining ones fit into the driver.
-_FAN = 8
+_PARTS_AT_ONCE = 8
 _DRIVER_BYTES = 1 << 26
 # Spark moves a task's result in one piece, whose length is a signed 32-bit number; no pass has more than two sums.
 _PIECE_BYTES = 1 << 31
@@ -99,8 +99,8 @@ class SparkEngine(PackEngine):
             parts = context.parallelize(tasks, len(tasks)).map(partial(_of_block, shared))
             left = len(tasks)
             while left > 1 and 8 * work.sums * self.n_users * left > _DRIVER_BYTES:
-                left = -(-left // _FAN)
-                parts = _added_up(parts, left, _FAN)
+                left = -(-left // _PARTS_AT_ONCE)
+                parts = _added_up(parts, left, _PARTS_AT_ONCE)
             return [outcome for _, outcome in parts.collect()]
         finally:
             shared.destroy()
@@ -167,21 +167,24 @@ def _opened(folder: str, name: str, round: int) -> Pack:
     if (pack.manifest.pack, pack.manifest.round) != (name, round):
         raise UnreadableFile(
             f"{folder}: the worker {socket.gethostname()} sees pack {pack.manifest.pack}, round {pack.manifest.round}, "
-            f"not {name}, round {round}: it must not change during a run; open it again"
+            f"not {name}, round {round}: a pack must not change during a run; open it again"
         )
     return pack
 
 
 @cache
 def _settle(operation: Operation) -> None:
-    """After an operation's first block. PySpark collects garbage after each task, and would each time go through
-    everything that the compiler has loaded, which takes longer than the task; freezing it excludes it."""
+    """Exclude all loaded code from garbage collection, after an operation's first block.
+
+    PySpark collects garbage after each task. Going through everything that the compiler has loaded would take longer
+    than the task.
+    """
     gc.collect()
     gc.freeze()
 
 
 def _was_interrupted(error: BaseException) -> bool:
-    """Whether it followed from a Ctrl-C, which leaves no connection to Java on which to tidy up."""
+    """Whether an error followed from a Ctrl-C, after which there is no connection to Java left for tidying up."""
     while error.__context__ is not None:
         error = error.__context__
         if isinstance(error, KeyboardInterrupt):

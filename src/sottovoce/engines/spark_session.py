@@ -114,7 +114,7 @@ def stop(context: "SparkContext") -> None:
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Py4J logs the traceback of every Ctrl-C and of every error that it raises, although its callers handle them."""
+    """Drop Py4J's records: it logs a traceback of every Ctrl-C and of every error, although its callers handle them."""
     return Path(record.pathname).parent.name != "py4j"
 
 
@@ -176,7 +176,7 @@ def _reach(master: str) -> None:
 
 
 def _wait_for_executor(context: "SparkContext") -> None:
-    """Without one, a job would wait for ever without a message."""
+    """Wait for an executor, for a limited time: without one, a job would wait for ever without a message."""
     until = time.monotonic() + _EXECUTOR_SECONDS
     while len(context._jsc.sc().statusTracker().getExecutorInfos()) < 2:  # the first is the session itself
         if time.monotonic() > until:

@@ -182,8 +182,8 @@ def trusted(far, tail, rejects):
     """The share of a claim's weight that counts for the truth, and the share of its square that counts for its user."""
     if not rejects:
         share = (1 + tail) / (1 + tail * far)
-        # Beyond where it is greatest the pull stays as it is. Falling again, it would lead to where claims are densest:
-        # of skewed errors that is neither the median nor the mean, and of two opinions it is one of them.
+        # Beyond its maximum the pull stays constant. If it fell again, truths would move to where claims are densest:
+        # with skewed errors that is neither the median nor the mean, and with two opinions it is one of these.
         return share if tail * far <= 1 else (1 + tail) / (2 * np.sqrt(tail * far)), share
     kept = bounded = 1.0
     if far > DOUBT:

@@ -23,10 +23,10 @@ NOT_KNOWN, KNOWN_ELSEWHERE = -1, -2  # no known truth; a known truth that nobody
 _LANES = 4  # of scores
 ROW = 8  # numbers in a row of habits, at least
 _TIE = 1e-9  # scores this close, relatively, differ by rounding only
-_STILL = 1e-12  # moves of an object's chances that are too small to be added to the sums of users
+_SMALLEST_MOVE = 1e-12  # smaller moves of an object's chances are not added to the sums of users
 # While an object rests, chances up to this may be out of date. People see the cube root of them.
-_FAINT = 1e-18
-_FAR = -math.log(_FAINT)
+_SMALLEST_CHANCE = 1e-18
+_FAR = -math.log(_SMALLEST_CHANCE)
 
 
 @njit(nogil=True, cache=True)
@@ -61,7 +61,8 @@ def agree_by_truth(offsets, users, codes, cells, chances, sums):
 def count(
     offsets, users, codes, cells, size, groups, prior, unseen, known, old, softmax, weights, slopes, slack, room, votes
 ):  # fmt: skip
-    """Votes for the options of objects that do not rest, one object after the other; how many numbers that are.
+    """Votes for the options of objects that do not rest, one object after the other; returns how many numbers these
+    are.
 
     A vote is the user's weight in the object's group; with ``slopes``, plus the slope times the chance that the answer
     had before. Slopes are in the same table as the weights, behind them, and so in the same cache line.
@@ -130,7 +131,8 @@ def settle(
     If ``by_truth``, sums are those for each answer of the chances of each truth. Returns the largest move of a chance.
     """
     move, filled = 0.0, 0
-    rest_below = _FAINT if mix > 0 else _STILL  # old chances that are mixed in may be larger than those of the votes
+    # Old chances that are mixed in may be larger than those of the votes.
+    rest_below = _SMALLEST_CHANCE if mix > 0 else _SMALLEST_MOVE
     scores = np.empty(_most_options(cells))
     for n in range(len(cells) - 1):
         first, options = np.uint64(cells[n] - cells[0]), cells[n + 1] - cells[n]
@@ -154,7 +156,7 @@ def settle(
         move = max(move, moved)
         if moved > rest_below:
             room[n] = 0.0
-        if moved <= _STILL:
+        if moved <= _SMALLEST_MOVE:
             continue
         if by_truth:
             _add_rows(users, codes, offsets[n], offsets[n + 1], options, scores, sums)
@@ -269,7 +271,7 @@ def _compare(scores, options, n, unseen, known, softmax, room, votes, filled):
             votes[filled + options] = -largest
         # All other chances together are below those of this many options in second place.
         lead = largest - second
-        room[n] = lead - np.log((options + others) / _FAINT) if lead > _FAR else 0.0
+        room[n] = lead - np.log((options + others) / _SMALLEST_CHANCE) if lead > _FAR else 0.0
         for c in range(options):
             scores[c] -= largest
     else:
@@ -332,7 +334,7 @@ def _divide(scores, options, total, old, first, mix):
 
 @njit(nogil=True, cache=True, inline="always")
 def _moves(scores, options, old, first, chances):
-    """Write down the chances of an object, of which the moves remain as scores; the largest of these."""
+    """Write down the chances of an object, and leave their moves in ``scores``; returns the largest move."""
     move = 0.0
     for c in range(options):
         place = first + np.uint64(c)

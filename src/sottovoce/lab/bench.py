@@ -1,4 +1,4 @@
-"""Ratios, measured beside their reference in one run: seconds depend on the machine, ratios hardly."""
+"""Ratios, measured beside their reference in one run: seconds depend on the machine, ratios hardly do."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from sottovoce.engines import MemoryEngine
 
 
 def iterative(method: type[TruthDiscovery]) -> bool:
-    """Whether an iteration is what NumPy's `bincount` is compared with: weights from losses, truths from weights."""
+    """Whether an iteration can be compared with NumPy's `bincount`: weights from losses, truths from weights."""
     return method.begin is TruthDiscovery.begin
 
 

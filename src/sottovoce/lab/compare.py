@@ -73,10 +73,10 @@ def _set_in(place: Path, kind: Kind | None) -> Iterator[Crowd]:
     if form and form.files:
         claims = Claims.read_format(place / form.files[0], form.name, kind=kind, duplicates="last", skip_bad=True)
         known = form.truths(place / form.files[1], ReadOptions(claims.kind)).by_label(str(place / form.files[1]))
-        yield Crowd(place.name, partial(_as_it_is, claims, known), real=True)
+        yield Crowd(place.name, partial(_unchanged, claims, known), real=True)
 
 
-def _as_it_is(claims: Claims, known: dict[str, Any], rng: np.random.Generator) -> tuple[Claims, dict[str, Any]]:
+def _unchanged(claims: Claims, known: dict[str, Any], rng: np.random.Generator) -> tuple[Claims, dict[str, Any]]:
     return claims, known
 
 

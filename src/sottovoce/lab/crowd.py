@@ -27,7 +27,7 @@ from sottovoce.worlds import World
 from sottovoce.worlds.devices import usual_grid
 
 Connect = Callable[[str], Client]
-_RETRY_SECONDS = 120.0  # of a device; a server that limits one address makes many wait
+_RETRY_SECONDS = 120.0  # for each device; a server that limits requests from one address makes many devices wait
 _RESULTS_SECONDS = 60.0
 _POLL_SECONDS = 0.25
 # Of the width of an interval: results that differ by less from those of the same claims computed from scratch are the
@@ -38,7 +38,7 @@ _SAME = 0.25
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of the reports."""
+    """How sending the reports went."""
 
     participants: int
     reports: int
@@ -53,13 +53,13 @@ class MethodErrors:
     """Mean absolute errors of one method, over the tasks that the server shows."""
 
     method: str
-    before: float  # noise was added, as nobody but the simulation can know
+    before: float  # noise was added, which only the simulation can know
     after: float
 
 
 @dataclass(frozen=True)
 class CrowdOutcome:
-    """What came of a campaign, beside what is true."""
+    """The outcome of a campaign, beside the truth."""
 
     campaign: str
     delivery: Delivery
@@ -72,7 +72,7 @@ class CrowdOutcome:
 
     @property
     def as_from_scratch(self) -> bool:
-        """Whether results that grew with the reports are those of all claims together."""
+        """Whether results that were updated as reports came in are the same as if computed from scratch."""
         return self.departure <= _SAME
 
     @property
@@ -129,7 +129,7 @@ def run_campaign(
     A world with a building comes with its plan.
 
     Every participant has a file of their own in a temporary folder, the default limits, and noise from the exact
-    sampler, drawn afresh each time. They come one after the other, as `send_all` says. The claims as the server exports
+    sampler, drawn afresh each time. `send_all` says in which order they come. The claims as the server exports
     them go to ``claims.csv`` in the folder ``out`` if there is one, the truths to ``truth.csv``.
     """
     campaign = operator.create(draft)["id"]
@@ -217,7 +217,7 @@ def send_all(
 
 
 def _until(moment: float | None, people: Mapping[Future[Any], int]) -> set[Future[Any]]:
-    """Those who are done, as soon as somebody is, or none when the moment has come."""
+    """Wait until somebody is done or the moment has come; returns those who are done."""
     pause = None if moment is None else max(0.0, moment - time.perf_counter())
     if people:
         return wait(people, pause, FIRST_COMPLETED).done
@@ -227,7 +227,7 @@ def _until(moment: float | None, people: Mapping[Future[Any], int]) -> set[Futur
 
 @contextmanager
 def _workers(at_once: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads for the devices; on a mistake or Ctrl-C those who have not begun do not begin any more."""
+    """Threads for the devices; after an error or Ctrl-C no further device begins."""
     pool = ThreadPoolExecutor(at_once, thread_name_prefix="device")
     try:
         yield pool
@@ -238,7 +238,7 @@ def _workers(at_once: int) -> Iterator[ThreadPoolExecutor]:
 def _take_part(
     link: InvitationLink, readings: Mapping[str, str], path: Path, connect: Connect
 ) -> tuple[Problem | None, int]:
-    """One participant from the link to the receipt: what hindered them, if anything, and how often they tried again."""
+    """One participant from the link to the receipt: the problem that stopped them, if any, and how many retries."""
     pauses: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -274,7 +274,7 @@ def awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
 
 
 def compare(raw: Claims, noisy: Claims, truths: Mapping[str, float], results: Mapping[str, Any]) -> list[MethodErrors]:
-    """The server's results, and others' from the same noisy claims, against the truth; and what each would have found
+    """The server's results, and other methods' from the same noisy claims, against the truth; and what each would find
     without noise."""
     found = {entry["task"]: entry["truth"] for entry in results["results"] if entry["truth"] is not None}
 

@@ -22,7 +22,7 @@ NOISE = "response:1"
 
 @dataclass(frozen=True)
 class QuestionsOutcome:
-    """What came of the questions, beside what is true."""
+    """The outcome of the questions, beside the truth."""
 
     campaign: str
     delivery: Delivery

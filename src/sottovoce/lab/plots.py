@@ -86,7 +86,7 @@ def draw_whole_range(
     left.set(
         xlabel="people who have answered",
         ylabel="metres",
-        title="The answers close in",
+        title="The estimates approach the truth",
         xlim=(0, people[-1]),
         ylim=ends,
     )

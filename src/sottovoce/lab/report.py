@@ -176,7 +176,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table that scrolls by itself, also with the keyboard; columns of figures are aligned to the right."""
+    """A table that scrolls within the page, also with the keyboard; columns of figures are aligned to the right."""
     texts = [[_cell(entry) for entry in row] for row in rows]
     styles = [
         ' class="figure"' if place and all(_FIGURE.match(row[place]) for row in texts) else ""

@@ -42,7 +42,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class WholeRangeOutcome:
-    """A campaign of comparisons from the first step to the last, beside what is true."""
+    """A campaign of comparisons from the first step to the last, beside the truth."""
 
     campaign: str
     delivery: Delivery

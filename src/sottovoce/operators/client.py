@@ -128,7 +128,7 @@ class OperatorClient(HttpClient):
         return self._ask("PUT", f"/api/campaigns/{campaign}/webhook", {"url": url})
 
     def webhook(self, campaign: str) -> dict[str, Any]:
-        """The webhook of a campaign, and what became of the last attempts."""
+        """The webhook of a campaign, and the outcome of the last attempts."""
         return self._ask("GET", f"/api/campaigns/{campaign}/webhook")
 
     def remove_webhook(self, campaign: str) -> None:

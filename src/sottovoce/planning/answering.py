@@ -1,4 +1,4 @@
-"""Answer a few tasks, not all: at the level of a participant, what is spent on one answer is missing from the others.
+"""Answer a few tasks, not all: at the level of a participant, all answers share one budget of ε.
 
 A device that answers m of n tasks, drawn without looking at its readings, splits a promise into m parts instead of n.
 Each task then has fewer answers, but each says more: what the crowd learns about a task grows with m·I(m), where I(m)

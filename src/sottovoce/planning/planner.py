@@ -21,10 +21,10 @@ from sottovoce.privacy.least_noise import check_asked
 from sottovoce.worlds import synthetic
 
 _ANY_NUMBER = 10**9  # more readings than anybody makes
-_FURTHEST = 1e50  # fourth powers and their inverses are finite
+_LARGEST = 1e50  # fourth powers and their inverses are finite
 _MOST_PARTICIPANTS, _MOST_SIMULATED = 10**9, 10**6
 _LEAST_WORLDS, _WORLDS = 8, 40  # where their number is not given
-_WIDE = 0.1  # they suffice when the interval reaches no further than this share of the mean
+_WIDE = 0.1  # there are enough worlds when the interval reaches no further than this share of the mean
 _CLAIMS_PER_WORLD = 200_000
 
 
@@ -110,12 +110,12 @@ def plan(
             f"{_MOST_PARTICIPANTS:,}; count those per object"
         )
     check_asked(epsilon, delta)
-    if not (1 / _FURTHEST <= distance <= _FURTHEST):
+    if not (1 / _LARGEST <= distance <= _LARGEST):
         raise BadParameter(
-            f"distance {distance!r}: it must be a positive number, from {1 / _FURTHEST:g} to {_FURTHEST:g}; "
+            f"distance {distance!r}: it must be a positive number, from {1 / _LARGEST:g} to {_LARGEST:g}; "
             "use the width of the public range, in a unit that suits the readings"
         )
-    if error is not None and not (distance / _FURTHEST <= error <= distance * _FURTHEST):
+    if error is not None and not (distance / _LARGEST <= error <= distance * _LARGEST):
         raise BadParameter(
             f"error {error!r}: it must be a positive number, in the unit of the readings and not far larger or smaller "
             "than the distance; correct it, or leave it out"
@@ -234,7 +234,7 @@ def estimate_error_rate(pilot: Claims) -> float:
         variance -= parse_noise_law(pilot.noise).mean_variance
     if variance <= 0:
         raise SottovoceError(
-            f"pilot: its claims do not differ by more than their noise ({pilot.noise or 'none'}): "
+            f"pilot: its claims do not differ{f' by more than their noise ({pilot.noise})' if pilot.noise else ''}: "
             "they show nothing about quality; give error_rate (--error-rate) instead"
         )
     return 1 / variance
@@ -244,10 +244,10 @@ def _quality(error_rate: float | None, pilot: Claims | None, distance: float) ->
     if error_rate is not None and pilot is not None:
         raise BadParameter("error_rate and pilot: quality comes from one of them; leave the other out")
     if error_rate is not None:
-        if not (1 / _FURTHEST <= error_rate * distance**2 <= _FURTHEST):
+        if not (1 / _LARGEST <= error_rate * distance**2 <= _LARGEST):
             raise BadParameter(
                 f"error_rate {error_rate!r}: a rate (λ1) must be positive, and its errors not far larger or smaller "
-                "than the distance; it is 1 over the errors' variance"
+                "than the distance; it is 1 over their mean variance"
             )
         return float(error_rate), "given"
     if pilot is not None:

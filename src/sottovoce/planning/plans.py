@@ -26,12 +26,16 @@ def check_simulations(simulations: int | None, seed: int) -> None:
 def check_pilot(pilot: Claims) -> None:
     """Refuse claims that cannot show how accurate users are."""
     if not (pilot.claims_per_object > 1).any():
-        raise BadParameter("pilot: no object has two claims: quality shows where users disagree; add claims")
+        raise BadParameter(
+            "pilot: no object has two claims: quality is estimated from claims of several users about the same object; "
+            "add claims"
+        )
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """The error in simulated worlds, with a 95% interval: of numbers the mean absolute one, of choices the share wrong.
+    """The error in simulated worlds, with a 95% interval: of numbers the mean absolute error, of choices the wrong
+    share.
 
     ``method`` is the method that found the truths there.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sottovoce.privacy.profiles import Profile
 
 MOST_ANSWERS = 10_000
-_LARGEST_LOSS = 10**7  # more promises nothing, and is not summed
+_LARGEST_LOSS = 10**7  # an ε above this promises nothing, and is not computed
 _MANY = 60  # answers under one draw: more of them are not summed
 _DIGITS = 50
 _SLACK = Decimal(1) + Decimal(10) ** -30  # far more than what all roundings add up to

@@ -13,7 +13,7 @@ from sottovoce.privacy.sampler import ByteStream, reported_cells
 if TYPE_CHECKING:
     from sottovoce.privacy.laws import AnswerLaw
 
-_FURTHEST = 1 << 53  # whole numbers up to here are exact in every language
+_LARGEST_CUT = 1 << 53  # whole numbers up to here are exact in every language
 
 
 def check_cuts(cuts: Sequence[object], levels: int) -> tuple[int, ...]:
@@ -22,7 +22,7 @@ def check_cuts(cuts: Sequence[object], levels: int) -> tuple[int, ...]:
     if len(cuts) != levels - 1:
         raise BadParameter(f"cuts {list(cuts)!r}: {levels} levels need {levels - 1} of them; fetch the cuts again")
     for cut in cuts:
-        if isinstance(cut, bool) or not isinstance(cut, int) or abs(cut) > _FURTHEST or cut % 2 == 0:
+        if isinstance(cut, bool) or not isinstance(cut, int) or abs(cut) > _LARGEST_CUT or cut % 2 == 0:
             raise BadParameter(
                 f"cut {cut!r}: it must be an odd whole number of half grid steps, up to 2^53; fetch the cuts again"
             )

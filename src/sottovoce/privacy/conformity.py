@@ -1,7 +1,8 @@
-"""Is the noise that of the law? Tests of drawn noise against the exact probabilities on the grid.
+"""Does drawn noise follow its law? Tests against the exact probabilities on the grid.
 
-More sensitive than any search for a leak: a search needs a leak larger than the promise, these tests only noise that
-differs from the law. Each check gives a p-value: the probability that a correct sampler deviates at least this far.
+They are more sensitive than any search for a leak: a search finds only leaks larger than the promise, these tests find
+any noise that differs from the law. Each check gives a p-value: the probability that a correct sampler deviates at
+least this far.
 """
 
 import math
@@ -110,12 +111,12 @@ def _between_readings(law: GridNoise, noise: Numbers) -> float:
     return smallest(
         p_value
         for one, other in sorted(pairs)
-        for p_value in _unrelated(law, noise[:, one], noise[:, other], not law.sizes_go_together)
+        for p_value in _independence(law, noise[:, one], noise[:, other], not law.sizes_go_together)
     )
 
 
 def _between_releases(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
-    """Between the two inputs, which are drawn in turn, and between consecutive releases."""
+    """Checks that draws do not depend on each other: those for the two inputs, and those of consecutive releases."""
     both = min(len(noises[0]), len(noises[1]))
     pairs = [(noises[0][:both], noises[1][:both])]
     for noise in noises:
@@ -125,11 +126,11 @@ def _between_releases(law: GridNoise, noises: tuple[Numbers, Numbers]) -> float:
         p_value
         for one, other in pairs
         for column, same in zip(one.T, other.T, strict=True)
-        for p_value in _unrelated(law, column, same, sizes=True)
+        for p_value in _independence(law, column, same, sizes=True)
     )
 
 
-def _unrelated(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
+def _independence(law: GridNoise, one: Numbers, other: Numbers, sizes: bool) -> Iterator[float]:
     """P-values of this many equal noises, equal signs and, where sizes are independent too, similar sizes."""
     at_zero, centre = _centre(law)
     equal = int((one == other).sum())

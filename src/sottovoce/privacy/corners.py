@@ -13,7 +13,7 @@ from sottovoce.privacy.normal import LEAST
 
 Floats = NDArray[np.float64]
 
-_HAIR = 2.0**-48  # relative error of a loss, after a dozen roundings
+_ROUNDING = 2.0**-48  # relative error of a loss, after a dozen roundings
 _SLACK = 1 + 1e-9  # relative error of products and sums of positive terms
 
 
@@ -26,9 +26,9 @@ class Corners:
         self._chances = np.zeros(len(ends) + 1)  # the last is that of infinite losses
 
     def add(self, losses: Floats, chances: Floats) -> None:
-        """Losses below 0 say nothing about δ, and are left out."""
+        """Add losses with their chances. Losses below 0 do not change δ, and are left out."""
         some = (losses > 0) & (chances > 0)
-        losses, chances = losses[some] * (1 + _HAIR), chances[some]
+        losses, chances = losses[some] * (1 + _ROUNDING), chances[some]
         below = np.searchsorted(self._ends, losses, side="right") - 1
         up = np.minimum(-np.expm1(self._ends[below] - losses) / self._shares[below], 1.0) * chances
         size = len(self._chances)

@@ -82,7 +82,7 @@ class Guarantee:
 
     @cached_property
     def _any_number(self) -> Profile:
-        """Valid for any number of readings, which on a grid all figures are."""
+        """A profile that is valid for any number of readings, as all profiles on a grid are."""
         if self.grid is None:
             return self.law.profile_of_any_number(self.distance, self._moved)
         return self._profile
@@ -102,7 +102,7 @@ class Guarantee:
         return _chance_of(self._profile.delta(checked_epsilon(epsilon)))
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> list[float]:
-        """δ at each of several rising ε, or slightly more, never less; a negligible chance may be left out."""
+        """δ at each of several rising ε, never less; to save time, it may be more by about ``negligible``."""
         at_once = getattr(self._profile, "deltas", None)
         return [*at_once(epsilons, negligible)] if at_once else [self.delta(epsilon) for epsilon in epsilons]
 
@@ -127,7 +127,7 @@ class Guarantee:
             if pure is None or pure == math.inf:
                 raise BadParameter(
                     f"delta {delta:g}: the law {self.law} with {self.readings} readings has no guarantee without "
-                    "exception; ask for a small delta such as 1e-5, or use a fresh variance per reading"
+                    "exception; ask for a small delta such as 1e-5, or use a law that has one, such as fresh:0.5"
                 )
             return pure
         if self.delta(0.0) <= delta:

@@ -27,9 +27,9 @@ from sottovoce.privacy.sums import add_sums, power, sum_delta
 
 Floats = NDArray[np.float64]
 
-_HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
+_ROUNDING = 2.0**-48  # relative error of an argument, after a dozen roundings
 _MOST_EPSILON = 1e9  # beyond any meaningful promise
-_LARGEST_LOSS = 1e7  # of fresh noise: more promises nothing, and is not summed
+_LARGEST_LOSS = 1e7  # of fresh noise: a larger one promises nothing, and is not summed
 # The number of different losses under fresh noise: at most of all readings together, and at least of each.
 _MOST_LOSSES, _FEWEST_LOSSES = 1 << 17, 128
 _TAIL, _LAST = 45.0, 745.0  # variances with a probability of e^-45 together are grouped; no double holds e^-745
@@ -38,7 +38,7 @@ _NARROW, _NARROW_SINGLE = 50.0, 1e5
 _NARROW_IF_RARE, _RARE = 4.0, 10.0
 # Where the loss changes by more than ½ per step, only large shifts are smooth enough.
 _STEEP, _LARGE_SHIFT = 0.5, 1000.0
-_HOPELESS = 1e4  # a shift of this many deviations has no ε below 10 million: δ is 1
+_LARGEST_SHIFT = 1e4  # a shift of this many deviations has no ε below 10 million: δ is 1
 # Above this variance the sum of several discrete normals is itself one, up to a factor close to 1.
 _SMOOTH = 1.0
 # Variances whose relative difference is at most this count as one: narrow, rough, and rare ones. Between wide ones that
@@ -46,7 +46,7 @@ _SMOOTH = 1.0
 _GROUP, _GROUP_OF_SUMS, _GROUP_OF_RARE, _LEVEL = 1e-3, 3e-3, 3e-2, 2e-3
 # Sums are left out beyond this many deviations, and where they are below this share of all, or this small.
 _CERTAIN, _NEGLIGIBLE, _TINY = 6.0, 1e-9, 1e-300
-_SUM_EFFORT = 0.8  # of one group's, for few readings
+_SUM_EFFORT = 0.8  # effort of the sum for one group of variances, for few readings
 _MOST_KEPT = 4_000_000  # numbers in rows of δ: 32 megabytes
 
 
@@ -131,7 +131,7 @@ class LatticeLaplaceProfile:
         chances[-2] += -math.expm1(-(left - 1) * h) * math.exp(-h - w * h * (cells - 1))
         up = math.expm1(-2 * (w - left) * h) / math.expm1(-2 * w * h)
         chances[-2:] += math.exp(-m * h) * np.array([up, 1 - up])
-        # Doubles below 1e-300 lose digits and are slow; more is on the safe side.
+        # Doubles below 1e-300 lose digits and are slow; a larger value is on the safe side.
         return np.maximum(chances / (1 + math.exp(-h)), 1e-300), m * h, 2 * w * h
 
     def _together(self, epsilon: float) -> float:
@@ -152,7 +152,7 @@ class LatticeLaplaceProfile:
         ends = math.log(1e-3 / (1 + top)), math.log(40 / spacing)
         tilt = math.exp(minimize_scalar(excess, bounds=ends, method="bounded", options={"xatol": 1e-3}).x)
         moment = log_moment(tilt)
-        last = math.floor((n * top - epsilon) / spacing * (1 + _HAIR)) + 1
+        last = math.floor((n * top - epsilon) / spacing * (1 + _ROUNDING)) + 1
         # Losses far below ε wrap around and count as large ones: tilted, they are too rare to matter (Hoeffding 1963).
         enough = last + 1 + math.ceil(4.5 * math.sqrt(n) * len(one))
         length = next_fast_len(min(n * (len(one) - 1) + 1, max(enough, len(one))), real=True)
@@ -163,9 +163,9 @@ class LatticeLaplaceProfile:
         error = n * 20 * (math.log2(length) + 1) * 2.0**-53
         place = np.arange(float(len(summed)))
         exponents = n * moment + tilt * spacing * place
-        exponents += _HAIR * (abs(n * moment) + tilt * spacing * place)
+        exponents += _ROUNDING * (abs(n * moment) + tilt * spacing * place)
         chances = (np.maximum(summed, 0.0) + error) * np.exp(np.minimum(exponents, 700.0))
-        losses = n * top * (1 + _HAIR) - spacing * place
+        losses = n * top * (1 + _ROUNDING) - spacing * place
         return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()) * (1 + 1e-8) + LEAST
 
 
@@ -187,7 +187,7 @@ class LatticeGaussianProfile:
         return total * (1 + 1e-10) + LEAST
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> Floats:
-        """An upper bound on δ at each ε, which rise from 0; a negligible chance more does not matter.
+        """An upper bound on δ at each ε, which rise from 0. To save time, it may be too large by about ``negligible``.
 
         All variances that are not wide are summed once, not for each ε.
         """
@@ -197,7 +197,7 @@ class LatticeGaussianProfile:
         revealed = shift / np.sqrt(smallest * self.readings)
         certain = revealed / 2 - epsilons[-1] / revealed > _CERTAIN
         corners.lose(float(chances[certain].sum()))
-        # Almost no loss of these exceeds the first ε above 0: all may count as that.
+        # Hardly any loss under these variances exceeds the first ε above 0, so all may count as equal to it.
         most = concentrated_delta(epsilons[1], shift, smallest * self.readings)
         small = ~certain & (most <= negligible)
         corners.lose(float(chances[small] @ most[small]))
@@ -217,12 +217,12 @@ class LatticeGaussianProfile:
         return tuple(column[order] for column in groups)
 
     def effort(self, epsilons: int, negligible: float) -> float:
-        """About how long δ at this many ε take, in looks at a few thousand numbers: most are for sums of noises."""
+        """Roughly how long `deltas` takes, mostly for sums of noises; 1 is one pass over a few thousand numbers."""
         stretches = 1 + math.sqrt(-math.log(negligible)) / 4
         return epsilons + len(self._summed[0]) * _SUM_EFFORT * stretches * (1 + math.sqrt(self.readings) / 20)
 
     def _wide_delta(self, epsilon: float) -> float:
-        """The part of the wide variances.
+        """The contribution of the wide variances to δ.
 
         With R = s²/V, how much is revealed, the integral is the same for all numbers of readings, and the error is
         larger for fewer of them with less noise. So one row of δ serves all numbers up to √2 times the smallest.
@@ -243,7 +243,7 @@ class LatticeGaussianProfile:
         return total + float(uncertain @ errors[: len(uncertain)]) + LEAST
 
     def _narrow_delta(self, epsilon: float, others: float) -> float:
-        """The part of the narrow variances; ``others`` is that of the wide ones."""
+        """The contribution of the narrow variances; ``others`` is that of the wide ones."""
         smallest, largest, chances = self._parts.narrow
         shift = float(self.steps * self.readings)
 
@@ -253,7 +253,7 @@ class LatticeGaussianProfile:
         return self._worthwhile(epsilon, smallest, largest, chances, others, summed)
 
     def _rough_delta(self, epsilon: float, others: float) -> float:
-        """The part of the rough variances; ``others`` is that of all the others."""
+        """The contribution of the rough variances; ``others`` is that of all others."""
         smallest, largest, chances = self._parts.rough
 
         def summed(left: NDArray[np.bool_]) -> Floats:
@@ -271,9 +271,9 @@ class LatticeGaussianProfile:
         others: float,
         summed: Callable[[NDArray[np.bool_]], Floats],
     ) -> float:
-        """The part of these variances (of all readings together), summed only where that is worthwhile.
+        """The contribution of these variances (of all readings together), summed only where that is worthwhile.
 
-        It is not where δ is almost 1, or negligible beside the ``others``.
+        Where δ is almost 1, or negligible beside that of the ``others``, it is not.
         """
         if not len(chances):
             return 0.0
@@ -294,7 +294,7 @@ class LatticeGaussianProfile:
         single, chances = drawn_variances(self.law)
         together = single * self.readings
         shift = float(self.steps * self.readings)
-        hopeless = shift > _HOPELESS * np.sqrt(together)
+        hopeless = shift > _LARGEST_SHIFT * np.sqrt(together)
         rough = ~hopeless & (self.readings > 1) & (single < _SMOOTH)
         narrow = together < (_NARROW if len(together) > 1 else _NARROW_SINGLE)
         narrow |= (shift > _STEEP * together) & (shift < _LARGE_SHIFT)
@@ -305,7 +305,7 @@ class LatticeGaussianProfile:
         wide = ~hopeless & ~rough & ~narrow
         far, farthest, far_chances = _rarest(self.law)
         far_together = far * self.readings
-        far_hopeless = shift > _HOPELESS * np.sqrt(far_together)
+        far_hopeless = shift > _LARGEST_SHIFT * np.sqrt(far_together)
         far_rough = ~far_hopeless & ((far_together < _NARROW_IF_RARE) | (self.readings > 1) & (far < _SMOOTH))
         far_wide = ~far_hopeless & ~far_rough
 
@@ -402,7 +402,7 @@ def _row(epsilon: float, shift: float, lowest: int) -> tuple[int, Floats, Floats
     sure = max(first, math.ceil(2 * math.log(most) / _LEVEL))
     levels = np.arange(first, sure, dtype=np.float64)[::-1]  # variances rise
     with np.errstate(over="ignore"):
-        variances = np.square(shift * np.exp(-levels * (_LEVEL / 2) - _HAIR * (1 + abs(levels))))
+        variances = np.square(shift * np.exp(-levels * (_LEVEL / 2) - _ROUNDING * (1 + abs(levels))))
     deltas, errors = smooth_delta(epsilon, shift, variances)
     return first, np.minimum(deltas, 1.0)[::-1], np.minimum(errors, 1.0)[::-1]
 

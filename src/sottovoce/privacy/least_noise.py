@@ -17,7 +17,7 @@ from sottovoce.privacy.sampler import exact_number
 # Parameters end on the safe side of the root, so that the promise holds despite rounding.
 _SMALLEST_MARGIN = 1e-13
 _LARGEST_MARGIN = 0.5
-_FURTHEST = math.log(1e40)  # from where a search starts: noise beyond that is practically zero, or infinite
+_LONGEST_SEARCH = math.log(1e40)  # from where a search starts: noise beyond that is practically zero, or infinite
 _LARGEST_LOG = 700.0  # whose exponential is finite
 _PRECISION = 1e-9  # of the logarithm of a parameter on a grid, far finer than the digits of a plan
 _SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e7  # of any meaningful promise
@@ -105,7 +105,7 @@ def _delta_of(promise: Guarantee, epsilon: float) -> float:
 
 @dataclass(frozen=True)
 class Search:
-    """A promise for readings one distance apart; or, on a grid of whole numbers, this many ``steps``.
+    """A promise for readings one distance apart; or, on a grid of whole numbers, ``steps`` apart.
 
     A law gets it to find its least noise (`NoiseLaw.least`), which can then be scaled to any unit of length.
     """
@@ -172,7 +172,7 @@ def _largest(excess: Callable[[float], float], start: float, precision: float) -
     step = math.log(2) if is_small else -math.log(2)
     while True:
         before, log = log, log + step
-        if abs(log - first) > _FURTHEST or abs(log) > _LARGEST_LOG:
+        if abs(log - first) > _LONGEST_SEARCH or abs(log) > _LARGEST_LOG:
             # The promise holds even with practically no such noise, or not with any amount of it.
             return math.exp(before) if is_small else None
         if (excess(log) <= 0) is not is_small:

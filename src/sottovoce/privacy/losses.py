@@ -24,16 +24,16 @@ Floats = NDArray[np.float64]
 _LEVELS = 2048  # of a sum of losses; more are halved
 _FINE_LEVELS = 256  # of the positive losses of one reading of several kinds
 MOST_DOTS = 250  # values of δ, where losses are in the hundreds: they are in effect rounded up to the next
-LARGEST_LOSS = 1e7  # more promises nothing
-_SMALLEST_LOSS = 1e-100  # less leaves nothing to divide
-_HAIR = 1e-12  # more than the rounding errors of any one loss
+LARGEST_LOSS = 1e7  # a larger one promises nothing
+_SMALLEST_LOSS = 1e-100  # a smaller one cannot be divided into levels
+_ROUNDING = 1e-12  # more than the rounding errors of any one loss
 _SLACK = 1 + 1e-9  # more than those of the products and sums of positive terms
 _LEAST = 1e-300  # whatever is too small for a double
 _ORDERS = 2.0 ** np.arange(-6, 13)  # of the moments that a rough ε comes from
 
 
 class ProfileAtOnce(Profile, Protocol):
-    """δ also at many ε at once, which rise from 0; a negligible chance more does not matter."""
+    """A profile that also gives δ at many ε at once, which rise from 0; it may be too large by about ``negligible``."""
 
     def deltas(self, epsilons: Sequence[float], negligible: float) -> Sequence[float]: ...
 
@@ -55,7 +55,7 @@ class Losses:
     def values(self) -> Floats:
         """The losses, rounded up."""
         steps = self.spacing * np.arange(float(len(self.chances)))
-        return np.asarray(self.top - steps + _HAIR * (abs(self.top) + steps))
+        return np.asarray(self.top - steps + _ROUNDING * (abs(self.top) + steps))
 
     def deltas(self, epsilons: Floats) -> Floats:
         """An upper bound on δ at each ε."""
@@ -133,7 +133,7 @@ class Losses:
         return Losses(self.top + other.top, self.spacing, chances * _SLACK, lost * _SLACK)
 
     def _trimmed(self, most: float) -> "Losses":
-        """Without the losses at both ends that have at most this chance; those count as infinite."""
+        """The same without the losses at both ends that have at most this chance, which count as infinite."""
         first = int(np.searchsorted(np.cumsum(self.chances), most))
         last = len(self.chances) - int(np.searchsorted(np.cumsum(self.chances[::-1]), most))
         if first >= last:
@@ -143,7 +143,9 @@ class Losses:
         return Losses(top, self.spacing, self.chances[first:last], (self.lost + cut) * _SLACK)
 
     def _halved(self) -> "Losses":
-        """Half as many: what lies between two goes to both, such that the chances before and after a move remain."""
+        """Half as many levels: a loss between two goes to both, such that the chances before and after a move
+        remain.
+        """
         up, odd = 1 / (1 + math.exp(-self.spacing)), self.chances[1::2]
         halved = np.zeros(len(odd) + 1)
         halved[: len(self.chances[::2])] += self.chances[::2]
@@ -215,11 +217,11 @@ def _connected(ends: Floats, deltas: Floats, spacing: float) -> Losses:
     last = (deltas[kept[1]] - deltas[kept[0]]) / -math.expm1(ends[kept[1]] - ends[kept[0]])
     losses, chances = ends[kept[:-1]], np.maximum([last, *between], 0.0)
     lost = float(deltas[kept[0]])
-    # Whatever was rounded: they are made as large as they have to be.
+    # Whatever the rounding: the chances are made as large as they have to be.
     profile = -np.expm1(np.minimum(ends[kept][:, None] - losses, 0.0)) @ chances + lost
     short = max(1.0, float(np.max(deltas[kept] / np.maximum(profile, _LEAST)))) * _SLACK
     chances, lost = chances * short, lost * short
-    # The same losses with the sign reversed are less likely; what is left, and never less, has none.
+    # The same losses with the sign reversed are less likely; the remaining chance, rounded up, has a loss of 0.
     mirrored = chances * np.exp(-losses)
     rest = max(0.0, 1 - float(chances.sum()) - float(mirrored.sum()) - lost) * _SLACK
     return _in_steps(
@@ -235,7 +237,7 @@ def _chance(ends: Floats, deltas: Floats, before: int, here: int, after: int) ->
 
 
 def _in_steps(values: Floats, chances: Floats, lost: float, spacing: float) -> Losses:
-    """What lies between two steps goes to both, such that the chances before and after a move remain."""
+    """A loss between two steps is divided between both, such that the chances before and after a move remain."""
     top = float(values[0])
     places = np.maximum((top - values) / spacing, 0.0)
     above = np.floor(places)

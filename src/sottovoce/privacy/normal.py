@@ -20,11 +20,11 @@ from scipy.special import erfcx, ndtr
 Floats = NDArray[np.float64]
 
 LEAST = 1e-312
-_HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
+_ROUNDING = 2.0**-48  # relative error of an argument, after a dozen roundings
 _ERFCX = 2e-13  # relative error of scipy's erfcx; its authors promise 1e-13
 _SLACK = 1 + 1e-11  # relative error of a few products, and of sums of positive terms
 _ROOT_2, _ROOT_2_PI = math.sqrt(2), math.sqrt(2 * math.pi)
-_TELLING = 1e6  # deviations, beyond which δ counts as 1; also the root of an ε beyond any promise
+_LARGEST_RATIO = 1e6  # deviations, beyond which δ counts as 1; also the root of an ε beyond any promise
 _WINDOW = 45.0  # terms are summed down to e^-45 of the largest; the rest is bounded and added
 _CLOSE_ENOUGH = 1e-5  # share of δ by which a bound may be too large
 _FEW, _NEAR = 16, 5.0  # variances with one bound on the error; up to this many deviations
@@ -39,16 +39,16 @@ def normal_delta(epsilon: float, shift: float, deviation: Floats | float) -> Flo
     """
     with np.errstate(over="ignore", divide="ignore"):
         ratio = shift / np.asarray(deviation, np.float64)
-    telling = ~(ratio <= _TELLING)  # δ counts as 1
+    certain = ~(ratio <= _LARGEST_RATIO)  # δ counts as 1
     # Where the quotient underflows, a larger one is on the safe side, and so is a smaller ε.
-    ratio = np.maximum(np.where(telling, 1.0, ratio), 1e-200)
-    delta = _advantage(*_arguments(min(epsilon, _TELLING**2), ratio, np.ones_like(ratio)))
-    return np.asarray(np.where(telling, 1.0, delta))
+    ratio = np.maximum(np.where(certain, 1.0, ratio), 1e-200)
+    delta = _advantage(*_arguments(min(epsilon, _LARGEST_RATIO**2), ratio, np.ones_like(ratio)))
+    return np.asarray(np.where(certain, 1.0, delta))
 
 
 def _arguments(epsilon: float, shift: Floats | float, deviation: Floats) -> tuple[Floats, Floats]:
-    c = np.asarray(shift / deviation * (1 + _HAIR))
-    return c / 2 - epsilon / c + _HAIR * (c + epsilon / c), c
+    c = np.asarray(shift / deviation * (1 + _ROUNDING))
+    return c / 2 - epsilon / c + _ROUNDING * (c + epsilon / c), c
 
 
 def _advantage(a: Floats, c: Floats) -> Floats:
@@ -88,8 +88,8 @@ def smooth_delta(epsilon: float, shift: float, variance: Floats) -> tuple[Floats
     """
     a, c = _arguments(epsilon, shift, np.sqrt(variance))
     delta = _advantage(a, c)
-    # The error is small, and falls with the variance: the first of a few stands for all of them, except far out, where
-    # it changes too much from one to the next.
+    # The error is small, and falls with the variance: that of the first variance is used for a few of them, except far
+    # out, where it changes too much from one to the next.
     near = int(np.count_nonzero(a > -_NEAR))
     first = np.concatenate([np.arange(0, near, _FEW), np.arange(near, len(a))])
     error = np.repeat(_error(a[first], c[first], variance[first], delta[first]), np.diff(first, append=len(a)))
@@ -154,8 +154,8 @@ def summed_delta(epsilon: float, shift: float, variance: Floats, largest: Floats
 def gain(epsilon: float, shift: float, k: Floats, variance: Floats) -> Floats:
     """(1 - e^{ε - L})₊ at the noise k."""
     loss = shift * (shift - 2 * k) / (2 * variance)
-    exponent = np.minimum(epsilon - loss - _HAIR * (epsilon + np.abs(loss)), 0.0)
-    return np.asarray((1 - np.exp(exponent) + _HAIR) * (exponent < 0))  # exp is five times as fast as expm1
+    exponent = np.minimum(epsilon - loss - _ROUNDING * (epsilon + np.abs(loss)), 0.0)
+    return np.asarray((1 - np.exp(exponent) + _ROUNDING) * (exponent < 0))  # exp is five times as fast as expm1
 
 
 def total_weight(variance: Floats) -> Floats:
@@ -171,6 +171,6 @@ def _tail(first: Floats, variance: Floats) -> Floats:
 
 def concentrated_delta(epsilon: float, shift: float, variance: Floats) -> Floats:
     """δ in whole steps, at most e^{-(ε - ρ)²/4ρ} with ρ = s²/2V (Canonne, Kamath and Steinke 2020)."""
-    rho = np.square(shift / np.sqrt(variance)) / 2 * (1 + _HAIR)
-    excess = np.maximum(epsilon * (1 - _HAIR) - rho, 0.0)
-    return np.asarray(np.exp(-np.square(excess) / (4 * rho) * (1 - 2 * _HAIR)) * _SLACK + LEAST)
+    rho = np.square(shift / np.sqrt(variance)) / 2 * (1 + _ROUNDING)
+    excess = np.maximum(epsilon * (1 - _ROUNDING) - rho, 0.0)
+    return np.asarray(np.exp(-np.square(excess) / (4 * rho) * (1 - 2 * _ROUNDING)) * _SLACK + LEAST)

@@ -26,7 +26,7 @@ def check_one_of(epsilon: float | None, delta: float | None) -> None:
 
 
 def check_protected(readings: int, unit: str) -> None:
-    """Refuse what is no number of readings, or no unit of a promise."""
+    """Refuse an invalid number of readings, and anything that is not a unit of a promise."""
     if isinstance(readings, bool) or not isinstance(readings, int) or readings < 1:
         raise BadParameter(
             f"readings {readings!r}: it must be a whole number of at least 1; count those of one participant"
@@ -36,12 +36,12 @@ def check_protected(readings: int, unit: str) -> None:
 
 
 def check_grid(step: float | Fraction) -> None:
-    """Refuse a step that makes no grid."""
+    """Refuse a step that cannot be that of a grid."""
     if not 0 < step < math.inf:
         raise BadParameter(f"grid {step}: a step must be a positive number; a tenth of the distance is typical")
 
 
 def check_range(low: float | Fraction, high: float | Fraction) -> None:
-    """Refuse ends that make no range."""
+    """Refuse ends that do not make a range."""
     if not -math.inf < low < high < math.inf:
         raise BadParameter(f"range {float(low):g}:{float(high):g}: the low end must be below the high end; swap them")

@@ -22,7 +22,7 @@ from sottovoce.privacy.normal import normal_delta
 Floats = NDArray[np.float64]
 
 _SLACK = 1 + 1e-12  # rounding goes up
-_LARGEST_LOSS = 1e7  # more promises nothing, and is not summed
+_LARGEST_LOSS = 1e7  # a larger one promises nothing, and is not summed
 
 
 class Profile(Protocol):
@@ -95,9 +95,9 @@ class FlooredAnyNumber:
 
 @dataclass(frozen=True)
 class PureProfile:
-    """Only the pure ε of a mechanism is used: δ(ε) ≤ (e^pure - e^ε) / (e^pure + 1), with equality for a biased coin.
+    """A bound from the pure ε alone: δ(ε) ≤ (e^pure - e^ε) / (e^pure + 1), with equality for a biased coin.
 
-    For very many readings with fresh noise, whose exact sum would take too long.
+    It is used for very many readings with fresh noise, whose exact sum would take too long.
     """
 
     pure_epsilon: float

@@ -24,7 +24,7 @@ MOST_READINGS = 200
 _SHORTEST = 1e-16  # lengths are in units of √(1/rate)
 _KNOT = 0.006  # spacing of the table, in log length: an error of g below 1e-10
 _ANGLES = 64
-_FEWER_ANGLES = 48  # as a check
+_FEWER_ANGLES = 48  # for a second, coarser quadrature, as a check
 _TRUSTED = 1e-6  # the quadrature's figures are right to this share of themselves, or not used
 _NEGLIGIBLE = 42.0  # parts smaller than e^-42 of the largest are left out
 
@@ -122,7 +122,7 @@ class RadialProfile:
 
     @property
     def pure_epsilon(self) -> float | None:
-        """With a floor, density and loss are bounded; without one, neither is for two readings or more."""
+        """The largest loss, or None without a floor: then density and loss have no bound for two readings or more."""
         return self._worst[1] if self.floor else None
 
     def delta(self, epsilon: float) -> float:
@@ -146,7 +146,7 @@ class RadialProfile:
         return 0.0 if self.floor or self.readings == 1 else square * (1 + math.log1p(1 / square) / 2)
 
     def _quadratures(self, epsilon: float) -> tuple[float, float]:
-        """With many angles, and with fewer."""
+        """δ by quadrature over many angles, and over fewer."""
         worst_length, worst_loss = self._worst
         if epsilon >= worst_loss:
             return 0.0, 0.0

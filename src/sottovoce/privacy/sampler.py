@@ -187,10 +187,10 @@ def noisy_steps(law: "NoiseLaw", grid: Fraction, readings: Iterable[Ranged], str
 
 
 def reported_cells(law: "AnswerLaw", answers: Iterable[tuple[int, int]], stream: ByteStream) -> list[tuple[int, ...]]:
-    """What a device sends: for all answers of a participant, each a cell (from 0) out of a number of cells, the cells
-    that are reported instead, in ascending order.
+    """What a device sends for a participant's answers: for each of them the reported cells, in ascending order.
 
-    There is no other way from answers to what is sent: devices, `sottovoce perturb` and the audit all call this.
+    An answer is a cell (from 0) and the number of cells. There is no other way from answers to what is sent: devices,
+    `sottovoce perturb` and the audit all call this.
 
     >>> from sottovoce.privacy.laws import Response
     >>> reported_cells(Response(1e300), [(2, 4)], ByteStream())

@@ -13,7 +13,7 @@ _ALMOST_NOTHING, _LITTLE = 3.0, 25.0  # the largest factors for which these word
 _RARE = 0.01  # with an exception that is more likely than this, they are not used
 _LARGEST_FACTOR, _LARGEST_ODDS = 10**6, 10**9
 _FEWEST_CASES, _MOST_CASES = 10, 10**6  # "18 of 1,000" says more than "2 of 100"
-_HAIR = 1e-9  # a number this close to a round one, relatively, is meant to be that
+_TOLERANCE = 1e-9  # a number this close to a round one, relatively, is meant to be that
 
 
 def privacy_sentence(
@@ -33,8 +33,8 @@ def privacy_sentence(
     questions with choices; with ``compared``, numbers that are compared with cuts, of which any value is protected.
 
     >>> print(privacy_sentence(1.0, 0.0, "1 m", "reading", 30).partition(". ")[0])
-    Whoever sees everything that your device sends learns almost nothing about any one reading: had it been up to 1 m \
-different, no conclusion would be more than 2.72 times as likely
+    Whoever sees everything that your device sends learns almost nothing about any one reading: had it differed by \
+up to 1 m, no conclusion would be more than 2.72 times as likely
     """
     texts = texts_in(language)
     if epsilon == math.inf:
@@ -67,14 +67,14 @@ different, no conclusion would be more than 2.72 times as likely
 def _rounded_up(factor: float) -> float:
     """A number rounded up to three digits."""
     power = 2 - math.floor(math.log10(factor))
-    digits = math.ceil(factor * 10.0**power * (1 - _HAIR))
+    digits = math.ceil(factor * 10.0**power * (1 - _TOLERANCE))
     return digits / 10**power if power >= 0 else float(digits * 10**-power)
 
 
 def _chance(delta: float, texts: Texts) -> str:
     if delta >= 0.1:
-        return texts.say("promise.chance.percent", percent=math.ceil(100 * delta * (1 - _HAIR)))
-    return texts.say("promise.chance.odds", odds=min(math.floor((1 + _HAIR) / delta), _LARGEST_ODDS))
+        return texts.say("promise.chance.percent", percent=math.ceil(100 * delta * (1 - _TOLERANCE)))
+    return texts.say("promise.chance.odds", odds=min(math.floor((1 + _TOLERANCE) / delta), _LARGEST_ODDS))
 
 
 def guessed(epsilon: float, delta: float, language: str = "en") -> str:
@@ -91,7 +91,7 @@ def guessed(epsilon: float, delta: float, language: str = "en") -> str:
     wrong = (1 - delta) / (1 + math.exp(min(epsilon, 700.0)))
     base = 100
     while base <= _MOST_CASES:
-        times = base - math.floor(base * wrong * (1 + _HAIR) + _HAIR)
+        times = base - math.floor(base * wrong * (1 + _TOLERANCE) + _TOLERANCE)
         if times < base:
             return texts.say("guess.share", times=times, base=base)
         base *= 10

@@ -25,7 +25,7 @@ from sottovoce.privacy.normal import LEAST, gain, total_weight
 
 Floats = NDArray[np.float64]
 
-_HAIR = 2.0**-48  # relative error of an argument, after a dozen roundings
+_ROUNDING = 2.0**-48  # relative error of an argument, after a dozen roundings
 _SLACK = 1 + 1e-9  # relative error of products and sums of positive terms
 _CUT = 50.0  # what has less than e^-50 of the probability of the rest is bounded, not summed
 _PLAIN = 0.4  # above this variance the mean of a discrete normal is within 1/100 of its centre
@@ -45,10 +45,10 @@ def sum_delta(epsilon: float, steps: int, readings: int, smallest: Floats, large
 def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, largest: Floats) -> Floats:
     together = smallest[:, None] * readings
     height = epsilon * together[:, 0] / shift
-    last = np.ceil(shift / 2 - height + _HAIR * (shift + height)) - 1  # whose loss exceeds ε
+    last = np.ceil(shift / 2 - height + _ROUNDING * (shift + height)) - 1  # whose loss exceeds ε
     at_zero = gain(epsilon, shift, np.zeros(1), together)
     below = _sums_below(np.minimum(last, -1.0), readings, largest)
-    gains = gain(epsilon, shift, below.sums, together) - at_zero + 2 * _HAIR * (at_zero > 0)
+    gains = gain(epsilon, shift, below.sums, together) - at_zero + 2 * _ROUNDING * (at_zero > 0)
     total = (below.chances * np.maximum(gains, 0.0)).sum(axis=1) + below.rest
     many = last >= 0
     if many.any():
@@ -62,7 +62,7 @@ def _sum_delta(epsilon: float, shift: float, readings: int, smallest: Floats, la
 def add_sums(
     corners: Corners, steps: int, readings: int, smallest: Floats, largest: Floats, chances: Floats, negligible: float
 ) -> None:
-    """Add the losses of variances in groups with these chances, in ascending order; a negligible chance may be lost.
+    """Add the losses of groups of variances with these chances, in ascending order; some ``negligible`` chance is lost.
 
     As for a single ε: sums below 0 are those of a group's largest variance, sums from 0 on those of its smallest.
     """
@@ -81,7 +81,7 @@ def _add_sums(
     add(-below.sums[:, 1:], below.chances[:, 1:])  # sums are symmetric
     add(1 - below.sums[:, -1:], below.rest[:, None])
     not_above = (1 + below.chances[:, :1]) / 2
-    # Under the largest variance, in stretches that have digits to spare.
+    # Sums below 0, under the largest variance of each group, in stretches that have digits to spare.
     below = _sums_below(np.full(len(chances), -1.0), readings, largest)
     while below.all.max() > negligible:
         ends = below.sums[:, :1] - below.precise[:, None]
@@ -108,8 +108,8 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> _Below:
     around = np.arange(-math.ceil(math.sqrt(4 * _CUT * variance[-1])) - 1.0, 0)
     around = np.concatenate([around, [0.0], -around[::-1]])
     low, high = place / n - 0.5, np.minimum(place / n + 0.5, 0.0)
-    # Any centre will do. The best has the mean at the first sum: that is itself the mean, unless the noise is below a
-    # step, where this many halvings come close enough.
+    # Any centre is valid. The best one puts the mean at the first sum, which is that sum itself unless the noise is
+    # less than a step wide; then this many halvings come close enough.
     if variance[0] > _PLAIN:
         high = place / n
     for _ in range(0 if variance[0] > _PLAIN else math.ceil(math.log2(5 * math.sqrt(n) / variance[0] + 1))):
@@ -123,7 +123,7 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> _Below:
     tilt = -centre / v
     # log of E[e^{-tilt·S}] e^{tilt·first}, moved up by more than the rounding of all exponents
     parts = np.square(centre) / (2 * v), np.log(weight) + largest - np.log(total_weight(v)), tilt * place / n
-    log = n * (sum(parts) + _HAIR * (sum(map(np.abs, parts)) - largest + 4 * _CUT))
+    log = n * (sum(parts) + _ROUNDING * (sum(map(np.abs, parts)) - largest + 4 * _CUT))
     # Discrete normals are subgaussian: P(S ≤ t) ≤ e^{-t²/2nv}.
     reach = math.ceil(math.sqrt(2 * n * float((variance * (_CUT + np.clip(-log[:, 0], 0, 750))).max()))) + 1
     length = next_fast_len(max(2 * reach, len(around)), real=True)
@@ -138,8 +138,8 @@ def _sums_below(first: Floats, readings: int, variance: Floats) -> _Below:
     error = n * 20 * (math.log2(length) + 1) * 2.0**-53
     tilted = np.maximum(np.take_along_axis(summed, places, axis=1), 0.0)
     rough = np.append(tilted < _DIGITS * error, np.ones((len(first), 1), bool), axis=1)
-    chances = (tilted + error) * np.exp(log - tilt * down * (1 - _HAIR))
-    rest = np.exp(-np.square(first - reach) / (2 * n * variance) * (1 - _HAIR))
+    chances = (tilted + error) * np.exp(log - tilt * down * (1 - _ROUNDING))
+    rest = np.exp(-np.square(first - reach) / (2 * n * variance) * (1 - _ROUNDING))
     # P(S ≤ t) ≤ E[e^{tilt·(t - S)}]
     return _Below(place - down, chances, np.exp(log[:, 0]), rest, np.maximum(rough.argmax(axis=1), 1))
 
@@ -153,7 +153,7 @@ def _normal_around(centre: Floats, variance: Floats, around: Floats) -> tuple[Fl
 
 
 def power(numbers: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
-    """By squaring: five times as fast as NumPy's own power of complex numbers."""
+    """A power by repeated squaring: five times as fast as NumPy's own for complex numbers."""
     power = numbers
     for bit in bin(exponent)[3:]:
         power = power * power * numbers if bit == "1" else power * power

@@ -31,7 +31,7 @@ def beyond_normals(sizes: Numbers, variances: Numbers, chances: Numbers) -> Numb
 
 
 def _beyond_wide(bound: float, variances: Numbers) -> Numbers:
-    """By the midpoint rule of Euler and Maclaurin."""
+    """P(noise > bound) of wide normals, by the midpoint rule of Euler and Maclaurin."""
     x = (bound + 0.5) / np.sqrt(variances)
     density = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
     corrections = x / 24 / variances - 7 * (x**3 - 3 * x) / 5760 / variances**2
@@ -39,7 +39,7 @@ def _beyond_wide(bound: float, variances: Numbers) -> Numbers:
 
 
 def _beyond_narrow(bounds: Numbers, variances: Numbers) -> Numbers:
-    """Term by term: one row per variance."""
+    """P(noise > bound) of narrow normals, term by term: one row per variance."""
     reach = math.ceil(math.sqrt(2 * _WIDE * 45))
     k = np.arange(-reach, reach + 1)
     weights = np.exp(-(k**2) / (2 * variances[:, None]))

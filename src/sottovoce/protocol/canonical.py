@@ -115,7 +115,7 @@ def _whole_number(text: str) -> int:
 
 
 def _no_fraction(text: str) -> None:
-    raise Problem("float_in_report", f"number {_short(text)}: numbers must be whole; write decimals as text")
+    raise Problem("float_in_report", f"number {_short(text)}: numbers must be whole")
 
 
 def _fraction(text: str) -> Decimal:

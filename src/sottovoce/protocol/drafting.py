@@ -1,4 +1,4 @@
-"""From what an operator writes to a manifest, in the oldest format that can say it, so that older devices can join."""
+"""From an operator's draft to a manifest, in the oldest format that can express it, so that older devices can join."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,8 +17,8 @@ _FIRST = {*FirstManifest.model_fields}
 
 def drafted(parts: dict[str, Any]) -> Manifest:
     """A manifest of loose parts. The campaign's distance is that of all number tasks that have none of their own."""
-    plain = _without_the_usual(parts) if parts.get("format") == SECOND else parts
-    return Manifest.of(_second(parts) if _says_more(plain) else _first(plain))
+    plain = _without_defaults(parts) if parts.get("format") == SECOND else parts
+    return Manifest.of(_second(parts) if _needs_second_format(plain) else _first(plain))
 
 
 def noise_of(laws: list[str]) -> str | dict[str, str]:
@@ -51,8 +51,8 @@ def replaced(parts: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]
     return changed
 
 
-def _says_more(parts: dict[str, Any]) -> bool:
-    """Whether there is something that the first format cannot say."""
+def _needs_second_format(parts: dict[str, Any]) -> bool:
+    """Whether there is something that the first format cannot express."""
     texts = [parts.get(name) for name in ("title", "asked_by", "purpose")]
     return (
         bool(parts.keys() - _FIRST)
@@ -68,8 +68,8 @@ def _says_more(parts: dict[str, Any]) -> bool:
     )
 
 
-def _without_the_usual(parts: dict[str, Any]) -> dict[str, Any]:
-    """Parts of the second format without what the first takes for granted, so that a draft can return to it."""
+def _without_defaults(parts: dict[str, Any]) -> dict[str, Any]:
+    """Parts of the second format without what the first one implies, so that a draft can return to the first."""
     usual = {name: field.default for name, field in SecondManifest.model_fields.items()}
     usual |= {"format": SECOND, "answer": min(parts["readings"], len(parts["tasks"]))}
     usual_task = {name: field.default for name, field in SecondNumberTask.model_fields.items()}
@@ -98,7 +98,11 @@ def _is_for_answers(noise: Any) -> bool:
 
 def _first(parts: dict[str, Any]) -> dict[str, Any]:
     if parts.get("distance") is None:
-        raise Problem("bad_request", "distance: it is required for numbers with noise")
+        raise Problem(
+            "bad_request",
+            "distance: it is required for numbers with noise",
+            fix="give the distance up to which readings are protected",
+        )
     tasks = [{name: entry for name, entry in task.items() if name not in ("quota", "kind")} for task in parts["tasks"]]
     return parts | {"tasks": tasks}
 

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +18,8 @@ from sottovoce.protocol.problems import Problem
 
 MOST_LANGUAGES = 20  # of one text
 _FIRST_YEAR = 1000  # earlier years have no four-digit form that every parser accepts
-_VARIANTS = ("str", "constrained-str")  # of a field that takes several types: no part of its name
+# Types that pydantic appends to the name of a field which takes several.
+_VARIANTS = ("str", "constrained-str", "constrained-int", "decimal")
 _TAG = r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?"
 # Printable in Unicode's sense, but nobody sees them: variation selectors, fillers and other characters without ink.
 # They are listed, since a property would depend on the version of Unicode: all devices must agree.
@@ -26,6 +27,31 @@ _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159"
     "\U000e0100-\U000e01ef]"
 )
+
+
+# By the type of a validation error.
+_RULES = {
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such field",
+    "literal_error": "it must be {expected}",
+    "greater_than_equal": "it must be at least {ge:,}",
+    "less_than_equal": "it must be at most {le:,}",
+    "union_tag_invalid": "its {discriminator} must be one of {expected_tags}",
+    "union_tag_not_found": "its {discriminator} is missing",
+    "string_pattern_mismatch": "it must match {pattern}",
+    "string_type": "it must be a text",
+    "int_type": "it must be a whole number",
+    "int_parsing": "it must be a whole number",
+    "int_from_float": "it must be a whole number",
+    "float_type": "it must be a number",
+    "bool_type": "it must be true or false",
+    "is_instance_of": "it must be a number",
+    "list_type": "it must be a list",
+    "tuple_type": "it must be a list",
+    "dict_type": "it must be a JSON object",
+    "model_type": "it must be a JSON object",
+    "model_attributes_type": "it must be a JSON object",
+}
 
 
 class Document(BaseModel):
@@ -84,7 +110,7 @@ Text = str | dict[str, str]  # in the campaign's language, or by language
 
 @dataclass(frozen=True)
 class TextRule:
-    """What a text must be, in each of its languages."""
+    """The rules that a text must keep in each of its languages."""
 
     least: int
     most: int
@@ -148,13 +174,51 @@ def reported_as(code: str) -> Iterator[None]:
     except ValidationError as mistake:
         raise _problem(code, mistake) from None
     except BadParameter as mistake:
-        raise Problem(code, str(mistake)) from None
+        detail, fix = _advice(mistake)
+        raise Problem(code, detail, fix=fix) from None
 
 
 def _problem(code: str, mistake: ValidationError) -> Problem:
     first = mistake.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"] if part not in _VARIANTS) or "document"
+    loc = [part for part in first["loc"] if part not in _VARIANTS]
+    if loc[:1] == ["tasks"] and loc[2:3] in (["number"], ["choice"]):
+        del loc[2]  # the kind of the task
+    place = ".".join(map(str, loc))
     # The text of a whole document would take long to produce, and nobody would read it.
     shown = "" if isinstance(first["input"], dict | list) else repr(first["input"])
-    value = f" {shown}" if shown and len(shown) <= 60 else ""
-    return Problem(code, f"{place}{value}: {first['msg'].removeprefix('Value error, ')}")
+    rule, fix = rule_of(first), ""
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, Problem | BadParameter):
+        rule, fix = _advice(cause)
+    rule = rule.removeprefix(shown).removeprefix(": ").lstrip() if shown else rule
+    rule = f"it {rule}" if rule.startswith("must ") else rule
+    value = f" {shown}" if shown and len(shown) <= 60 and first["type"] != "missing" else ""
+    if not place:
+        return Problem(code, rule if first["type"] in ("value_error", "field") else f"the document: {rule}", fix=fix)
+    return Problem(code, f"{place}{value}: {rule}", fix=fix)
+
+
+def _advice(mistake: Problem | BadParameter) -> tuple[str, str]:
+    """A mistake without what to do, and what to do."""
+    if isinstance(mistake, Problem):
+        return mistake.detail, mistake.fix
+    detail, _, fix = str(mistake).rpartition("; ")
+    return (detail, fix) if detail else (fix, "")
+
+
+def rule_of(error: Mapping[str, Any]) -> str:
+    """The rule that a validation error is about, in words; those of the library are for programmers."""
+    kind, context = error.get("type", ""), error.get("ctx", {})
+    if kind in _RULES:
+        return _RULES[kind].format(**context)
+    if "min_length" in context and kind.endswith("too_short"):
+        least = context["min_length"]
+        return "it must not be empty" if least == 1 else f"it must have at least {least:,} {_parts(error)}"
+    if "max_length" in context and kind.endswith("too_long"):
+        return f"it must have at most {context['max_length']:,} {_parts(error)}"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"it {message}" if message.startswith("must ") else message
+
+
+def _parts(error: Mapping[str, Any]) -> str:
+    return "characters" if isinstance(error["input"], str) else "entries"

@@ -98,8 +98,8 @@ class PlacesFile:
         named = [shape.task for shape in shapes if shape.task is not None]
         if not named:
             raise UnreadableFile(
-                f"{name}: no feature has the id of a task; give each one a property 'task', such as "
-                f"{next(iter(tasks), 'hall-1')!r}"
+                f"{name}: no feature has the id of a task; give each a property 'task' with the id of its task, such "
+                f"as {next(iter(tasks), 'hall-1')!r}"
             )
         twice = next((task for place, task in enumerate(named) if task in named[:place]), None)
         if twice is not None:
@@ -130,7 +130,7 @@ class PlacesFile:
                 place.append(spot)
         if len(place) > MOST_POINTS:
             raise UnreadableFile(
-                f"{self.name}: task {shape.task!r} has {len(place)} points; a line has at most {MOST_POINTS}: "
+                f"{self.name}: task {shape.task!r} has {len(place)} points: a line has at most {MOST_POINTS}; "
                 "simplify it"
             )
         return place
@@ -158,7 +158,7 @@ class PlacesFile:
         return f"<path d={quoteattr(line)} {look}/>"
 
     def _around(self) -> Frame:
-        """Everything, with a margin, and not too narrow."""
+        """A frame around everything, with a margin, and not too narrow."""
         (left, right), (bottom, top) = ((min(ends), max(ends)) for ends in zip(*self._points(), strict=True))
         width, height = right - left, top - bottom
         widest = max(width, height) or 1.0

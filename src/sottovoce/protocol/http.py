@@ -24,7 +24,7 @@ from sottovoce.protocol.problems import CATALOGUE, Problem
 T = TypeVar("T")
 _JSON = "application/json"
 _LARGEST_REFUSAL = 64 << 10  # bytes; a problem is a few sentences
-_PASSING = {408, 425, 429}  # and all from 500 on: the same may succeed later
+_TEMPORARY = {408, 425, 429}  # and all from 500 on: the same may succeed later
 
 
 class TryLater(Problem):
@@ -33,8 +33,11 @@ class TryLater(Problem):
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long to keep trying: pauses double from the first to the longest, shortened at random so that many devices
-    do not come back at the same moment. Time is measured by a monotonic clock."""
+    """How long to keep trying, and with which pauses.
+
+    Pauses double from the first to the longest, and are shortened at random so that many devices do not come back at
+    the same moment. Time is measured by a monotonic clock.
+    """
 
     seconds: float = 30.0
     first: float = 0.2
@@ -120,7 +123,7 @@ class HttpClient:
 
 def _refusal(server: str, answer: httpx.Response, content: bytes) -> Problem:
     """The problem that the server reports, from the catalogue if it is there."""
-    passing = answer.status_code in _PASSING or answer.status_code >= 500
+    temporary = answer.status_code in _TEMPORARY or answer.status_code >= 500
     try:
         problem: Any = json.loads(content)
         code, detail = str(problem["code"]), _clean(str(problem.get("detail", "")))
@@ -129,8 +132,8 @@ def _refusal(server: str, answer: httpx.Response, content: bytes) -> Problem:
         code, detail, fix = "", "", ""
     if code not in CATALOGUE or CATALOGUE[code].status is None:
         detail = f"{server}: it responded with status {answer.status_code} {_clean(code)} {detail}".strip()
-        code, fix = ("unavailable" if passing else "bad_answer"), ""
-    if passing:
+        code, fix = ("unavailable" if temporary else "bad_answer"), ""
+    if temporary:
         return TryLater(code, detail, fix=fix, retry_after=_retry_after(answer))
     return Problem(code, detail, fix=fix)
 

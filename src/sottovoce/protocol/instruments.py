@@ -31,7 +31,7 @@ INSTRUMENTS = {
 
 
 def checked_instrument(text: str) -> str:
-    """Refuse what names no instrument, or states a time where there is none to state."""
+    """Refuse text that names no instrument, or that states a time for an instrument without one."""
     name, timed, seconds = text.partition(":")
     if name in INSTRUMENTS:
         takes_time = INSTRUMENTS[name].seconds and _SECONDS.fullmatch(seconds) and int(seconds) <= LONGEST
@@ -43,7 +43,7 @@ def checked_instrument(text: str) -> str:
 
 
 def known_instruments() -> str:
-    """What a task can say, in words."""
+    """The instruments that a task can name, in words."""
     *names, last = (TYPED, *INSTRUMENTS)
     stating = " or ".join(f"{name}:SECONDS" for name, instrument in INSTRUMENTS.items() if instrument.seconds)
     return f"{', '.join(names)} or {last}, or {stating} with a whole number from 1 to {LONGEST}"
@@ -55,7 +55,7 @@ def instrument_of(text: str | None) -> Instrument | None:
 
 
 def offered_instruments() -> Iterator[tuple[str, str]]:
-    """What a task can say, with words for it. Without a time, an instrument measures for its usual one."""
+    """What a task can name, with words for it. Without a time, an instrument measures for its usual one."""
     for name, instrument in INSTRUMENTS.items():
         if not instrument.seconds:
             yield name, instrument.title

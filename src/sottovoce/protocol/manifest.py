@@ -122,7 +122,7 @@ class Manifest(Document):
 
     @property
     def most_answers(self) -> int:
-        """How many readings a server takes of one participant; there may be fewer tasks."""
+        """How many readings a server accepts from one participant; there may be fewer tasks."""
         return self.readings
 
     @abstractmethod
@@ -244,8 +244,8 @@ class Manifest(Document):
         if size > MOST_BYTES:
             raise Problem(
                 "bad_manifest",
-                f"manifest of {size / 2**20:.1f} MiB: devices take at most {MOST_BYTES >> 20} MiB; shorten its texts, "
-                "or divide the tasks among several campaigns",
+                f"manifest of {size / 2**20:.1f} MiB: devices take at most {MOST_BYTES >> 20} MiB",
+                fix="shorten its texts, or divide the tasks among several campaigns",
             )
         return manifest
 

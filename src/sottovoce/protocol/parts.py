@@ -35,7 +35,7 @@ class Part(ABC):
     @property
     @abstractmethod
     def protected_distance(self) -> str | None:
-        """Up to which distance values are protected; None where any value is."""
+        """The distance up to which values are protected; None where any two values are."""
 
     @property
     @abstractmethod
@@ -49,7 +49,7 @@ class Part(ABC):
 
     @property
     def cells_reported(self) -> int:
-        """How many of them are reported."""
+        """How many of these answers a device reports."""
         return 1
 
     @abstractmethod
@@ -84,7 +84,7 @@ class Part(ABC):
 
     @abstractmethod
     def most_unchanged(self, epsilon: float, delta: float) -> float:
-        """The largest probability of this that a promise allows."""
+        """The largest probability of an unchanged reading that a promise allows."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class PerturbedAnswers(Part):
 
     @property
     def reach(self) -> Fraction:
-        """An answer out of fewer cells is a stronger hint at the same ε: out of more of them, some say nothing."""
+        """An answer out of fewer cells reveals more at the same ε: out of many, some reports say nothing about it."""
         return Fraction(1, self.cells)
 
     def pure_epsilon(self, moved: int) -> float | None:

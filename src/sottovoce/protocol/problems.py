@@ -108,15 +108,16 @@ CATALOGUE = _catalogue(
     Kind("already_released", None, "A reading for this task has been released before",
          "leave it out; a second noisy copy would reveal more about the reading"),
     Kind("one_release_only", None, "This campaign takes all your readings at once",
-         "nothing can be added: all your readings had to be released together, because they share one secret variance"),
+         "nothing can be added: one secret draw decides the noise of all your readings, so they had to be released "
+         "together"),
     Kind("unreachable", None, "The server cannot be reached", "try again later; nothing is lost"),
     Kind("bad_answer", None, "The server's response is not valid",
          "check the address; if it keeps happening, tell the operator"),
     Kind("file_trouble", None, "The participant's file cannot be written",
          "free some disk space, or close the program that is using the file, and try again"),
     Kind("damaged_file", None, "The participant's file is damaged",
-         "restore a copy of it; without one, move it away and start again, knowing that what was released before is no "
-         "longer counted"),
+         "restore the newest copy of it, and answer no task again that you answered after that copy was made; without "
+         "a copy, move the file away and start again, knowing that what was released before is no longer counted"),
     Kind("unknown_file", None, "This is not a participant's file",
          "choose another file, or use a newer version of the program"),
 )  # fmt: skip
@@ -135,6 +136,7 @@ class Problem(SottovoceError, ValueError):
         self.kind = CATALOGUE[code]
         self.detail = detail or self.kind.title
         self.fix = fix or self.kind.fix
+        self.own_fix = fix  # none where that of the catalogue is given
         self.retry_after = retry_after  # seconds, for the header of the same name
         super().__init__(f"{self.detail}; {self.fix}")
 
@@ -144,10 +146,15 @@ class Problem(SottovoceError, ValueError):
 
     @property
     def status(self) -> int:
-        """The HTTP status; only of problems that travel."""
+        """The HTTP status, which only problems that travel over HTTP have."""
         if self.kind.status is None:
             raise ValueError(f"problem {self.code!r}: it is the device's own and has no status; do not send it")
         return self.kind.status
+
+    @property
+    def words(self) -> str:
+        """What is wrong, with what to do if this problem says so itself; the catalogue advises programs, not people."""
+        return f"{self.detail}; {self.own_fix}" if self.own_fix else self.detail
 
     def to_json(self) -> dict[str, Any]:
         """The RFC 9457 document."""

@@ -74,7 +74,7 @@ def _worst_sum(parts: Mapping[Part, int], moved: int) -> float:
 def _of_reading(manifest: Manifest, delta: float) -> float:
     """The ε of the part on which it is largest. Most are ruled out by their δ at the ε of another."""
     largest = 0.0
-    # About the weakest first: then one look at each of the others is enough.
+    # The part that is probably weakest comes first: then one evaluation is enough for each of the others.
     for part, tasks in sorted(manifest.parts.items(), key=lambda one: -one[0].reach):
         guarantee = part.guarantee(min(tasks, manifest.most_readings), "reading")
         if delta == 0 or largest == 0 or guarantee.delta(largest) > delta:
@@ -180,10 +180,10 @@ def distance_words(manifest: Manifest) -> str:
 
 
 def protected_distance(manifest: Manifest, language: str = "") -> str | None:
-    """Up to which distance a number may change, with its unit or units.
+    """The distance up to which a number is protected, with its unit or units.
 
     None where there is no noisy number, and empty where tasks have different ones. An answer, and a number that is
-    compared, may change to any other.
+    compared, is protected whatever its value.
     """
     pairs: dict[tuple[str, str], None] = {}  # in the order of the tasks
     for task in manifest.tasks:

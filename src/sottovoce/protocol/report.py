@@ -1,6 +1,7 @@
 """A report: the noisy readings that a device releases, once."""
 
 import builtins
+from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from json.encoder import encode_basestring
@@ -17,9 +18,10 @@ from sottovoce.protocol.problems import Problem
 
 
 def _uuid(text: str) -> str:
-    if str(UUID(text)) != text:
-        raise ValueError("must be a UUID in lower case, with hyphens")
-    return text
+    with suppress(ValueError):
+        if str(UUID(text)) == text:
+            return text
+    raise ValueError("must be a UUID in lower case, with hyphens")
 
 
 Value = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
@@ -81,7 +83,7 @@ class Reading(Document):
 def check_cuts(task: str, cuts: tuple[int, ...] | None, levels: int) -> None:
     """Refuse cuts that do not make this many levels: rising, and in the middle of grid steps."""
     if cuts is None or len(cuts) != levels - 1:
-        raise Problem("bad_cuts", f"cuts of task {task!r}: there must be {levels - 1}")
+        raise Problem("bad_cuts", f"cuts of task {task!r}: there must be {levels - 1} of them")
     if not all(cut % 2 for cut in cuts) or any(one >= other for one, other in pairwise(cuts)):
         raise Problem("bad_cuts", f"cuts {_short(cuts)} of task {task!r}: they must be odd numbers in ascending order")
 

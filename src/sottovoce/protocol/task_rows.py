@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from sottovoce.errors import UnreadableFile
 from sottovoce.privacy.laws import Kind
+from sottovoce.protocol.fields import rule_of
 from sottovoce.protocol.format_2 import TASK_FIELDS, TASK_MODELS, SecondChoiceTask
 from sottovoce.protocol.known_truths import known_choice, known_number
 from sottovoce.protocol.manifest import MOST_CHOICES, MOST_TASKS
@@ -178,7 +179,8 @@ class _RowReader:
         """A task is a number or a question, with the fields of its kind."""
         for name in task:
             if kind not in TASK_FIELDS[name].kinds:
-                self.mistakes[name] = f"{_shown(self.cells[name])}: {_KINDS[kind]} has none; leave it empty"
+                shown = _shown(self.cells[name])
+                self.mistakes[name] = f"{shown}: {_KINDS[kind]} has no {CALLED[name]}; leave it empty"
         if kind == "number":
             rule = "it is missing; a number needs a lowest value, a highest value and a step; a question needs choices"
             self.mistakes |= {name: rule for name in RANGE if name not in task}
@@ -213,10 +215,10 @@ class _RowReader:
         cause = context.get("error")
         if isinstance(cause, Problem):
             return column, f"{_shown(self.cells.get(column, ''))}: {cause.detail.partition(': ')[2]}; correct it"
-        rule = error["msg"].removeprefix("Value error, ")
+        rule = rule_of(error)
         place = error["loc"][1] if len(error["loc"]) > 1 else None
         shown = read_choices(self.cells["choices"])[int(place)] if place is not None else self.cells.get(column, "")
-        return column, f"{_shown(shown)}: it {rule}; correct it" if rule.startswith("must") else f"{rule}; correct it"
+        return column, f"{_shown(shown)}: {rule}; correct it" if rule.startswith("it ") else f"{rule}; correct it"
 
     def _known(self) -> str | None:
         """The known truth, if the task itself is valid."""

@@ -70,7 +70,7 @@ def _check_columns(name: str, titles: Mapping[str, str]) -> None:
     missing = next(filter(None, needed), None)
     if missing:
         raise MissingColumn(
-            f"{name}: there is no column {missing}; the first row names the columns, which are "
+            f"{name}: there is no column {missing}; the first row must name the columns, which can be "
             + ", ".join(TABLE_COLUMNS)
         )
 

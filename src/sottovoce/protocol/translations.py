@@ -1,4 +1,4 @@
-"""The texts of a campaign in several languages: which there are, which are missing, and how further ones get in.
+"""The texts of a campaign in several languages: which exist, which are missing, and how translations are added.
 
 A text is known by its words in the campaign's own language. Where the same words appear twice, as units do, they are
 translated once.
@@ -70,7 +70,11 @@ def with_translations(content: Mapping[str, Any], translations: Translations) ->
     language = own_language(content)
     unknown = next(iter(translations.keys() - {text.text for text in texts_of(content)}), None)
     if unknown is not None:
-        raise Problem("bad_request", f"text {unknown[:_SHOWN]!r}: the campaign has no such text in its own language")
+        raise Problem(
+            "bad_request",
+            f"text {unknown[:_SHOWN]!r}: the campaign has no such text in its own language",
+            fix="copy the text from the campaign",
+        )
 
     def said(text: Text) -> Text:
         words = text if isinstance(text, str) else text[language]

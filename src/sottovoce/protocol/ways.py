@@ -31,7 +31,7 @@ _Spread = tuple[Sequence[float], float]  # where the δ of a shared draw are con
 
 
 class Ways:
-    """Ways to choose ``most`` tasks, or else all, of parts with these numbers of tasks."""
+    """Ways to choose ``most`` tasks, or all if there are fewer, from parts with these numbers of tasks."""
 
     def __init__(self, parts: Mapping[Part, int], most: int, delta: float) -> None:
         self._total, self._delta = min(most, sum(parts.values())), delta
@@ -61,7 +61,7 @@ class Ways:
         bound = self._sum_of_each()
         if not bound:
             return 0.0
-        # Roughly first: then it is known where values of δ are worth their time.
+        # A rough search first: it shows where computing further values of δ is worth the time.
         top = min(2 * bound, LARGEST_LOSS)
         roughly = _spread(0.0, top / 64, top / 64, top, _ROUGH_STEP), top / 64
         bound = self._searched(bound, _ROUGHLY, [roughly] * len(self._shared))

@@ -143,7 +143,7 @@ def _ensure_operator(engine: Engine, settings: Settings, clock: Clock, show_toke
     """An administrator with the token of the settings or, on an empty database, with a new one that is shown once."""
     token = settings.operator_token.get_secret_value() if settings.operator_token else None
     if token is not None and len(token) < _SHORTEST_STRONG_TOKEN:
-        log.warning("weak operator token", extra={"fix": f"use at least {_SHORTEST_STRONG_TOKEN} random characters"})
+        log.warning("short operator token", extra={"fix": f"use at least {_SHORTEST_STRONG_TOKEN} random characters"})
     drawn, valid = None, True
     with engine.execution_options(write=True).begin() as connection:
         lock_start_up(connection)

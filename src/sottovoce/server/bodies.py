@@ -65,7 +65,7 @@ def body_of(model: type[M], *, required: bool = True) -> Callable[[Request], Cor
 
 
 def described(model: type[BaseModel], *, required: bool = True) -> dict[str, Any]:
-    """The same for the route's description; the model becomes part of the API's."""
+    """The description of such a body, for its route; the model becomes part of the API's description."""
     BODIES[model.__name__] = model
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": reference}}}}

@@ -58,7 +58,7 @@ def _function(name: str, source: str) -> str:
 
 
 def _importing(source: str, bundle_of: Mapping[str, str]) -> str:
-    """A module that is not in a bundle."""
+    """A module that is not in a bundle, importing from the bundles."""
 
     def replaced(found: re.Match[str]) -> str:
         names, name = found.groups()

@@ -48,7 +48,7 @@ def _stamp(moment: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    r"""Text of a property.
+    r"""A text as the value of a property.
 
     >>> _escaped("one, two; three")
     'one\\, two\\; three'

@@ -34,7 +34,7 @@ Name = (
 Noise = Annotated[str, Field(max_length=100)] | Annotated[dict[str, str], Field(max_length=2)]
 
 
-_ANALYSIS = {"method", "target", "known"}  # no part of what participants agree to, and so not in the manifest
+_ANALYSIS = {"method", "target", "known"}  # not part of what participants agree to, and so not in the manifest
 _REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 
 
@@ -63,14 +63,14 @@ class CampaignChange(RequestBody):
     known: (
         Annotated[
             dict[str, Number],
-            Field(max_length=10_000, description="truths that you know, by task: numbers, or the words of a choice"),
+            Field(max_length=10_000, description="truths that you know, by task: a number, or the text of a choice"),
         ]
         | None
     ) = None
 
 
 class CampaignDraft(CampaignChange):
-    """A new campaign. By default it is asked by the operator, and a participant may answer all tasks."""
+    """A new campaign. By default, `asked_by` is the operator's name, and a participant may answer all tasks."""
 
     title: Name
     tasks: Annotated[list[TaskDraft], Field(fail_fast=True, min_length=1, max_length=10_000)]
@@ -128,7 +128,11 @@ def new_version(
     """A new draft with the terms of an open or closed campaign."""
     row = stored.campaign_of(connection, operator_key, campaign)
     if row.state == "draft":
-        raise Problem("wrong_state", f"campaign {campaign!r}: it is a draft, so change it instead")
+        raise Problem(
+            "wrong_state",
+            f"campaign {campaign!r}: it is a draft, and only open or closed campaigns have new versions",
+            fix="change the draft, or duplicate it",
+        )
     base = Manifest.parse(row.manifest).content()
     return _copied(connection, row, base | {"version": base["version"] + 1}, changes, row.key, now)
 
@@ -185,7 +189,11 @@ async def opening(server: ServerState, operator_key: int, campaign: str) -> Call
         row = stored.campaign_of(connection, operator_key, campaign)
         for pictures, wanted in _pictures_of(manifest):
             if pictures.hash_of(connection, row.key) != wanted:
-                raise Problem("bad_manifest", f"{pictures.name}: its picture must be uploaded before opening")
+                raise Problem(
+                    "bad_manifest",
+                    f"the {pictures.name}: its picture must be uploaded before the campaign opens",
+                    fix="upload it, or remove it from the draft",
+                )
         stored.open_campaign(connection, row, manifest, json.dumps(guarantee, ensure_ascii=False), now)
         _first_results(connection, row, manifest, guarantee, server, now)
         publish_offers(connection, row.key, first_cuts, now)
@@ -228,7 +236,7 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
         ]
     missing = [name for name, entry in fields.items() if entry is None and name not in _REMOVABLE]
     if missing:
-        raise Problem("bad_request", f"{missing[0]} null: it cannot be removed; give it a value, or leave it out")
+        raise Problem("bad_request", f"{missing[0]} null: it cannot be removed", fix="give it a value, or leave it out")
     if "answer" in base and "answer" not in fields:  # all, as before, or as many as before where there are enough
         whole = base["answer"] == min(base["readings"], len(base["tasks"]))
         most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
@@ -237,8 +245,8 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     if len(manifest.parts) > MOST_GRIDS:
         raise Problem(
             "bad_manifest",
-            f"tasks on {len(manifest.parts):,} different grids: devices check at most {MOST_GRIDS}; "
-            "give similar tasks the same grid",
+            f"tasks on {len(manifest.parts):,} different grids: devices check at most {MOST_GRIDS}",
+            fix="give similar tasks the same grid",
         )
     return manifest
 

@@ -19,7 +19,7 @@ from sottovoce.protocol.manifest import Manifest, NumberTask
 from sottovoce.server.results import LEVEL, Computation, rounded
 from sottovoce.server.storage.offers import CountedAnswers
 
-_GUESSED_SHARE = 50  # of the range: a spread of readings to begin with, rather too large than too small
+_GUESSED_SHARE = 50  # the first guess of readings' spread is the range over this: rather too large than too small
 _BOARDS_KEPT = 4
 _TASKS_KEPT = 20_000  # whose windows stay in memory, 20 kB each
 

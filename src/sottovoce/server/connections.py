@@ -108,7 +108,10 @@ def most_connections(asked: int) -> int:
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return asked
     most = max(1, soft - _FILES_KEPT_FREE)
-    log.warning("few connections", extra={"most": most, "wanted": asked, "fix": f"allow {needed} open files"})
+    log.warning(
+        "the system allows fewer connections than the settings",
+        extra={"most": most, "wanted": asked, "fix": f"allow {needed} open files"},
+    )
     return most
 
 
@@ -167,7 +170,7 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
             self.client = (plain(self.client[0]), self.client[1])
         self._waiting_since = self._fetched_at = self.loop.time()
         self._fetched = 0
-        self._look_again()
+        self._schedule_check()
 
     def get_buffer(self, sizehint: int) -> bytearray:
         return self._buffer
@@ -188,14 +191,14 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
         self._unsent.drop(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._next_look.cancel()
+        self._next_check.cancel()
         self._unsent.drop(self)
         super().connection_lost(exc)
 
-    def _look_again(self) -> None:
-        self._next_look = self.loop.call_later(min(self.idle_seconds, self.answer_seconds) / 4, self._look)
+    def _schedule_check(self) -> None:
+        self._next_check = self.loop.call_later(min(self.idle_seconds, self.answer_seconds) / 4, self._check_clients)
 
-    def _look(self) -> None:
+    def _check_clients(self) -> None:
         now, unsent, fetched = self.loop.time(), self.transport.unsent, self.transport.fetched
         if not unsent or fetched - self._fetched >= _LEAST_FETCHED:
             self._fetched, self._fetched_at = fetched, now
@@ -204,7 +207,7 @@ class WatchedProtocol(H11Protocol, asyncio.BufferedProtocol):
         if stuck or (between_requests and now - self._waiting_since >= self.idle_seconds):
             self.transport.abort()  # closing would wait for unsent data
         else:
-            self._look_again()
+            self._schedule_check()
 
 
 def watched(settings: Settings) -> type[WatchedProtocol]:

@@ -40,7 +40,7 @@ def claims_table(manifest: Manifest, readings: Readings, names: Names, sets: Set
     columns = {
         "user": users.take(pa.array(ids.reshape(-1))),
         "object": objects.take(pa.array(readings.places)),
-        **_said(manifest, readings, sets, kind),
+        **_claim_columns(manifest, readings, sets, kind),
         NOISE_COLUMN: pa.repeat(law, len(readings)),
     }
     if kind == "choice":
@@ -49,7 +49,7 @@ def claims_table(manifest: Manifest, readings: Readings, names: Names, sets: Set
     return pa.table(columns).sort_by([("user", "ascending"), ("object", "ascending")])
 
 
-def _said(manifest: Manifest, readings: Readings, sets: Sets, kind: Kind) -> dict[str, Any]:
+def _claim_columns(manifest: Manifest, readings: Readings, sets: Sets, kind: Kind) -> dict[str, Any]:
     """What the claims say, as columns."""
     if kind == "choice":
         return {"value": _answers(manifest, readings, sets)}

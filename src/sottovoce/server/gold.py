@@ -1,4 +1,4 @@
-"""Tasks whose truth the operator knows: by them a method learns how accurate participants are, and how all of them err.
+"""Tasks whose truth the operator knows: they show a method how accurate participants are, and which error they share.
 
 Known truths stay on the server. Nothing that the public sees depends on them while a campaign is open, so that nobody
 can tell these tasks from the others; results use them once the campaign is closed.
@@ -25,16 +25,19 @@ def _checked(name: str, truth: Any, manifest: Manifest) -> str:
     called = repr(name[:100]) if task is None else f"“{manifest.words(task.title) or name}”"
     what = f"known truth {str(truth)[:40]!r} of task {called}"
     if task is None:
-        raise Problem("bad_request", f"{what}: there is no such task; correct its name, or leave it out")
+        raise Problem(
+            "bad_request", f"{what}: there is no such task", fix="correct the name of the task, or leave the truth out"
+        )
     try:
         if isinstance(task, ChoiceTask):
             return known_choice(truth, [manifest.words(choice) for choice in task.choices])
         assert isinstance(task, NumberTask)
         if manifest.is_compared(task):
-            raise Problem("bad_request", "results of comparisons cannot use it; leave it out")
+            raise Problem("bad_request", "results of comparisons cannot use it", fix="leave it out")
         return known_number(truth, task.low, task.high)
     except Problem as mistake:
-        raise Problem(mistake.code, f"{what}: {mistake.detail}") from None
+        fix = mistake.own_fix or "correct it, or leave it out"
+        raise Problem(mistake.code, f"{what}: {mistake.detail}", fix=fix) from None
 
 
 def as_stored(known: Known) -> str | None:

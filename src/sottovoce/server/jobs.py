@@ -25,7 +25,7 @@ from sottovoce.server.settings import Settings
 from sottovoce.server.steps import IncludedClaims, next_step
 from sottovoce.server.storage.campaigns import close_overdue
 from sottovoce.server.storage.claims import load_readings, load_sets
-from sottovoce.server.storage.engine import CHORES_LOCK, RESULTS_LOCK
+from sottovoce.server.storage.engine import MAINTENANCE_LOCK, RESULTS_LOCK
 from sottovoce.server.storage.locks import JobsLock
 from sottovoce.server.storage.offers import (
     CountedAnswers,
@@ -71,10 +71,10 @@ class Jobs:
         self._clock = clock
         self._settings = settings
         self._metrics = metrics
-        self._chores_lock, self._results_lock = JobsLock(engine, CHORES_LOCK), JobsLock(engine, RESULTS_LOCK)
+        self._maintenance_lock, self._results_lock = JobsLock(engine, MAINTENANCE_LOCK), JobsLock(engine, RESULTS_LOCK)
         self._stop = Event()
         self._threads = (
-            Thread(target=self._do_chores, name="chores", daemon=True),
+            Thread(target=self._maintain, name="maintenance", daemon=True),
             Thread(target=self._make_results, name="results", daemon=True),
         )
         self._not_before = 0.0
@@ -91,10 +91,10 @@ class Jobs:
         for thread in self._threads:
             thread.join(timeout=2)  # a long computation is abandoned: the next start repeats it
 
-    def _do_chores(self) -> None:
+    def _maintain(self) -> None:
         while not self._stop.wait(_EVERY_SECONDS):
-            _each(partial(self._chores_lock.run, partial(_each, self.close_overdue, self.show_spent, self.erase)))
-        self._chores_lock.release()
+            _each(partial(self._maintenance_lock.run, partial(_each, self.close_overdue, self.show_spent, self.erase)))
+        self._maintenance_lock.release()
 
     def _make_results(self) -> None:
         _each(warm_up)
@@ -109,7 +109,7 @@ class Jobs:
     def close_overdue(self) -> None:
         closed = self._writer.run_and_wait(lambda connection: close_overdue(connection, self._clock()))
         if closed:
-            log.info("deadline passed", extra={"campaigns": closed})
+            log.info("campaigns closed at their deadline", extra={"campaigns": closed})
 
     def show_spent(self) -> None:
         """Show operators which invitations are spent, where enough have been since they were last shown."""
@@ -119,7 +119,7 @@ class Jobs:
             self._writer.run_and_wait(lambda connection: show_spent(connection, due))
 
     def recompute(self, at_once: bool = False) -> None:
-        """Take the steps that are due and compute their results; all that are outdated if asked to."""
+        """Take the steps that are due, or ``at_once`` all that are possible, and compute their results."""
         with self._engine.connect() as connection:
             outdated = outdated_campaigns(connection)
         _each(*(partial(self._bring_up_to_date, campaign, at_once) for campaign in outdated))
@@ -165,7 +165,7 @@ class Jobs:
                 content = with_figures(content, compared, due.computation.manifest)
                 new_offers = compared.offers
         except Exception as failure:
-            log.error("results failed", extra={"campaign": campaign_key}, exc_info=True)
+            log.error("results could not be computed", extra={"campaign": campaign_key}, exc_info=True)
             trouble = f"failed: {type(failure).__name__}"[:100]
             content = due.computation.results({}, version=0, as_of=self._clock())
         if trouble:
@@ -179,7 +179,9 @@ class Jobs:
         seconds = time.perf_counter() - started
         self._not_before = time.monotonic() + _PAUSE_FACTOR * seconds
         self._metrics.result_seconds.observe(seconds)
-        log.info("results", extra={"campaign": campaign_key, "version": version, "trouble": trouble})
+        log.info(
+            "computation of results ended", extra={"campaign": campaign_key, "version": version, "trouble": trouble}
+        )
 
     def _keep(
         self, connection: Connection, *, due: "_Due", content: dict[str, Any], trouble: str | None, new_offers: Offers
@@ -277,7 +279,7 @@ def _each(*parts: Callable[[], None]) -> None:
         try:
             part()
         except Exception:  # the database cannot be reached, or the server is stopping
-            log.warning("job postponed", exc_info=True)
+            log.warning("a background job failed and will be repeated", exc_info=True)
 
 
 def _snapshot(engine: Engine) -> Connection:

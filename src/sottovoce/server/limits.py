@@ -1,4 +1,4 @@
-"""Limits: how often, how much, how slowly."""
+"""Limits: how often clients may ask, how much they may send, and how slowly."""
 
 import asyncio
 import time

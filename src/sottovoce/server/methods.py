@@ -25,8 +25,10 @@ def _known(name: str) -> str:
 
 
 def main_kind(manifest: Manifest) -> Kind:
-    """What a campaign's method is chosen for: numbers, where there are any; questions beside them follow it if it
-    takes answers, and the default method otherwise."""
+    """The kind of claims that a campaign's method is chosen for: numbers, if there are any.
+
+    Questions beside them use the same method if it takes choices, otherwise the default method.
+    """
     return "number" if "number" in manifest.laws else "choice"
 
 
@@ -45,7 +47,8 @@ def check_method(name: str, manifest: Manifest) -> None:
     if name not in methods_of(manifest):
         raise Problem(
             "bad_request",
-            f"method {name!r}: it cannot evaluate these tasks; choose one of {', '.join(methods_of(manifest))}",
+            f"method {name!r}: it cannot evaluate these tasks",
+            fix=f"choose one of {', '.join(methods_of(manifest))}",
         )
 
 

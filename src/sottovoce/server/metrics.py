@@ -14,17 +14,21 @@ class Metrics:
             "sottovoce_requests", "HTTP requests", ["route", "method", "status"], registry=self.registry
         )
         self.request_seconds = Histogram(
-            "sottovoce_request_seconds", "Time to respond", ["route"], buckets=_SECONDS, registry=self.registry
+            "sottovoce_request_seconds",
+            "Time to respond, in seconds",
+            ["route"],
+            buckets=_SECONDS,
+            registry=self.registry,
         )
         self.batch_reports = Histogram(
-            "sottovoce_batch_reports", "Reports stored by one commit", registry=self.registry,
+            "sottovoce_batch_reports", "Reports stored per commit", registry=self.registry,
             buckets=(0, 1, 2, 5, 10, 20, 50, 100, 200, 500),
         )  # fmt: skip
         self.commit_seconds = Histogram(
-            "sottovoce_commit_seconds", "Time of one commit", buckets=_SECONDS, registry=self.registry
+            "sottovoce_commit_seconds", "Time per commit, in seconds", buckets=_SECONDS, registry=self.registry
         )
-        self.queue_depth = Gauge("sottovoce_queue_depth", "What waits to be stored", registry=self.registry)
+        self.queue_depth = Gauge("sottovoce_queue_depth", "Reports waiting to be stored", registry=self.registry)
         self.reports = Counter("sottovoce_reports", "Reports by verdict", ["verdict"], registry=self.registry)
         self.result_seconds = Histogram(
-            "sottovoce_result_seconds", "Time to compute results", buckets=_SECONDS, registry=self.registry
+            "sottovoce_result_seconds", "Time to compute results, in seconds", buckets=_SECONDS, registry=self.registry
         )

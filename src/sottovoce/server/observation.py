@@ -47,7 +47,7 @@ class Observation:
         except ClientDisconnect:  # nobody is left to answer
             status = 499
         except Exception:
-            log.exception("failed", extra={"request": request_id, "route": _route(scope)})
+            log.exception("request failed", extra={"request": request_id, "route": _route(scope)})
             if not status:
                 await problem_response(Problem("internal"))(scope, receive, noted)
         seconds = time.perf_counter() - started

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from sottovoce.protocol.fields import rule_of
 from sottovoce.protocol.problems import CATALOGUE, MEDIA_TYPE, Problem
 from sottovoce.server.storage.writer import as_problem
 
@@ -50,7 +51,7 @@ PROBLEM_SCHEMA = {
         "type": {"type": "string", "format": "uri"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "the value and the rule"},
+        "detail": {"type": "string", "description": "the value, and the rule that it breaks"},
         "code": {"type": "string", "enum": sorted(code for code, kind in CATALOGUE.items() if kind.status)},
         "fix": {"type": "string", "description": "what to do"},
     },
@@ -80,12 +81,12 @@ def report_problems(app: FastAPI) -> None:
     async def parameters(_: Request, failure: Exception) -> Response:
         assert isinstance(failure, RequestValidationError)
         first = failure.errors()[0]
-        return problem_response(Problem("bad_request", f"{first['loc'][-1]}: {first['msg']}"))
+        return problem_response(Problem("bad_request", f"{first['loc'][-1]}: {rule_of(first)}"))
 
     @app.exception_handler(SQLAlchemyError)
     async def database(_: Request, failure: Exception) -> Response:
         problem = as_problem(failure)
-        log.error("database failed", extra={"kind": type(failure).__name__})
+        log.error("database error", extra={"kind": type(failure).__name__})
         return problem_response(problem or Problem("internal"))
 
     @app.exception_handler(Exception)

@@ -38,7 +38,7 @@ _OVERALL = ("converged", "iterations", "participants", "effective_users", "weigh
 # What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
 _TASK = {
     "task": Column("task", pa.string(), "id of the task", lambda asked: asked.task.id, Place.API | Place.FILE),
-    "title": Column("title", pa.string(), "the question", lambda asked: asked.title, Place.API | Place.FILE),
+    "title": Column("title", pa.string(), "title of the task", lambda asked: asked.title, Place.API | Place.FILE),
     "unit": Column("unit", pa.string(), "unit of the figures", lambda asked: asked.unit, Place.API | Place.FILE),
 }
 
@@ -95,7 +95,7 @@ def _settled(campaign: CampaignRow) -> bool:
 
 
 def trouble_words(trouble: str) -> str:
-    """Why there are no newer results, as the end of a sentence.
+    """Why there are no newer results, as the second half of a sentence.
 
     >>> trouble_words("failed: ZeroDivisionError")
     'the newest computation failed (ZeroDivisionError)'
@@ -191,7 +191,7 @@ class Computation:
         return found
 
     def _asked(self, kind: Kind) -> NDArray[np.bool_]:
-        """By place: whether a task asks for claims of this kind."""
+        """For each task, by its place, whether it asks for claims of this kind."""
         manifest = self.manifest  # comparisons are not claims: they are evaluated in their own way
         return np.array([task.kind == kind and not manifest.is_compared(task) for task in manifest.tasks])
 
@@ -350,7 +350,7 @@ def doubts_about(
     claims: NDArray[np.int64] | None = None,
     words: Nouns = CAMPAIGN,
 ) -> list[dict[str, str]]:
-    """``claims`` are the numbers of claims by object, where the published numbers differ from the present ones."""
+    """Warnings about a result; ``claims`` are the published numbers of claims, if they differ from the result's own."""
     fit = result.fit
     return doubts(
         tasks,

@@ -25,9 +25,9 @@ class Settings(BaseSettings):
     operator_token: Annotated[
         SecretStr | None,
         Field(
-            description="Token of an administrator, at least 16 characters, added at the start if it is new; one that "
-            "was replaced or revoked stays invalid. Without it, the server generates one when it first starts on an "
-            "empty database, and prints it once."
+            description="Token of an administrator, of at least 16 characters. If it is new, the server adds an "
+            "administrator with it when it starts; one that was replaced or revoked stays invalid. Without this "
+            "setting, the server generates a token when it first starts on an empty database, and prints it once."
         ),
     ] = None
     public_url: Annotated[
@@ -43,19 +43,20 @@ class Settings(BaseSettings):
         float, Field(ge=0, le=1_000, description="… or when the first of them has waited this long.")
     ] = 5.0
     most_waiting: Annotated[
-        int, Field(ge=1, description="Refuse more (503) when this many reports are waiting to be stored.")
+        int, Field(ge=1, description="Refuse further reports (503) while this many are waiting to be stored.")
     ] = 10_000
 
     address_rate: Annotated[
         int,
         Field(
             ge=0,
-            description="Requests per minute from one address (IPv6: one /64), all at once if need be; 0 for no limit. "
-            "Three hundred people behind one address who enrol and report within a minute make about two thousand.",
+            description="Requests per minute from one address (IPv6: one /64), even if all come at once; 0 for no "
+            "limit. Three hundred people behind one address who enrol and report within a minute make about two "
+            "thousand.",
         ),
     ] = 6_000
     token_rate: Annotated[
-        int, Field(ge=0, description="Requests per minute with one token, all at once if need be; 0 for no limit.")
+        int, Field(ge=0, description="Requests per minute with one token, even if all come at once; 0 for no limit.")
     ] = 600
     code_rate: Annotated[
         int,
@@ -76,8 +77,9 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=0,
-            description="Simultaneous connections from one address (IPv6: one /64), and never more than half of all; 0 "
-            "for no other limit. With `behind_proxy`, those of `trusted_proxies` are not counted.",
+            description="Simultaneous connections from one address (IPv6: one /64), but never more than half of "
+            "`connections`; with 0, only this half is the limit. With `behind_proxy`, those of `trusted_proxies` are "
+            "not counted.",
         ),
     ] = 1_000
     body_limit: Annotated[
@@ -102,8 +104,9 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
-            description="Results come in steps: the truth of a task is shown once it has this many claims and changes "
-            "when there are this many more; counts, exports and the list of used invitations follow the same steps.",
+            description="Results change in steps: the truth of a task is shown once it has this many claims, and "
+            "changes when there are this many more; counts, exports and the list of used invitations follow the same "
+            "steps.",
         ),
     ] = 5
     retention_days: Annotated[
@@ -118,7 +121,7 @@ class Settings(BaseSettings):
     webhook_private: Annotated[
         bool,
         Field(
-            description="Send webhooks to private addresses and unencrypted ones too. By default only `https` "
+            description="Send webhooks to private and to unencrypted addresses too. By default, only `https` "
             "addresses on the public internet receive webhooks, so that no operator can use one to reach the server's "
             "own network."
         ),
@@ -134,7 +137,8 @@ class Settings(BaseSettings):
     )
     metrics: Annotated[bool, Field(description="Serve metrics for Prometheus at `/metrics`.")] = True
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], Field(description="How much is logged, as JSON lines on stderr.")
+        Literal["debug", "info", "warning", "error"],
+        Field(description="Level of detail of the log, which is written to stderr as JSON lines."),
     ] = "info"
 
     @field_validator("operator_token")

@@ -31,7 +31,7 @@ _List = Annotated[list[Any], Field(max_length=1000)]
 
 
 class _TaskDraft(RequestBody):
-    """A task; numbers may be written as numbers or as text. One with choices is a question."""
+    """A task. Numbers may be written as numbers or as text; a task with choices is a question."""
 
     id: Annotated[str, Field(min_length=1, max_length=100)]
     kind: Literal["number", "choice"] | None = None

@@ -70,7 +70,7 @@ def check_webhook(url: str, settings: Settings) -> None:
 
 
 def _refused(url: str, rule: str) -> Problem:
-    return Problem("bad_request", f"address {url[:60]!r}: {rule}")
+    return Problem("bad_request", f"address {url[:60]!r}: {rule}", fix="give another address")
 
 
 def signing_key(secret: bytes) -> str:
@@ -114,7 +114,7 @@ class Webhooks:
 
     @cached_property
     def _verify(self) -> SSLContext:
-        """Made for the first event: most servers have no webhooks, and to read all certificates takes a while."""
+        """Verifies certificates; made for the first event only: it takes a while, and most servers have no webhooks."""
         return httpx.create_ssl_context()
 
     def start(self) -> None:
@@ -129,7 +129,7 @@ class Webhooks:
             try:
                 self._lock.run(self.deliver)
             except Exception:
-                log.exception("webhooks failed")
+                log.exception("delivering webhooks failed")
         self._lock.release()
 
     def deliver(self) -> None:
@@ -150,7 +150,7 @@ class Webhooks:
             is_over = now - (event.failing_since or now) >= _GIVES_UP or isinstance(problem, ReceiverGone)
             pause = min(_FIRST_PAUSE * 2 ** min(event.attempts, 20), _LONGEST_PAUSE)
             next_at = None if is_over else now + round(pause * random.uniform(0.8, 1.2))
-            log.warning("webhook failed", extra={"campaign": event.id, "why": failure, "stopped": is_over})
+            log.warning("webhook event not delivered", extra={"campaign": event.id, "why": failure, "stopped": is_over})
             self._writer.run_and_wait(lambda connection: mark_failed(connection, event, failure, now, next_at))
         else:
             self._writer.run_and_wait(partial(mark_delivered, event=event))

@@ -16,7 +16,7 @@ Text = str | dict[str, str]
 _GAP = re.compile(r"\{(\w+)\}")
 _DECIMAL = re.compile(r"([-−]?)(\d+)(?:\.(\d*))?")
 DEFAULT = "en"
-# The default first, as people look for it in a list; a file makes a language.
+# The default first, where people look for it in a list, then the others by their tags. Each file is a language.
 LANGUAGES = (
     DEFAULT,
     *sorted(

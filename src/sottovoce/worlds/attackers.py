@@ -41,7 +41,7 @@ def with_colluders(
     claims = world.claims
     if claims.noise:
         raise BadParameter(
-            f"a world with noise {claims.noise}: noise is added here, to raw readings; give the world before the noise"
+            f"a world with noise {claims.noise}: noise is added here, to raw readings; give a world without noise"
         )
     rng = np.random.default_rng(seed)
     colludes = np.zeros(claims.n_users, dtype=bool)

@@ -41,7 +41,7 @@ def crowd(
     rng = np.random.default_rng(seed)
     users = claims * objects if errors == "once" else max(claims, -(-claims * objects // _CLAIMS_PER_USER))
     truths = rng.uniform(0, 10, objects)
-    places, who = np.repeat(np.arange(objects), claims), _who(objects, claims, users, errors == "once", rng)
+    places, who = np.repeat(np.arange(objects), claims), _claimants(objects, claims, users, errors == "once", rng)
     deviations = np.sqrt(rng.exponential(1, users))
     if errors == "two kinds":
         deviations = np.where(rng.permutation(users) < users / 2, 0.2, 3.0)
@@ -50,7 +50,7 @@ def crowd(
     return World(found, truths[found.object_labels], deviations[found.user_labels] ** 2)
 
 
-def _who(objects: int, claims: int, users: int, once: bool, rng: np.random.Generator) -> NDArray[np.intp]:
+def _claimants(objects: int, claims: int, users: int, once: bool, rng: np.random.Generator) -> NDArray[np.intp]:
     """The users of each object's claims, all different; everybody has about equally many."""
     if once:
         return np.arange(users)

@@ -51,7 +51,8 @@ def perturb_answers(
     _check_raw(claims)
     if claims.answers is None or not claims.answers.declared:
         raise BadParameter(
-            "claims without declared options: how often another answer is sent depends on how many there are; list them"
+            "claims without declared options: how often another answer is sent depends on the number of options; "
+            "list them"
         )
     for count in np.unique(claims.answers.counts).tolist():
         law.check_cells(count)

@@ -124,7 +124,7 @@ def floorplan(seed: int | np.random.Generator = 0) -> World:
 def careful_floorplan(seed: int | np.random.Generator = 0) -> World:
     """A crowd like that of `floorplan`, but with hallways of 2.5 to 40 m and walkers who do not misjudge or miscount.
 
-    Far kinder than the published measurements: errors of 0.5 m where those have 4 m, and no bias that all share.
+    They are far more accurate than the published measurements: errors are 0.5 m instead of 4 m, and no bias is shared.
     """
     rng = np.random.default_rng(seed)
     lengths: Floats = np.clip(rng.lognormal(np.log(9.0), 0.55, SEGMENTS), 2.5, 40.0).round(1)
@@ -149,8 +149,8 @@ def read_floorplan(folder: str | Path) -> World:
 
     The published measurements are in their authors' repository, github.com/houpingx/ETCIBoot, for academic and
     educational use only and not to be redistributed. The pair is ``step_dataset.txt`` (segment, metres, user) and
-    ``step_ground_truth.txt`` (segment, metres), columns separated by tabs. Repeated
-    readings of one segment by one user count as their mean.
+    ``step_ground_truth.txt`` (segment, metres), columns separated by tabs. Repeated readings of one segment by one user
+    count as their mean.
     """
     claims_path, truth_path = _files(Path(folder))
     if claims_path.name == _TIDY[0]:
@@ -197,7 +197,7 @@ def _readings_per_segment(rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 def _shared_out(total: int, shares: Floats, room: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """This many units dealt out at random in proportion to shares, nobody getting more than they have room for."""
+    """This many units dealt out at random in proportion to shares; nobody gets more than they have room for."""
     got = np.zeros(len(shares), np.intp)
     while total:
         open_shares = np.where(got < room, shares, 0.0)

@@ -7,7 +7,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.worlds.world import World
 
 _MOST_CLAIMS = 10**9  # memory must hold them several times
-_FURTHEST = 1e100  # squares are finite
+_LARGEST = 1e100  # squares are finite
 
 
 def synthetic(
@@ -38,10 +38,10 @@ def synthetic(
             f"participants={participants} and objects={objects}: a crowd has at most {_MOST_CLAIMS:g} claims in all; "
             "give fewer of one of them"
         )
-    if not (1 / _FURTHEST <= error_rate <= _FURTHEST):
+    if not (1 / _LARGEST <= error_rate <= _LARGEST):
         raise BadParameter(
-            f"error_rate={error_rate}: a rate (λ1) must be a positive number, from {1 / _FURTHEST:g} to "
-            f"{_FURTHEST:g}; 1 is typical"
+            f"error_rate={error_rate}: a rate (λ1) must be a positive number, from {1 / _LARGEST:g} to "
+            f"{_LARGEST:g}; 1 is typical"
         )
     if not 0 < fill <= 1:
         raise BadParameter(
@@ -51,9 +51,9 @@ def synthetic(
         raise BadParameter(f"seed={seed}: a seed is 0 or a positive whole number; 0 is typical")
     if not low <= high:
         raise BadParameter(f"truth_range={low}:{high}: the low end comes first; swap them")
-    if max(-low, high) > _FURTHEST:
+    if max(-low, high) > _LARGEST:
         raise BadParameter(
-            f"truth_range={low}:{high}: truths must lie between -{_FURTHEST:g} and {_FURTHEST:g}; choose another unit"
+            f"truth_range={low}:{high}: truths must lie between -{_LARGEST:g} and {_LARGEST:g}; choose another unit"
         )
 
     rng = np.random.default_rng(seed)

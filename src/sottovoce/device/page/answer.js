@@ -11,7 +11,7 @@ const [ROWS, COLUMNS, STEP] = [5, 20, 16];
 /** A question as a group of choices, below its `help`. The browser's own radio buttons bring keyboard and screen reader with them. */
 export function choiceField(task, id, help, drafts) {
   const error = h("p.error", { id: `${id}-error` });
-  const chosen = () => task.choices.map((_, place) => place).find((place) => place === drafts.get(task.id)); // what is kept may be no choice
+  const chosen = () => task.choices.map((_, place) => place).find((place) => place === drafts.get(task.id)); // what is stored may not be one of the choices
   const inputs = task.choices.map((_, place) =>
     h("input", {
       type: "radio", name: id, value: place, id: place ? `${id}-${place}` : id, checked: chosen() === place && "",

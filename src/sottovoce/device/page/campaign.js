@@ -34,7 +34,7 @@ export async function showCampaign(link) {
   }
 }
 
-/** Choose whose record a link belongs to: that of the person who joined by it, or whoever says that it is theirs. */
+/** Choose the record that a link belongs to: of the person who joined by it, or of the one who says that it is theirs. */
 async function choosePerson(link) {
   if (isKiosk) return;
   const known = await Promise.all((await people()).map(async (name) => [name, await read(name)]));

@@ -5,7 +5,7 @@ import { canonicalBytes, Problem } from "./manifest.js";
 const API = new URL("../api/", import.meta.url);
 const TIMEOUT = 15_000; // milliseconds
 const LONG_TIMEOUT = 120_000; // a picture over a slow network
-const SHORT_TIMEOUT = 5_000; // somebody waits, and what is known will do
+const SHORT_TIMEOUT = 5_000; // somebody is waiting, and what is already known is good enough
 const TEMPORARY = [408, 425, 429]; // and all from 500 on: the same request may succeed later
 
 export async function lookUp(invitation) {

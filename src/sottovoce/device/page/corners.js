@@ -1,7 +1,7 @@
 // δ at many ε at once, from privacy losses and their chances, as in the installed client. A loss between two of these ε, the
 // corners, is divided between them such that the chances before and after a move remain: at the corners δ stays as it is.
 
-const HAIR = 1e-12; // more than the rounding errors of any one loss
+const ROUNDING = 1e-12; // more than the rounding errors of any one loss
 const SLACK = 1 + 1e-9; // more than those of products and sums of positive terms
 const TINY = 1e-300; // for what is too small for a double
 
@@ -19,7 +19,7 @@ export class Corners {
   add(losses, chances, factor) {
     let below = this.ends.length - 1;
     for (let place = 0; place < losses.length; place += 1) {
-      const loss = losses[place] * (1 + HAIR);
+      const loss = losses[place] * (1 + ROUNDING);
       if (!(loss > 0)) break;
       while (this.ends[below] > loss) below -= 1;
       const chance = chances[place] * factor;

@@ -84,7 +84,7 @@ function connected(ends, deltas, spacing) {
     const chance = index ? chanceOf(before, here, kept[index - 1]) : (deltas[before] - deltas[here]) / -Math.expm1(ends[before] - ends[here]);
     return Math.max(0, chance);
   });
-  // Whatever was rounded: they are made as large as they have to be.
+  // Whatever the rounding: the chances are made as large as they have to be.
   const lost = deltas[kept[0]];
   const short = kept.map((place) => {
     const profile = losses.reduce((total, loss, index) => total - chances[index] * Math.expm1(Math.min(0, ends[place] - loss)), lost);
@@ -92,7 +92,7 @@ function connected(ends, deltas, spacing) {
   });
   const factor = Math.max(1, ...short) * SLACK;
   const enlarged = chances.map((chance) => chance * factor);
-  // The same losses with the sign reversed are less likely; what is left, and never less, has none.
+  // The same losses with the sign reversed are less likely; the remaining chance, rounded up, has a loss of 0.
   const mirrored = enlarged.map((chance, index) => chance * Math.exp(-losses[index]));
   const rest = Math.max(0, 1 - sum(enlarged) - sum(mirrored) - lost * factor) * SLACK;
   const values = [...losses, 0, ...losses.map((loss) => -loss).reverse()];

@@ -10,7 +10,7 @@ export function ratio(n, d = 1n) {
   return { n: n / a, d: d / a };
 }
 
-/** The ratio that a decimal text denotes; null if it is not a decimal, or its exponent is too large. */
+/** The ratio that a decimal text stands for; null if it is not a decimal, or its exponent is too large. */
 export function exactNumber(text) {
   const [, sign, digits, power = "0"] = DECIMAL.exec(text) ?? [];
   if (digits === undefined || size(BigInt(power)) > 400n) return null;

@@ -10,13 +10,13 @@ import { isCompared, mostReadings, protectedDistance, textOf } from "./manifest.
 import { distanceText } from "./promise.js";
 
 const MOST_CASES = 1e6;
-const HAIR = 1e-9; // figures are doubles
+const TOLERANCE = 1e-9; // figures are doubles
 
 /** How often a guess is right at most: of as many cases as it takes to be wrong in one of them. */
 export function guessed({ epsilon, delta }) {
   const wrong = (1 - delta) / (1 + Math.exp(Math.min(epsilon, 700)));
   for (let base = 100; base <= MOST_CASES; base *= 10) {
-    const times = base - Math.floor(base * wrong * (1 + HAIR) + HAIR);
+    const times = base - Math.floor(base * wrong * (1 + TOLERANCE) + TOLERANCE);
     if (times < base) return say("guess.share", { times, base });
   }
   return say("guess.always");

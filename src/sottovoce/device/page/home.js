@@ -45,7 +45,7 @@ async function ledger() {
     cards.length ? h("ul", cards) : empty(say("ledger.none")));
 }
 
-/** The name of these limits, if they are ones to choose from. */
+/** The name of these limits among the presets, if they have one. */
 const presetOf = (limits) => Object.keys(PRESETS).find((name) => Object.entries(PRESETS[name]).every(([limit, most]) => limits[limit] === most));
 
 async function limits() {
@@ -66,7 +66,7 @@ async function limits() {
     h("details", { open: !presetOf(own) && "" }, h("summary", say("limits.expert")), !presetOf(own) && h("p", say("limits.own")), figures(own, save)));
 }
 
-/** Every figure by itself. */
+/** A field for each limit. */
 function figures(own, keep) {
   const field = (id) =>
     h("div.field", h("label", { for: id }, say(`limits.field.${id}`)), h("p.quiet", { id: `${id}-hint` }, say(`limits.hint.${id}`, { factor: 20.1 })),

@@ -12,7 +12,7 @@ export const withoutMark = (fragment) => (fragment.endsWith(MARK) ? fragment.sli
 /** Begin again, for the next person. */
 export const startOver = () => location.reload();
 
-/** Begin again by itself when nobody is there any more; not while something waits to be sent. */
+/** Begin again automatically when nobody has touched the device for a while, unless something waits to be sent. */
 export function startOverWhenIdle(isWaiting) {
   let timer;
   const later = () => {

@@ -13,7 +13,7 @@
 //
 // A law for answers, each one of several cells, has
 // cellsReported                how many cells an answer reports
-// takesCells(cells)            whether it has something to say about answers out of this many
+// takesCells(cells)            whether it can perturb answers out of this many cells
 // channel(cells)               the chances that the true cell, and that any other one, is reported
 // shifts(cells, stream)        by how many of this many cells each answer of a participant is shifted
 // pureEpsilon(moved, readings) without exception, when this many of a participant's readings change
@@ -30,19 +30,19 @@ import { TwoLayer } from "./law-twolayer.js";
 
 export const LAWS = new Map([Shared, Fresh, Floored, Gaussian, Response, TwoLayer].map((law) => [law.name, law]));
 
-/** The law that a text such as "fresh:0.5" says. */
+/** The law that a text such as "fresh:0.5" names. */
 export function lawOf(text) {
   const [name, ...parameters] = text.split(":");
   // A number counts as the double that it is read as.
   return new (LAWS.get(name))(...parameters.map((one) => (/^\d/.test(one) ? Number(one) : one)));
 }
 
-/** Whether a text says a law, in its one spelling. */
+/** Whether a text names a law, in its one spelling. */
 export function isLaw(text) {
   const [name, ...parameters] = typeof text === "string" ? text.split(":") : [];
   const law = LAWS.get(name);
   return Boolean(law?.takes ? law.takes(parameters) : parameters.length === law?.length && parameters.every(isParameter));
 }
 
-/** Whether a text says a law that adds noise to numbers. */
+/** Whether a text names a law that adds noise to numbers. */
 export const isNoiseLaw = (text) => isLaw(text) && "onGrid" in lawOf(text);

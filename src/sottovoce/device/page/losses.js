@@ -5,7 +5,7 @@
 
 const MOST_LEVELS = 2048; // of a sum: more are halved
 const MOST_CELLS = 1024; // of one reading
-const HAIR = 1e-12; // more than the rounding errors of any one term
+const ROUNDING = 1e-12; // more than the rounding errors of any one term
 const SLACK = 1 + 1e-7; // more than those of products and sums of positive terms
 const TINY = 1e-300; // added to every δ, for what is too small for a double
 
@@ -19,7 +19,7 @@ export function composed(one, moved, delta, work) {
 export function deltaOf({ top, spacing, chances, lost }, epsilon) {
   let total = lost + TINY;
   for (let place = 0; place < chances.length; place += 1) {
-    const excess = top - spacing * place - epsilon + HAIR * (Math.abs(top) + spacing * place + epsilon);
+    const excess = top - spacing * place - epsilon + ROUNDING * (Math.abs(top) + spacing * place + epsilon);
     if (excess <= 0) break;
     total -= chances[place] * Math.expm1(-excess);
   }
@@ -27,7 +27,7 @@ export function deltaOf({ top, spacing, chances, lost }, epsilon) {
 }
 
 /** The largest loss that is not infinite, rounded up such that `deltaOf` counts nothing but what is lost there. */
-export const largestOf = ({ top }) => top + 3 * HAIR * Math.abs(top);
+export const largestOf = ({ top }) => top + 3 * ROUNDING * Math.abs(top);
 
 /** The losses of one reading with discrete Laplace noise of this scale that moves by this many steps, or by a few more. */
 export function laplaceLosses(scale, steps) {
@@ -92,7 +92,7 @@ const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
 /** The losses of a law, rounded up. */
 export const valuesOf = ({ top, spacing, chances }) =>
-  Array.from(chances, (_, place) => top - spacing * place + HAIR * (Math.abs(top) + spacing * place));
+  Array.from(chances, (_, place) => top - spacing * place + ROUNDING * (Math.abs(top) + spacing * place));
 
 /** A law with these losses, the largest first. What lies between two steps goes to both, such that the chances before and after a move remain. */
 export function inSteps(values, chances, lost, spacing) {
@@ -133,7 +133,7 @@ export function ends(chances, most) {
   return { from, to, cut };
 }
 
-/** Half as many levels: what lies between two goes to both, such that the chances before and after a move remain. */
+/** Half as many levels: a loss between two goes to both, such that the chances before and after a move remain. */
 function halved({ top, spacing, chances, lost }) {
   const [up, half] = [1 / (1 + Math.exp(-spacing)), new Float64Array((chances.length >> 1) + 1)];
   chances.forEach((chance, place) => {

@@ -84,7 +84,7 @@ export const deviceDraws = ({ answer, tasks }) => answer < tasks.length;
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
 /** Whether a task is answered by comparing its reading with public cuts. */
 export const isCompared = ({ levels }, { kind }) => levels !== undefined && kind === "number";
-/** Up to which distance a number is protected; nothing where any value is. */
+/** The distance up to which a number is protected; nothing where any two values are. */
 export const protectedDistance = ({ distance }, task) => task.distance ?? (task.kind === "choice" ? undefined : distance);
 
 /** The parts of a campaign: tasks that one law protects in the same way, with a grid and a distance or a number of cells. */

@@ -8,7 +8,7 @@ import { decimal, say, withUnit } from "./language.js";
 import { change } from "./store.js";
 import { nameOf, shown } from "./views.js";
 
-/** What the crowd found about a task, as text; nothing while it is not out. */
+/** What the crowd found about a task, as text; nothing while there is no result yet. */
 function foundText(result, task, manifest) {
   const { truth, low, high } = Object(result);
   if (task.choices) {

@@ -18,7 +18,7 @@ function style() {
 const pathOf = (place) => `M${(place.length > 1 ? place : [place[0], place[0]]).map((point) => point.join(" ")).join("L")}`;
 const middleOf = (place) => [0, 1].map((axis) => place.reduce((sum, point) => sum + point[axis], 0) / place.length);
 
-/** The mark that lies next in a direction: rather a little farther than far to the side. */
+/** The next mark in a direction: one that is a little farther away is preferred to one that is far to the side. */
 function next(marks, from, [dx, dy]) {
   const far = ({ middle: [x, y] }) => {
     const [right, down] = [x - from.middle[0], y - from.middle[1]];

@@ -10,7 +10,7 @@ import { convolution, ends } from "./losses.js";
 const VARIANCE_STEPS = 1024;
 const MOST_DRAWN = 1e6; // a larger draw has a chance below the smallest double
 const TINY = 1e-300; // added to every δ, for what is too small for a double
-const HAIR = 1e-12; // more than the rounding errors of any one term
+const ROUNDING = 1e-12; // more than the rounding errors of any one term
 const LARGEST_SHIFT = 1e4; // of deviations: no useful ε covers a larger one
 const CERTAIN = 6; // deviations: what lies beyond has a chance of about 1e-9
 const NARROWEST = 4; // below this variance sums are short, and the bound for wide noise is loose
@@ -32,12 +32,12 @@ const [GROUP_PRODUCTS, TERM_PRODUCTS] = [100, 20]; // that take as long as a loo
  * steps: the variances doubles that are not above the exact ones, the moves not below.
  */
 export function profile({ fixed, quantum }, steps, moved, delta, work, most = delta) {
-  const shift = steps * moved * (1 + HAIR);
+  const shift = steps * moved * (1 + ROUNDING);
   const negligible = 1e-7 * delta;
   const groups = [...groupsOf(fixed, quantum, moved, negligible, most > delta ? WIDER_GROUP : GROUP, GROUP_OF_SUMS)];
   const sums = new Map(); // laws of sums of noises, by the variance of one
 
-  const deviationsOf = (group) => (shift / Math.sqrt(group.variance * moved)) * (1 + HAIR);
+  const deviationsOf = (group) => (shift / Math.sqrt(group.variance * moved)) * (1 + ROUNDING);
 
   /** Whether a group's δ is 1, or nearly: the noise is too little. */
   const isCertain = (group, epsilon) => {
@@ -144,7 +144,7 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
 
 /** The variances of one reading that may be drawn, as a few groups of close ones: the smallest of each, its chance, and that of all from there on. */
 function* groupsOf(fixed, quantum, moved, negligible, close, closeSums) {
-  const group = (variance, largest, left, chance, width) => ({ variance, largest, left, chance, width: width + HAIR, distortion: distortionOf(variance, moved) });
+  const group = (variance, largest, left, chance, width) => ({ variance, largest, left, chance, width: width + ROUNDING, distortion: distortionOf(variance, moved) });
   if (!quantum) return yield group(fixed, fixed, 1, 1, 0);
   for (let first = 0, left = 1; left > negligible; left = Math.exp(-first / VARIANCE_STEPS)) {
     const variance = fixed + (first + 1) * quantum;
@@ -176,14 +176,14 @@ function distortionOf(variance, moved) {
 /** By concentrated differential privacy, which holds for any number of discrete normals (Canonne et al. 2020). */
 function concentratedDelta(epsilon, deviations) {
   const mean = deviations ** 2 / 2;
-  return epsilon > mean ? Math.exp((-((epsilon - mean) ** 2) / (4 * mean)) * (1 - HAIR)) : 1;
+  return epsilon > mean ? Math.exp((-((epsilon - mean) ** 2) / (4 * mean)) * (1 - ROUNDING)) : 1;
 }
 
 const lowered = (a, b) => a - b - 1e-13 * (Math.abs(a) + b);
 
 /** What a noise of k steps adds to δ(ε), if its loss exceeds ε. */
 const gain = (k, epsilon, shift, variance) =>
-  Math.max(0, -Math.expm1(epsilon * (1 - HAIR) - ((shift * (shift - 2 * k)) / (2 * variance)) * (1 + HAIR)));
+  Math.max(0, -Math.expm1(epsilon * (1 - ROUNDING) - ((shift * (shift - 2 * k)) / (2 * variance)) * (1 + ROUNDING)));
 
 /** The sum over whole steps, from the first whose loss exceeds ε until the rest no longer matters. */
 function summedDelta(epsilon, shift, variance, width) {
@@ -199,10 +199,10 @@ function summedDelta(epsilon, shift, variance, width) {
 
 /** Σ e^(-k²/2V), from below. */
 function normaliser(variance) {
-  if (variance >= 1) return Math.sqrt(2 * Math.PI * variance) * (1 - HAIR);
+  if (variance >= 1) return Math.sqrt(2 * Math.PI * variance) * (1 - ROUNDING);
   let total = 1;
   for (let k = 1; k < 9; k += 1) total += 2 * Math.exp((-k * k) / (2 * variance));
-  return total * (1 - HAIR);
+  return total * (1 - ROUNDING);
 }
 
 /**
@@ -235,11 +235,11 @@ function normalDelta(epsilon, deviations) {
   const place = lowered(epsilon / deviations, deviations / 2);
   if (place < -CERTAIN) return 1;
   const difference = mills(place) * (1 + 1e-13) - mills(place + deviations) * (1 - 1e-13);
-  return density(place) * difference * (1 + HAIR);
+  return density(place) * difference * (1 + ROUNDING);
 }
 
 const density = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
-const normalBeyond = (x) => density(x) * mills(x) * (1 + HAIR);
+const normalBeyond = (x) => density(x) * mills(x) * (1 + ROUNDING);
 
 /** The chance of a normal beyond x over its density at x, to 1e-13 of itself. */
 export function mills(x) {

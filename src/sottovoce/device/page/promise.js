@@ -20,7 +20,7 @@ export const PRESETS = {
   loose: { epsilon: 8, delta: 1e-4, distance: 0.0001, total_epsilon: 30, total_delta: 1e-3 },
 };
 
-const HAIR = 1e-9; // figures are doubles: a sum may miss a round limit by this much
+const TOLERANCE = 1e-9; // figures are doubles: a sum may miss a round limit by this much
 const [SMALLEST, LARGEST] = [1e-6, 1e7]; // a smaller ε is rounded up, a larger one promises nothing
 const MOST_UNITS = 4; // in one sentence
 const MOST_GROUPS = 100; // that are counted together: what more of them promise is simply added up
@@ -126,14 +126,14 @@ export function sentence(manifest, { epsilon, delta }) {
 /** Rounded up to three digits. */
 function threeDigitsUp(factor) {
   const power = 2 - Math.floor(Math.log10(factor));
-  const digits = Math.ceil(factor * 10 ** power * (1 - HAIR));
+  const digits = Math.ceil(factor * 10 ** power * (1 - TOLERANCE));
   return power < 0 ? digits * 10 ** -power : digits / 10 ** power;
 }
 
 const chanceText = (delta) =>
   delta < 0.1
-    ? say("promise.chance.odds", { odds: Math.min(Math.floor((1 + HAIR) / delta), 1e9) })
-    : say("promise.chance.percent", { percent: Math.ceil(100 * delta * (1 - HAIR)) });
+    ? say("promise.chance.odds", { odds: Math.min(Math.floor((1 + TOLERANCE) / delta), 1e9) })
+    : say("promise.chance.percent", { percent: Math.ceil(100 * delta * (1 - TOLERANCE)) });
 
 /** What the manifest promises; a problem if that is less than the participant asks for. */
 export function judge(manifest, limits) {
@@ -153,7 +153,7 @@ export function judge(manifest, limits) {
 export function checkLimits(promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [found, most] = [promise[limit], limits[limit]];
-    if (!(found <= most * (1 + HAIR))) throw new Problem("weaker_than_limits", { reason: found === Infinity ? "nothing" : "limit", limit, found, most });
+    if (!(found <= most * (1 + TOLERANCE))) throw new Problem("weaker_than_limits", { reason: found === Infinity ? "nothing" : "limit", limit, found, most });
   }
 }
 
@@ -161,7 +161,7 @@ export function checkLimits(promise, limits) {
 export function checkTotal(before, promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [spent, found, most] = [before[limit], promise[limit], limits[`total_${limit}`]];
-    if (!(spent + found <= most * (1 + HAIR))) throw new Problem("budget_spent", { reason: "spent", limit, found, spent, most });
+    if (!(spent + found <= most * (1 + TOLERANCE))) throw new Problem("budget_spent", { reason: "spent", limit, found, spent, most });
   }
 }
 

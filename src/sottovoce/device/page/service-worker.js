@@ -14,7 +14,7 @@ addEventListener("fetch", (event) => {
   if (method === "GET" && Object.hasOwn(FILES, file)) event.respondWith(kept(file, event.request));
 });
 
-/** Languages, instruments, pictures, plans and the question who it is are loaded when somebody uses them. */
+/** Languages, instruments, pictures, plans and the question of who is there are loaded when somebody uses them. */
 const isLoadedOnUse = (file) => /^(texts\/|instrument-|(pictures|plan|person)\.)/.test(file);
 const request = (file) => new Request(file, { integrity: `sha256-${FILES[file]}`, cache: "no-cache" });
 

@@ -60,7 +60,7 @@ class Attackers(Experiment):
                     for row in where(table, law=law, own_noise=own_noise, method=method)
                 ]
                 plot_line(axes, line, "percent", "error", style_of(method), label_of(method), 0.1)
-            lie = "the lie with noise on top" if own_noise else "the bare lie"
+            lie = "lie with noise" if own_noise else "bare lie"
             panel_title(axes, number, f"{law.split(':')[0]} law, {lie}")
         panels[0][0].set_ylim(0, 1.15 * max(column(table, "error")))
         panels[0][0].set_xticks([0, 10, 20, 30, 40])
@@ -86,14 +86,14 @@ class Attackers(Experiment):
                 }
                 best, worst = min(points, key=points.__getitem__), max(points, key=points.__getitem__)
                 parts.append(
-                    f"{law.split(':')[0]} law, {'with noise' if own_noise else 'bare'}: best {label_of(best)} "
+                    f"{law.split(':')[0]} law, {'lie with noise' if own_noise else 'bare lie'}: best {label_of(best)} "
                     f"({points[best]:.2f}), worst {label_of(worst)} ({points[worst]:.2f}), noise-aware "
                     f"{points['noise-aware']:.2f}"
                 )
         lie = _OFFSET * parse_noise_law(_LAWS[0]).mean_variance ** 0.5
         return Verdict(
             None,
-            f"With {most:.0%} of the users lying by {lie:.2f}, the MAE is: {'; '.join(parts)}.",
+            f"If {most:.0%} of the users report a value that is {lie:.2f} off, the MAE is: {'; '.join(parts)}.",
         )
 
 
@@ -101,6 +101,6 @@ EXPERIMENTS = (
     Attackers(
         "attackers",
         "Colluding users",
-        "How far do 0 to 40 % of the users, who agree on a lie, move the truths?",
+        "How far do 0 to 40 % of the users move the truths if they agree on a lie?",
     ),
 )

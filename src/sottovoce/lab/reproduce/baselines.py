@@ -83,8 +83,8 @@ class Baselines(Experiment):
             )
         return Verdict(
             all(wins),
-            f"CRH is better than both in {sum(wins)} of {len(wins)} situations. {'; '.join(parts)}. On the published "
-            "floorplan, without noise, CRH was reported at 1.55 m and the median at 1.38 m.",
+            f"CRH is better than both in {sum(wins)} of {len(wins)} situations. The MAE is: {'; '.join(parts)}. On the "
+            "published floorplan, without noise, CRH was reported at 1.55 m and the median at 1.38 m.",
         )
 
 

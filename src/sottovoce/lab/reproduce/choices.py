@@ -24,7 +24,7 @@ _STYLES = dict(zip(("noise-aware", "dawid-skene", "majority"), LINES, strict=Fal
 
 @dataclass(frozen=True)
 class Choices(Experiment):
-    """Share of right truths against ε: majority, Dawid–Skene, noise-aware, and one who knows every user's quality."""
+    """Share of right results against ε: majority, Dawid–Skene, noise-aware, and one who knows every user's quality."""
 
     of_the_paper: ClassVar[bool] = False
     size: ClassVar[tuple[float, float]] = (7.2, 3.2)
@@ -96,7 +96,7 @@ class Choices(Experiment):
             axes.set(xscale="log", xlabel="ε")
             ticks(axes, distinct(table, "epsilon"))
             panel_title(axes, number, crowd)
-        panels[0].set(ylabel="right truths, %", ylim=(0, 103))
+        panels[0].set(ylabel="right results, %", ylim=(0, 103))
         legend_above(figure, panels[0], 4)
 
     def note(self, table: Table) -> str:
@@ -118,18 +118,20 @@ class Choices(Experiment):
                 f"{crowd}: noise-aware {right['noise-aware']:.1f}, majority {right['majority']:.1f}, Dawid–Skene "
                 f"{right['dawid-skene']:.1f} (oracle {right['oracle']:.1f})"
             )
-        return Verdict(None, f"Right truths in % at ε = {epsilon:g}. {'; '.join(parts)}.")
+        return Verdict(None, f"Share of right results at ε = {epsilon:g}, in %: {'; '.join(parts)}.")
 
 
 def accuracy(votes: NDArray[np.float64], truths: NDArray[np.int64]) -> float:
-    """The share of right truths, of the questions whose truth is known (not -1); each of n ties is 1/n right."""
+    """The share of right results, of the questions whose truth is known (not -1); each of n ties is 1/n right."""
     shares, _ = winners(votes.reshape(-1), np.arange(len(votes) + 1) * votes.shape[1])
     known = np.flatnonzero(truths >= 0)
     return float(shares.reshape(votes.shape)[known, truths[known]].mean())
 
 
 def oracle(world: ChoiceWorld, law: Response) -> NDArray[np.float64]:
-    """What somebody holds likely who knows how often each user is right; the best of each question is 1."""
+    """Likelihoods of the choices for somebody who knows how often each user is right; the largest of a question is
+    1.
+    """
     hit = np.array([law.channel(world.choices).chance(right) for right in world.right.tolist()])
     weights = np.log(hit * (world.choices - 1) / (1 - hit))
     votes = np.zeros((world.claims.n_objects, world.choices))

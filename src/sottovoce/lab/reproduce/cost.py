@@ -30,7 +30,7 @@ _STYLES = {
 }
 _ITERATIONS = 5  # of truth discovery, as CRH takes them on 150 × 30 readings
 _READINGS_PER_DEVICE = 30
-_WANTED = (4500, 10**6)  # 150 users × 30 objects, and a large campaign
+_SIZES = (4500, 10**6)  # readings: 150 users × 30 objects, and a large campaign
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Cost(Experiment):
             points = where(rows, way=way)
             shared = {"way": way, "gmp": points[0]["gmp"], "objects": points[0]["objects"]}
             readings = column(points, "readings")
-            for wanted in _WANTED:
+            for wanted in _SIZES:
                 if wanted in readings:
                     continue
                 entry: dict[str, Any] = {**shared, "readings": wanted}
@@ -123,23 +123,23 @@ class Cost(Experiment):
 
     def verdict(self, table: Table) -> Verdict:
         parts = []
-        for wanted in _WANTED:
+        for wanted in _SIZES:
             (ours,), (theirs,) = (where(table, way=way, readings=wanted) for way in _STYLES)
             parts.append(
-                f"{wanted:,} readings: {_duration(_total_seconds(ours))} and {_size(ours['bytes'])} against "
+                f"{wanted:,} readings take {_duration(_total_seconds(ours))} and {_size(ours['bytes'])} against "
                 f"{_duration(_total_seconds(theirs))} and {_size(theirs['bytes'])} "
                 f"({_total_seconds(theirs) / _total_seconds(ours):,.0f} times the time, "
                 f"{theirs['bytes'] / ours['bytes']:.0f} times the bytes)"
             )
-        (ours,), (theirs,) = (where(table, way=way, readings=_WANTED[0]) for way in _STYLES)
-        noise, encryption = (row["seconds_users"] / _WANTED[0] * _READINGS_PER_DEVICE for row in (ours, theirs))
+        (ours,), (theirs,) = (where(table, way=way, readings=_SIZES[0]) for way in _STYLES)
+        noise, encryption = (row["seconds_users"] / _SIZES[0] * _READINGS_PER_DEVICE for row in (ours, theirs))
         return Verdict(
             None,
             f"{_ITERATIONS} iterations on readings perturbed once (one message per device) against Paillier (a round "
-            f"trip per iteration), all devices and the server together, {'; '.join(parts)}. One device with "
+            f"trip per iteration), all devices and the server together: {'; '.join(parts)}. One device with "
             f"{_READINGS_PER_DEVICE} readings spends {_duration(noise)} on noise or {_duration(encryption)} on "
-            f"encryption; all {_WANTED[0] // _READINGS_PER_DEVICE} devices together {_duration(ours['seconds_users'])} "
-            f"or {_duration(theirs['seconds_users'])}.",
+            f"encryption; all {_SIZES[0] // _READINGS_PER_DEVICE} devices together spend "
+            f"{_duration(ours['seconds_users'])} or {_duration(theirs['seconds_users'])}.",
         )
 
 

@@ -116,8 +116,8 @@ class Coverage(Experiment):
             points = where(table, method=method)
             worst = min(points, key=lambda row: row["coverage"])
             parts.append(
-                f"{label_of(method)}’s {_LEVEL:.0%} intervals hold {min(column(points, 'coverage')):.1%} to "
-                f"{max(column(points, 'coverage')):.1%} of the truths (least with {worst['situation']})"
+                f"{_LEVEL:.0%} intervals of {label_of(method)} contain {min(column(points, 'coverage')):.1%} to "
+                f"{max(column(points, 'coverage')):.1%} of the truths (fewest with {worst['situation']})"
             )
         widths = [
             (where(table, method="crh", situation=situation)[0]["width"] / row["width"], situation)
@@ -125,7 +125,11 @@ class Coverage(Experiment):
             for row in where(table, method="noise-aware", situation=situation)
         ]
         most = max(widths)
-        return Verdict(None, f"{'; '.join(parts)}. CRH’s are up to {most[0]:.2f} times as wide ({most[1]}).")
+        return Verdict(
+            None,
+            f"{'; '.join(parts)}. Those of CRH are up to {most[0]:.2f} times as wide as those of noise-aware "
+            f"({most[1]}).",
+        )
 
 
 EXPERIMENTS = (

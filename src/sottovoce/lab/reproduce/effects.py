@@ -24,7 +24,7 @@ from sottovoce.privacy.laws import SharedVariance
 from sottovoce.worlds import synthetic
 
 EPSILON = 1.0
-_GIVEN = ("distance", "delta", "error_rate", "participants", "objects", "method", "b", "eta")
+_KEYS = ("distance", "delta", "error_rate", "participants", "objects", "method", "b", "eta")
 _CORRECTED = LineStyle(GREY, "x", (0, (1, 1.5)))
 
 
@@ -58,12 +58,12 @@ class Effect(Experiment):
         for number in range(task["runs"]):
             rng = np.random.default_rng((task["seed"], number))
             world = synthetic(task["participants"], task["objects"], error_rate=task["error_rate"], seed=rng)
-            given = {name: task[name] for name in _GIVEN}
+            given = {name: task[name] for name in _KEYS}
             rows.append({**given, **moved_by_noise(world, law, task["method"], rng)})
         return rows
 
     def collect(self, rows: Table) -> Table:
-        return summarise(rows, _GIVEN, MEASURES)
+        return summarise(rows, _KEYS, MEASURES)
 
     def draw(self, figure: Any, table: Table) -> None:
         panels = figure.subplots(1, 3)

@@ -70,8 +70,8 @@ class FrontierFigure(Experiment):
 
     def note(self, table: Table) -> str:
         return (
-            f"λ1 = {_ERROR_RATE:g}, {_PARTICIPANTS} users, δ = {_DELTA:g}, b = 3, η = 0.95; bounds computed; seen: "
-            f"{1 - _BETA:.0%} quantile of the MAE in {table[0]['runs']} runs with {_OBJECTS} objects"
+            f"λ1 = {_ERROR_RATE:g}, {_PARTICIPANTS} users, δ = {_DELTA:g}, b = 3, η = 0.95; bounds are computed; "
+            f"“seen” is the {1 - _BETA:.0%} quantile of the MAE in {table[0]['runs']} runs with {_OBJECTS} objects"
         )
 
     def verdict(self, table: Table) -> Verdict:

@@ -46,7 +46,7 @@ def _opening(made: Reproduction) -> str:
 arXiv:1810.04760). Every verdict is computed from the numbers of its figure. What the paper does not say was chosen here
 and is listed under each figure.</p>
 <table class="contents"><caption>What was found</caption><thead><tr><th scope="col">figure</th>
-<th scope="col">claim of the paper</th></tr></thead><tbody>{rows}</tbody></table>"""
+<th scope="col">result</th></tr></thead><tbody>{rows}</tbody></table>"""
 
 
 def _section(one: ExperimentOutcome, made: Reproduction) -> str:

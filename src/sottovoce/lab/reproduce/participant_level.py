@@ -93,8 +93,8 @@ class ParticipantLevelFigure(Experiment):
         gains.set(xscale="log", xlabel="ε of a participant", ylabel="error of all / of the best m")
         gains.set_ylim(0.8, None)
         spread_ticks(gains, (0.5, 1, 2, 4, 8), distinct(where(table, part="gain"), "epsilon"))
-        panel_title(errors, 0, f"ε = {_EPSILON:g}: line expected, dots seen")
-        panel_title(gains, 1, "Gain, with the best m")
+        panel_title(errors, 0, f"ε = {_EPSILON:g}: lines expected, dots simulated")
+        panel_title(gains, 1, "Gain with the best m")
         legend_above(figure, errors, 3)
 
     def note(self, table: Table) -> str:
@@ -102,24 +102,29 @@ class ParticipantLevelFigure(Experiment):
         return (
             f"{table[0]['participants']:,} participants, {_TASKS} tasks, normal errors with spread σ in a range of "
             f"{_RANGE:g} σ; the promise is for all answers of a participant, with δ = 0 except for the Gaussian "
-            f"(δ = {plain(_DELTA)}); (b) by information, without the search for the range; (a) {seen[0]['runs']} "
+            f"(δ = {plain(_DELTA)}); (b) does not count the answers that are needed to find the truth in the range; "
+            f"(a) {seen[0]['runs']} "
             "truths or more, bars: 95\N{NO-BREAK SPACE}% intervals"
         )
 
     def verdict(self, table: Table) -> Verdict:
-        parts = []
         gains = where(table, part="gain")
         epsilon = min(distinct(gains, "epsilon"), key=lambda one: abs(math.log(one)))
-        for row in where(gains, epsilon=epsilon):
-            few = "all" if row["answer"] == _TASKS else f"{row['answer']} of {_TASKS}"
-            parts.append(f"{row['way']}: answer {few}, error of all / error of these {row['gain']:.2f}")
+        parts = [
+            f"{row['way']}: all"
+            if row["answer"] == _TASKS
+            else f"{row['way']}: {row['answer']} of {_TASKS} (answering all makes the error {row['gain']:.2f} times as "
+            "large)"
+            for row in where(gains, epsilon=epsilon)
+        ]
         seen = {row["answer"]: row["error"] for row in where(table, part="seen", way=_COMPARISONS)}
         best = min(seen, key=seen.__getitem__)
         return Verdict(
             None,
-            f"For all answers of a participant together, ε = {epsilon:g}: {'; '.join(parts)}. Seen with comparisons, "
-            f"ε = {_EPSILON:g} and {table[0]['participants']:,} participants: an error of {seen[best]:.2g} σ if each "
-            f"answers {best}, {seen[max(seen)]:.2g} σ if each answers all {max(seen)}.",
+            f"If ε = {epsilon:g} is for all answers of a participant together, the best number of tasks to answer is: "
+            f"{'; '.join(parts)}. In simulations with comparisons, ε = {_EPSILON:g} and {table[0]['participants']:,} "
+            f"participants, the error is {seen[best]:.2g} σ if each answers {best}, and {seen[max(seen)]:.2g} σ if "
+            f"each answers all {max(seen)}.",
         )
 
 

@@ -23,7 +23,7 @@ from sottovoce.lab.reproduce.tables import Table
 from sottovoce.progress import Progress
 
 # Everything a result is computed with: a change there makes kept results stale.
-_ROOMS = ("claims", "engines", "privacy", "discovery", "comparisons", "worlds", "planning")
+_PACKAGES = ("claims", "engines", "privacy", "discovery", "comparisons", "worlds", "planning")
 _SHARED = tuple(f"lab/reproduce/{name}.py" for name in ("experiment", "tables", "encrypted", "answer_sets"))
 
 
@@ -146,7 +146,7 @@ def _start_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
+    """End this worker when its parent ends: it would otherwise wait for work for ever."""
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -172,7 +172,7 @@ def _read_kept(path: Path) -> dict[str, Table]:
 def _fingerprint(experiment: Experiment) -> str:
     """The version, and the code that results depend on."""
     package = Path(sottovoce.__file__).parent
-    files = sorted(path for room in _ROOMS for path in (package / room).rglob("*.py"))
+    files = sorted(path for name in _PACKAGES for path in (package / name).rglob("*.py"))
     own = package.joinpath(*type(experiment).__module__.split(".")[1:]).with_suffix(".py")
     code = b"".join(path.read_bytes() for path in (*files, *(package / name for name in _SHARED), own))
     return f"{sottovoce.__version__} {_digest(code)}"

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.claims import Claims
+from sottovoce.digits import counted
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, errors_of, mean_error
 from sottovoce.lab.reproduce.oracle import noisy_and_oracle
 from sottovoce.lab.reproduce.style import ORACLE, label_of, legend_above, panel_title, plot_line, style_of, ticks
@@ -77,11 +78,12 @@ class Sparsity(Experiment):
             for count in (readings[0], readings[-1]):
                 points = {row["method"]: row["of_the_mean"] for row in where(table, law=law, readings=count)}
                 ends.append(
-                    f"with {count} per user noise-aware {points['noise-aware']:.2f}, CRH {points['crh']:.2f}, GTM "
+                    f"with {counted(count, 'reading')} per user noise-aware {points['noise-aware']:.2f}, "
+                    f"CRH {points['crh']:.2f}, GTM "
                     f"{points['gtm']:.2f}, CATD {points['catd']:.2f} (oracle {points['oracle']:.2f})"
                 )
             parts.append(f"Under the {law.split(':')[0]} law, {'; '.join(ends)}.")
-        return Verdict(None, f"MAE over that of the plain mean. {' '.join(parts)}")
+        return Verdict(None, f"MAE divided by that of the plain mean. {' '.join(parts)}")
 
 
 def sparse_crowd(readings: int, rng: np.random.Generator) -> World:

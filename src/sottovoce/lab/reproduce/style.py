@@ -141,7 +141,7 @@ def plot_line(
 
 
 def legend_above(figure: Any, axes: Any, columns: int) -> None:
-    """One legend for all panels, outside of them, above."""
+    """One legend for all panels, above them."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=2.8, columnspacing=1.4)
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import betaincinv
 
+from sottovoce.digits import counted
 from sottovoce.lab.reproduce.experiment import Experiment, Parameters, Setting, Verdict, moved_by_noise
 from sottovoce.lab.reproduce.style import BLACK, LINES, LineStyle, legend_above, panel_title
 from sottovoce.lab.reproduce.tables import Table, column, distinct, rounded, where
@@ -106,12 +107,14 @@ class Theorem(Experiment):
         worst = max(printed, key=lambda row: row["seen"] - row["printed"], default=None)
         failing = (
             f"As printed the theorem fails: at c = {worst['level']:g} it allows a chance of {worst['printed']:.2g} for "
-            f"α = {worst['alpha']:.2g}, and {worst['seen']:.2g} is seen."
+            f"α = {worst['alpha']:.2g}, but {worst['seen']:.2g} is observed."
             if worst
             else "As printed the theorem is not contradicted here."
         )
         right = (
-            f"The corrected bound fails at {len(corrected)} points." if corrected else "The corrected bound holds here."
+            f"The corrected bound fails at {counted(len(corrected), 'point')}."
+            if corrected
+            else "The corrected bound holds here."
         )
         loose = "; ".join(parts)
         return Verdict(not printed, f"{failing} {right} It is loose: {loose}.")

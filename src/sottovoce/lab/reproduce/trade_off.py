@@ -46,7 +46,7 @@ _EPSILONS = (0.25, 0.5, 1.0, 1.5, 2.5, 4.0)
 # The same bar for every crowd: aggregates move slowly if they move like a plain mean of as many readings, or less.
 SLACK = 1.2
 _NEAR_ONE = 1.5  # a mean |noise| between 1/1.5 and 1.5 is near 1
-_GIVEN = ("delta", "epsilon", "noise_rate", "distance", "error_rate", "readings", "participants", "method", "b", "eta")
+_KEYS = ("delta", "epsilon", "noise_rate", "distance", "error_rate", "readings", "participants", "method", "b", "eta")
 
 
 def delta_styles(deltas: Sequence[float]) -> dict[float, LineStyle]:
@@ -56,7 +56,7 @@ def delta_styles(deltas: Sequence[float]) -> dict[float, LineStyle]:
 
 
 def of_a_plain_mean(readings: float) -> float:
-    """By how much of the mean |noise| it moves a plain mean of this many readings: √(2/π)·√2/√n for Laplace noise."""
+    """The share of the mean |noise| by which a plain mean of n readings moves: √(2/π)·√2/√n for Laplace noise."""
     return 2 / math.sqrt(math.pi * readings)
 
 
@@ -101,11 +101,11 @@ class TradeOff(Experiment):
         for number in range(task["runs"]):
             rng = np.random.default_rng((task["seed"], number))  # all points of a line see the same crowds
             world = synthetic(task["participants"], task["readings"], error_rate=task["error_rate"], seed=rng)
-            rows.append({**{name: given[name] for name in _GIVEN}, **moved_by_noise(world, law, task["method"], rng)})
+            rows.append({**{name: given[name] for name in _KEYS}, **moved_by_noise(world, law, task["method"], rng)})
         return rows
 
     def collect(self, rows: Table) -> Table:
-        return summarise(rows, _GIVEN, MEASURES)
+        return summarise(rows, _KEYS, MEASURES)
 
     def draw(self, figure: Any, table: Table) -> None:
         moved, noise, error = figure.subplots(1, 3)

@@ -1,4 +1,4 @@
-"""The two-layer law for answers: what it is said to promise, and what it really does with n answers."""
+"""The two-layer law for answers: what it is claimed to promise, and what it really promises for n answers."""
 
 import math
 from dataclasses import dataclass
@@ -64,8 +64,8 @@ class TwoLayers(Experiment):
         losses.set_ylabel("ε without exception")
         chances.set_ylabel(f"δ at ε = {_EPSILON:g}")
         chances.set_ylim(0, 1)
-        panel_title(losses, 0, "What is lost without exception")
-        panel_title(chances, 1, f"How often more than ε = {_EPSILON:g} is lost")
+        panel_title(losses, 0, "The promise at δ = 0")
+        panel_title(chances, 1, f"The promise at ε = {_EPSILON:g}")
         handles, labels = losses.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=2.8, columnspacing=1.4)
 
@@ -84,12 +84,12 @@ class TwoLayers(Experiment):
         one, everything = _LINES[0][0], _LINES[1][0]
         return Verdict(
             None,
-            f"Drawn once, with a mean of ¼, the flip probability is said to promise what plain response at ¼ does: "
-            f"ε = {_CLAIMED:.3f}. With {few} answer it does (ε = {first[one]['epsilon']:.3f}). With {many} answers "
-            f"under one uniform flip probability, one answer has ε = {last[one]['epsilon']:.2f}, and δ = "
-            f"{last[one]['delta']:.3f} at ε = {_EPSILON:g}; all answers together have ε = "
+            f"A flip probability that is drawn once, with a mean of ¼, is said to promise as much as plain randomised "
+            f"response with ¼: ε = {_CLAIMED:.3f}. With {few} answer it does (ε = {first[one]['epsilon']:.3f}). With "
+            f"{many} answers under one uniform flip probability, one answer has ε = {last[one]['epsilon']:.2f}, and "
+            f"δ = {last[one]['delta']:.3f} at ε = {_EPSILON:g}; all answers together have ε = "
             f"{last[everything]['epsilon']:.1f}, and δ = {last[everything]['delta']:.3f} at ε = {_EPSILON:g}. Plain "
-            f"response keeps ε = {_CLAIMED:.3f} for one answer, however many there are.",
+            f"randomised response keeps ε = {_CLAIMED:.3f} for each answer, however many there are.",
         )
 
 
@@ -102,6 +102,6 @@ EXPERIMENTS = (
     TwoLayers(
         "two-layer",
         "The two-layer law and the number of answers",
-        "What does a flip probability promise that everybody draws once for all their answers?",
+        "What is promised if everybody draws one flip probability for all their answers?",
     ),
 )

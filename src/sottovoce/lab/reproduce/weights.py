@@ -16,8 +16,8 @@ from sottovoce.privacy.laws import SharedVariance
 from sottovoce.worlds import World
 
 _SHOWN = 7
-_LOUD = 2.0
-_FOLLOWS = 0.9  # correlation of estimated with true weights, on original and on perturbed data
+_LARGE = 2.0
+_FOLLOWS = 0.9  # least correlation of estimated with true weights, on original and on perturbed data
 _RATE = 0.5  # λ2, per m²: mean |noise| 1 m
 
 
@@ -92,7 +92,7 @@ class WeightsExperiment(Experiment):
         runs = len(distinct(table, "run"))
         return (
             f"CRH on the floorplan, the {_SHOWN} users with most readings; noise shared:{_RATE:g} (mean |noise| 1 m); "
-            f"(a), (b) one run, (c) {runs} runs; true weight: the formula at the measured truth"
+            f"(a), (b) one run, (c) {runs} runs; true weights are computed from the true lengths"
         )
 
     def choices(self, table: Table) -> list[tuple[str, str, str]]:
@@ -108,16 +108,16 @@ class WeightsExperiment(Experiment):
             rows = where(table, run=run)
             noise = column(rows, "noise_deviation")
             change = column(rows, "estimated_after") - column(rows, "estimated_before")
-            lost += (change < np.median(change))[noise > _LOUD * np.median(noise)].tolist()
+            lost += (change < np.median(change))[noise > _LARGE * np.median(noise)].tolist()
             for when, found in agreement.items():
                 found.append(_correlation(column(rows, f"true_{when}"), column(rows, f"estimated_{when}")))
         change = column(table, "estimated_after") - column(table, "estimated_before")
         ranks = _correlation(rankdata(column(table, "noise_deviation")), rankdata(change))
         loud = (
-            f"{sum(lost)} of the {len(lost)} users who drew noise more than {_LOUD:g} times as large as the median of "
+            f"{sum(lost)} of the {len(lost)} users who drew noise more than {_LARGE:g} times as large as the median of "
             "the seven lost weight relative to the others"
             if lost
-            else f"No user drew noise more than {_LOUD:g} times as large as the median of the seven"
+            else f"No user drew noise more than {_LARGE:g} times as large as the median of the seven"
         )
         return Verdict(
             bool(sum(lost) >= 0.9 * len(lost) and min(map(np.mean, agreement.values())) > _FOLLOWS and ranks < -0.5),

@@ -2,7 +2,7 @@
 
 from sottovoce.errors import BadParameter
 
-_FURTHEST = 1e30  # beyond that its powers in the theorems overflow; no real readings are this large
+_LARGEST = 1e30  # beyond that its powers in the theorems overflow; no real readings are this large
 _MOST_PARTICIPANTS = 10**12
 _SMALLEST_CHANCE = 1e-300
 _POSITIVE = {
@@ -33,8 +33,8 @@ def check(**parameters: float) -> None:
             legal = _SMALLEST_CHANCE <= number < 1
             rule, fix = _FRACTIONS[name]
         else:
-            legal = 1 / _FURTHEST <= number <= _FURTHEST
+            legal = 1 / _LARGEST <= number <= _LARGEST
             rule, fix = _POSITIVE[name]
-            rule += f", from {1 / _FURTHEST:g} to {_FURTHEST:g}"
+            rule += f", from {1 / _LARGEST:g} to {_LARGEST:g}"
         if not legal:
             raise BadParameter(f"{name}={number}: {rule}; {fix}")

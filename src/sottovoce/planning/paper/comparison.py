@@ -159,11 +159,11 @@ def _privacy_rows(
             "γ_s/λ1 should be γ_s/√λ1; the two agree at λ1 = 1",
         ),
         Row(
-            "claimed chance that it holds", "η(1−2e^{−b²/2}/b)", claimed, claimed,
+            "claimed chance of at most this distance", "η(1−2e^{−b²/2}/b)", claimed, claimed,
             "the same claim, each with its own Δ_s",
         ),
         Row(
-            "true chance that it holds", "1−exp(−√λ1·Δ_s)",
+            "true chance of at most this distance", "1−exp(−√λ1·Δ_s)",
             true_probability(error_rate, printed), true_probability(error_rate, corrected),
             "the difference of two readings of one user has a Laplace distribution; as printed the claim can fail for "
             "λ1 > 1",
@@ -171,7 +171,7 @@ def _privacy_rows(
         Row(
             "largest noise rate for the guarantee", "λ2",
             printed_rate(epsilon, delta, printed), corrected_rate(epsilon, delta, corrected),
-            "2εℓ/Δ² is valid but not tight; 2ℓ(ε+ℓ)/Δ² is tight; each with its own Δ_s",
+            "2εℓ/Δ² is valid but not tight; 2ℓ(ε+ℓ)/Δ² is tight, with ℓ = −ln(1−δ); each with its own Δ_s",
         ),
         Row(
             "smallest noise level for the guarantee", "c",
@@ -198,10 +198,10 @@ def _utility_rows(error_rate: float, level: float, alpha: float, beta: float, pa
         Row(
             "error that α must exceed", "α_{λ1,c}",
             _finite(printed_alpha(error_rate, level)), corrected_alpha(error_rate, level),
-            "2√(2/π)·E[Y], so the same mistake",
+            "it is 2√(2/π)·E[Y], so the mistake in E[Y] affects it",
         ),
         Row(
-            "variance of the mean over pairs", "Var(mean Y)",
+            "variance of the mean over all pairs", "Var(mean Y)",
             _finite(printed_pair_variance(error_rate, level, participants)),
             corrected_pair_mean(error_rate, level, participants).variance,
             "pairs share users, so it falls as 1/S, not 1/S²",
@@ -210,12 +210,14 @@ def _utility_rows(error_rate: float, level: float, alpha: float, beta: float, pa
             "chance of an error of α or more", "β",
             printed_beta(alpha, participants, error_rate, level),
             corrected_beta(alpha, participants, error_rate, level),
-            "at most this; Chebyshev's factor is 2/π, the variance is over S, and an upper bound cannot replace E[Y]²",
+            "an upper bound; its factor should be 2/π, the variance falls as 1/S, and E[Y]² must not be replaced by "
+            "something larger",
         ),
         Row(
             "largest noise level for the error", "C",
             printed_highest_level(alpha, beta, participants, error_rate), useful.high if useful else None,
-            "as printed c ≤ C is necessary, not sufficient; as corrected the largest c whose β is small enough",
+            "as printed, c ≤ C is necessary but not sufficient; as corrected, C is the largest c whose β is small "
+            "enough",
         ),
         Row(
             "error that α must exceed at c = 1", "α_{λ1,1}",
@@ -223,7 +225,7 @@ def _utility_rows(error_rate: float, level: float, alpha: float, beta: float, pa
             "15√(2λ1)/8 should be (15/8)√(2/λ1)",
         ),
         Row(
-            "variance line at c = 1", "16·λ1·Var(Y)",
+            "scaled variance at c = 1", "16·λ1·Var(Y)",
             appendix.printed_variance, appendix.corrected_variance,
             "48−12λ1²π should be 48−(225/16)π; as printed negative for λ1 > 1.13",
         ),

@@ -138,7 +138,7 @@ def _printed_room(alpha: float, chance: float) -> float:
 
 
 def printed_least_alpha(beta: float, participants: int, error_rate: float, level: float) -> float:
-    """Least error (α) that the printed theorem promises at a noise level (c): C ≥ c and α ≥ α_{λ1,c}; 0 if any is.
+    """Least error (α) that the printed theorem promises at a noise level (c): C ≥ c and α ≥ α_{λ1,c}; 0 if any α is.
 
     C = c is quadratic in α. Infinite at c = 1, where the printed α_{λ1,c} is.
     """
@@ -191,7 +191,7 @@ def equal_rates(error_rate: float) -> EqualRates:
     """Appendix A, for a noise level (c) of 1, where Y² ~ Gamma(3, λ1).
 
     - α as printed above 15·√(2λ1)/8, as corrected above (15/8)·√(2/λ1): E[Y] is (15/16)·√(π/λ1), not √(λ1·π);
-    - the variance line as printed 48 − 12·λ1²·π, negative for λ1 > √(4/π) = 1.13; as corrected
+    - the scaled variance as printed 48 − 12·λ1²·π, negative for λ1 > √(4/π) = 1.13; as corrected
       48 − (225/16)·π = 16·λ1·Var(Y), whatever λ1.
     """
     check(error_rate=error_rate)

@@ -51,7 +51,9 @@ class AnswerDraws(SampledOutputs):
 
 @dataclass(frozen=True)
 class AnswerSetting(Neighbours[AnswerLaw]):
-    """The two inputs: ``readings`` answers out of ``choices``, all the first cell except, in one, the first answer."""
+    """The two inputs: ``readings`` answers out of ``choices``, all the first cell except the first answer of one
+    input.
+    """
 
     choices: int = 2
     readings: int = 1
@@ -66,8 +68,8 @@ class AnswerSetting(Neighbours[AnswerLaw]):
         return {"choices": self.choices, "readings": self.readings}
 
     def __str__(self) -> str:
-        answers = f"{self.readings} answer{'s' * (self.readings != 1)} out of {self.choices}"
-        return f"Two inputs of {answers}, the first answer different"
+        answers = f"{self.readings} answer{'s' * (self.readings != 1)} out of {self.choices} choices"
+        return f"Two inputs of {answers}, whose first answers differ"
 
     def guarantee(self, law: AnswerLaw) -> AnswerGuarantee:
         return law.guarantee(self.choices, self.readings)
@@ -94,7 +96,7 @@ class AnswerSetting(Neighbours[AnswerLaw]):
 
 
 def _events(outputs: Cells) -> dict[str, NDArray[np.bool_]]:
-    """Sets of outputs: what the first answer says, by itself and beside how many others say the first cell."""
+    """Sets of outputs: the first answer's report, alone and together with how many others report the first cell."""
     first, second = ((outputs[:, 0] == cell).any(axis=1) for cell in (0, 1))
     says = {
         "answer 1 names the first cell, not the second": first & ~second,

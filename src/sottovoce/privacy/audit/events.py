@@ -36,7 +36,7 @@ def _others(outputs: Numbers) -> Numbers:
     return np.asarray(np.sqrt((outputs[:, 1:] ** 2).mean(axis=1) + 0.25))
 
 
-# The changed reading by itself, then beside the readings that did not change: these reveal a variance that all share,
+# The changed reading on its own, then beside the readings that did not change: these reveal a variance that all share,
 # or noise that is used twice.
 _SINGLE: dict[str, Callable[[Numbers, int], Numbers]] = {
     "changed reading": lambda outputs, shift: outputs[:, 0],

@@ -96,7 +96,8 @@ class SampledOutputs(ABC):
         except (KeyError, ValueError):
             shown = ", ".join(row.get(column, "") for column in _COLUMNS)
             raise BadRow(
-                f"row {number} ({shown}): side and reading must be whole numbers, value {cls.value_rule}; correct it"
+                f"row {number} ({shown}): side and reading must be whole numbers, and value must be {cls.value_rule}; "
+                "correct it"
             ) from None
         if side not in (0, 1):
             raise BadRow(f"row {number}: side {side}: it must be 0 or 1, for the first or the second input; correct it")
@@ -105,7 +106,7 @@ class SampledOutputs(ABC):
     @classmethod
     @abstractmethod
     def _value(cls, text: str) -> Any:
-        """A value in a file; a ValueError says that it is none."""
+        """A value in a file; a ValueError says that it is not valid."""
 
     @classmethod
     @abstractmethod

@@ -24,7 +24,7 @@ MOST_CELLS = 65_535
 
 @dataclass(frozen=True)
 class Channel:
-    """What an analyst knows of one reported answer out of ``cells``, of which ``size`` are reported."""
+    """What an analyst knows about a reported answer: ``size`` cells, out of ``cells``."""
 
     cells: int
     size: int
@@ -60,9 +60,9 @@ class AnswerLaw(Law):
 
     @abstractmethod
     def shifts(self, cells: Sequence[int], stream: "ByteStream") -> list[tuple[int, ...]]:
-        """By how many of this many cells each answer of one participant is shifted: drawn without the answers.
+        """How far each answer of one participant is shifted, for answers out of these numbers of cells.
 
-        Each answer has as many shifts as cells are reported.
+        Shifts are drawn without looking at the answers. Each answer has as many of them as cells are reported.
         """
 
     def simulate(

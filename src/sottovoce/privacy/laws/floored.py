@@ -22,7 +22,7 @@ class FlooredVariance(DrawnVariance):
     floor: float
     rate: float
     name: ClassVar[str] = "floored"
-    title: ClassVar[str] = "Floored"
+    title: ClassVar[str] = "Floored variance"
     words: ClassVar[str] = "each device draws at random how much noise to add, but never less than a minimum"
     label: ClassVar[str] = "floored variance"
     example: ClassVar[str] = "floored:0.5:1.0"

@@ -23,7 +23,7 @@ class Gaussian(NoiseLaw):
     sigma: float
     name: ClassVar[str] = "gaussian"
     title: ClassVar[str] = "Bell curve"
-    words: ClassVar[str] = "normal noise, equally wide for everybody"
+    words: ClassVar[str] = "noise from the same normal distribution for everybody"
     label: ClassVar[str] = "constant (Gaussian)"
     example: ClassVar[str] = "gaussian:1.0"
     powers: ClassVar[Mapping[str, int]] = {"sigma": 1}

@@ -42,7 +42,7 @@ class ReadingNoise(Protocol):
         """Derivative of the log density, and density, at these errors (0 or more) of a user with this variance."""
 
     def weight_of_squares(self, variance: float) -> float:
-        """The mean of a reading's square, squared, over its variance: ½ for a normal, less where tails are heavier."""
+        """The squared mean of a squared reading, over the square's variance: ½ if normal, less with heavier tails."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class NoiseLaw(Law):
     def on_grid(self, grid: Fraction) -> "GridNoise":
         """What the exact sampler draws, in steps of this grid."""
 
-    # What it promises
+    # What the law promises
 
     def guarantee(
         self, distance: float = 1.0, readings: int = 30, unit: Unit = "reading", grid: float | None = None
@@ -158,7 +158,7 @@ class NoiseLaw(Law):
         """1 divided by the length by which the law with all parameters 1 must be scaled for the least noise."""
         return search.largest(lambda inverse: cls.one().scaled(1 / inverse), min(search.epsilon, 1.0) / search.length)
 
-    # What it needs of a manifest
+    # What the law requires of a manifest
 
     @classmethod
     def takes_grids(cls, unit: Unit, grids: int) -> bool:

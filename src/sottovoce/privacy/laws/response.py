@@ -37,7 +37,7 @@ class Response(AnswerLaw):
     size: int = 1
     name: ClassVar[str] = "response"
     title: ClassVar[str] = "Random answers"
-    words: ClassVar[str] = "now and then another answer is sent, drawn at random; the promise holds for any two answers"
+    words: ClassVar[str] = "sometimes another answer is sent, drawn at random; the promise holds for any two answers"
     label: ClassVar[str] = "randomised response"
     example: ClassVar[str] = "response:1.0"
     kinds: ClassVar[tuple[Kind, ...]] = ("number", "choice")
@@ -47,7 +47,7 @@ class Response(AnswerLaw):
         super().__post_init__()
         if self.size != int(self.size):
             raise BadParameter(
-                f"size {self.size!r} of noise law {self.name!r}: it must be a whole number of cells; "
+                f"size {self.size!r} of noise law {self.name!r}: it must be a whole number of choices; "
                 f"write {self.form()}, such as response:1.0:3"
             )
         object.__setattr__(self, "epsilon", float(self.epsilon))

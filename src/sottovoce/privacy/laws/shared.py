@@ -24,7 +24,7 @@ class SharedVariance(DrawnVariance):
 
     rate: float
     name: ClassVar[str] = "shared"
-    title: ClassVar[str] = "As in the paper"
+    title: ClassVar[str] = "Shared variance"
     words: ClassVar[str] = "each device draws at random how much noise to add, once for all its readings"
     label: ClassVar[str] = "shared variance (paper)"
     example: ClassVar[str] = "shared:0.5"

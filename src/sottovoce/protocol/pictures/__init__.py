@@ -22,5 +22,5 @@ def cleaned_picture(content: bytes, most: int = MOST_BYTES) -> Picture:
         raise refused(f"{len(content):,} bytes: it must have at most {most:,}, since every phone loads it")
     picture = cleaned_raster(content) or cleaned_drawing(content)
     if len(picture.content) > most:  # references within a drawing are written out
-        raise refused(f"{len(picture.content):,} bytes when written out: it must have at most {most:,}")
+        raise refused(f"{len(picture.content):,} bytes when rewritten: it must have at most {most:,}")
     return picture

@@ -95,6 +95,8 @@ class _Reader:
         space, _, name = qualified.rpartition(" ")
         if name in _ACTIVE:
             raise refused(f"an SVG with the element {name!r}: a picture must not contain active content")
+        if self._root is None and name == "svg" and not space:
+            raise refused(f'an SVG without a namespace: its first element must have xmlns="{_SVG}"')
         if self._root is None and (space, name) != (_SVG, "svg"):
             raise refused(f"an XML file that begins with {name[:40]!r}: it must be PNG, JPEG or SVG")
         kept = self._attributes(name, attributes)  # also where it is left out, so that handlers are found

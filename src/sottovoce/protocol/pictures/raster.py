@@ -63,7 +63,7 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
             raise refused("a damaged PNG: its checksums must be right")
         yield kind, body
         if kind == b"IEND":
-            return  # whatever follows is no part of the picture
+            return  # what follows is not part of the picture
         place += 12 + length
 
 
@@ -114,7 +114,7 @@ def _cleaned_jpeg(content: bytes) -> Picture:
                 raise refused(f"a JPEG in more than {_MOST_SCANS} passes: it must be an ordinary one")
     if size is None or not scans:
         raise refused("a JPEG without pixels: it must be complete")
-    head = b"\xff\xd8" + (_segment(0xE1, _turning(turned)) if turned != 1 else b"")
+    head = b"\xff\xd8" + (_segment(0xE1, _orientation_only(turned)) if turned != 1 else b"")
     width, height = size if turned < 5 else size[::-1]
     return Picture(head + b"".join(parts) + b"\xff\xd9", "image/jpeg", width, height)
 
@@ -169,6 +169,6 @@ def _orientation(exif: bytes) -> int:
     return 1
 
 
-def _turning(turned: int) -> bytes:
+def _orientation_only(turned: int) -> bytes:
     """A description of the picture that says only how it is turned."""
     return b"Exif\0\0" + struct.pack(">2sHIHHHIHHI", b"MM", 42, 8, 1, _ORIENTATION, 3, 1, turned, 0, 0)

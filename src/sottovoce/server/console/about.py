@@ -93,7 +93,7 @@ def _zone(name: str) -> tzinfo:
 
 
 def _moment(local: datetime, zone: tzinfo, name: str) -> datetime:
-    """The one moment that a clock on the wall of this zone means; on two nights of the year there is none, or two."""
+    """The moment that a local time means. Where clocks change, some local times do not exist, and some exist twice."""
     first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     if first == second:
         return first

@@ -69,7 +69,7 @@ class Question:
             raise BadParameter(f"kind={self.kind[:60]!r}: it must be 'number' or 'choice'; choose one, or none")
 
     def commands(self) -> list[list[str]]:
-        """The same as commands, one per method, quoted for a shell."""
+        """The same question as commands, one per method, quoted for a shell."""
         options: list[str] = []
         for name in ("user", "object", "value"):
             if getattr(self, name) != name:

@@ -199,7 +199,7 @@ class _Scale:
         return self.low <= number <= self.high
 
     def ticks(self) -> list[float]:
-        """Round numbers inside: few enough for a phone."""
+        """Round numbers within the scale, few enough for a phone."""
         raw = (self.high - self.low) / 6
         power = 10.0 ** math.floor(math.log10(raw))
         step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= raw)

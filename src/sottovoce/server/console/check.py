@@ -1,4 +1,4 @@
-"""The last step of the wizard: what the crowd will find, what to look at again, and what participants will see."""
+"""The last step of the wizard: what the crowd will find, what to reconsider, and what participants will see."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,7 +34,7 @@ router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, includ
 _SHOWN = 10  # tasks and expectations
 _PARTICIPANTS = 100
 _MOST_PARTICIPANTS = 10**9
-_CARELESS = 50  # where no distance says how exact readings are: errors of this part of the range
+_ERRORS_PER_RANGE = 50  # where no distance says how exact readings are, their error is the range over this
 _HOUR = 3_600_000
 # The preview is the participant's page in a frame of the console; nobody else may frame it, and it sends nothing.
 _PREVIEW_POLICY = (
@@ -124,7 +124,7 @@ def _expectation(manifest: Manifest, tasks: list[Task], readings: int) -> Expect
 
 def _compared(task: NumberTask, noise: str, readings: int, unit: str) -> str:
     low, high = float(task.low), float(task.high)
-    rate = (_CARELESS / (high - low)) ** 2
+    rate = (_ERRORS_PER_RANGE / (high - low)) ** 2
     epsilon = float(parse_answer_law(noise).exact("epsilon"))
     try:
         plan = plan_comparisons(epsilon, low, high, 1, readings, error_rate=rate, simulations=0)

@@ -1,4 +1,4 @@
-"""How the answers of a campaign that compares closed in: the published steps as a picture, a strip per task."""
+"""How a campaign of comparisons closed in on the truths: the published steps as a picture, a strip per task."""
 
 import json
 from collections.abc import Mapping, Sequence

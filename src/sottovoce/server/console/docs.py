@@ -70,7 +70,7 @@ def anchor(heading: str) -> str:
 
 
 def _folder() -> Traversable:
-    """The wheel has the pages in the package; in a copy of the repository they are where they are written."""
+    """The folder of the pages: within the package as a wheel has them, else that of a copy of the repository."""
     packaged = files("sottovoce.server.console") / "guides"
     return packaged if packaged.is_dir() else Path(__file__).parents[4] / "docs"
 

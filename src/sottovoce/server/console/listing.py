@@ -47,7 +47,7 @@ class Listing(Generic[T]):
         return self.link(sort="", order="") if self.descending else self.link(sort=name, order="down")
 
     def direction(self, name: str) -> str:
-        """For ``aria-sort``."""
+        """The direction in which a column is sorted, for ``aria-sort``."""
         return ("descending" if self.descending else "ascending") if self.sort == name else "none"
 
 

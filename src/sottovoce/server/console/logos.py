@@ -29,7 +29,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 
 @router.get("/picture")
 async def picture(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    """The logo of one's own campaign, also while it is a draft."""
+    """The logo of an operator's own campaign, even while it is a draft."""
     return await shown_picture(
         request, server, LOGOS, lambda connection: campaign_of(connection, session.key, campaign)
     )

@@ -133,7 +133,7 @@ class PageRoute(APIRoute):
                     return _sign_in_first(request)
                 return problem_page(request, problem)
             except SQLAlchemyError as failure:
-                log.error("database failed", extra={"kind": type(failure).__name__})
+                log.error("database error", extra={"kind": type(failure).__name__})
                 return problem_page(request, as_problem(failure) or Problem("internal"))
             except RequestValidationError:
                 return problem_page(request, Problem("not_found", "the address: there is no such page"))
@@ -168,5 +168,6 @@ _FOR_OPERATORS = {
 def problem_page(request: Request, problem: Problem) -> Response:
     title, fix = problem.kind.title, problem.fix
     if hasattr(request.state, "signed_in"):
-        title, fix = _FOR_OPERATORS.get(problem.code, (title, fix))
+        title, usual = _FOR_OPERATORS.get(problem.code, (title, fix))
+        fix = problem.own_fix or usual
     return render(request, "problem.html", status=problem.status, problem=problem, title=title, fix=fix)

@@ -24,7 +24,7 @@ _MOST_MARKS = 2_000  # of a map
 _SHADES = 7
 _LONGEST = 40  # characters of answers in a title
 _ANSWERS = 7  # with a colour of their own
-_NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+_ROUND_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _maps(rows: Sequence[Row], texts: Texts, *, apart: bool) -> Iterator[_Map]:
-    """Two of rows that share a scale; their titles say which, where others have other scales."""
+    """Two maps of rows that share a scale; if there are other scales, the titles say which rows these are."""
     if kind_of(dict(rows[0])) == "choice":
         answers = " / ".join(rows[0]["chances"])
         which = f": {answers if len(answers) <= _LONGEST else answers[:_LONGEST] + '…'}" if apart else ""
@@ -136,7 +136,7 @@ def _scale(
         return f"{name}-{round((1 - share if turned else share) * (_SHADES - 1))}"
 
     def words(place: int) -> str:
-        low, high = (_said(edge, edges, texts) for edge in edges[place : place + 2])
+        low, high = (_edge_text(edge, edges, texts) for edge in edges[place : place + 2])
         if edges_of is percent_edges:
             low, high = (texts.say("percent", percent=f"{100 * edge:.0f}") for edge in edges[place : place + 2])
         return f"{before}{texts.say('results.plan.range', low=low, high=high)}" + (f" {unit}" if unit else "")
@@ -159,7 +159,7 @@ def nice_edges(figures: Sequence[float]) -> list[float]:
         margin = abs(low) / 100 or 1.0
         return [low - margin, high + margin]
     tenth = 10.0 ** math.floor(math.log10((high - low) / _SHADES))
-    for step in (nice * power for power in (tenth, 10 * tenth) for nice in _NICE):
+    for step in (nice * power for power in (tenth, 10 * tenth) for nice in _ROUND_STEPS):
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         if last - first <= _SHADES:
             break
@@ -172,7 +172,7 @@ def percent_edges(chances: Sequence[float]) -> list[float]:
     return [place / 10 for place in range(max(first, 10 - _SHADES), 11)]
 
 
-def _said(edge: float, edges: Sequence[float], texts: Texts) -> str:
+def _edge_text(edge: float, edges: Sequence[float], texts: Texts) -> str:
     step = edges[1] - edges[0]
     decimals = max(0, min(12, -math.floor(math.log10(step) + 1e-9)))
     while decimals < 12 and abs(round(step, decimals) - step) > 1e-9 * step:

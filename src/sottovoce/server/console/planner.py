@@ -38,7 +38,7 @@ EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
 _CURVES_KEPT = 4096
 PARTICIPANTS, MOST_PARTICIPANTS = 100, 10**9  # usual and most, for each task
 _DELTA = 1e-5
-_HAIR = 1e-9  # relative tolerance at a round limit, the same as on devices
+_TOLERANCE = 1e-9  # relative tolerance at a round limit, the same as on devices
 _STYLES = 5  # of lines in the chart
 _FINE = 100  # steps: on a finer grid the error looks the same
 # The fields of the form, as messages call them.
@@ -208,8 +208,8 @@ class PlanRequest:
         if self.law not in self.laws:
             raise Problem(
                 "bad_manifest",
-                f"noise {self.law!r} for a {self.unit}: tasks on different grids need noise that is drawn per reading; "
-                "choose "
+                f"noise {self.law!r} for a {self.unit}: tasks with different steps need noise that is drawn per "
+                "reading; choose "
                 + " or ".join(kind.title.lower() for kind in noise_laws().values() if kind.takes_grids("reading", 2))
                 + ", and protect each reading",
             )
@@ -230,7 +230,7 @@ def checked_change(
 ) -> dict[str, Any]:
     """A change of a draft's noise, after the same check that devices will make."""
     promise = promise_of(drafted(replaced(dict(manifest), change)), delta)
-    if promise.epsilon > epsilon * (1 + _HAIR):
+    if promise.epsilon > epsilon * (1 + _TOLERANCE):
         raise Problem(
             "bad_manifest",
             f"noise {change['noise']}: devices would compute ε = {promise.epsilon:.4g} instead of {epsilon:.4g}; {fix}",

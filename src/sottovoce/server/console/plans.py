@@ -37,7 +37,7 @@ async def page(campaign: CampaignId, request: Request, session: Session, server:
 
 @router.get("/picture")
 async def picture(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    """The picture of one's own campaign, also while it is a draft."""
+    """The picture of an operator's own campaign, even while it is a draft."""
     return await shown_picture(
         request, server, PLANS, lambda connection: campaign_of(connection, session.key, campaign)
     )

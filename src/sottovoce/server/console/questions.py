@@ -50,7 +50,7 @@ def page(
         strengths = Strengths(counts[:3], answers, float(law.exact("epsilon")))
         number_error = _number_error(draft, answers)
     except (SottovoceError, ValueError) as wrong:
-        mistake = mistake or f"{wrong.detail if isinstance(wrong, Problem) else wrong}."
+        mistake = mistake or f"{wrong.words if isinstance(wrong, Problem) else wrong}."
     return render(
         request, "privacy_questions.html", status=422 if mistake else 200,
         row=row, manifest=manifest, knobs=knobs, promise=promise, words=words, mistake=mistake,

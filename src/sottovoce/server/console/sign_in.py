@@ -54,7 +54,7 @@ async def _page(request: Request, server: ServerState, next: str, problem: Probl
 
 
 def _own_page(address: str) -> str:
-    """Where to go afterwards: a page of this server, whatever the address says.
+    """Where to go after signing in: always a page of this server, whatever the address says.
 
     >>> _own_page("/campaigns/7"), _own_page("//elsewhere.example"), _own_page("https://elsewhere.example")
     ('/campaigns/7', '/', '/')

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from sottovoce.errors import SottovoceError
 from sottovoce.protocol.canonical import sha256_of
+from sottovoce.protocol.fields import rule_of
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.task_rows import CALLED, COLUMNS, TABLE_COLUMNS, BadTasks, Mistake, read_task_rows
 from sottovoce.protocol.task_table import TaskTable, overview, read_tasks, write_tasks
@@ -27,7 +28,7 @@ ENCODINGS = ("utf-8", "windows-1250", "windows-1251", "windows-1252", "gb18030")
 
 @dataclass(frozen=True)
 class FieldMistake:
-    """A mistake with the field that it is in; ``target`` is none where it concerns the whole."""
+    """A mistake, and the field that it is in; ``target`` is None if it concerns the form as a whole."""
 
     target: str | None
     words: str  # for the summary
@@ -146,8 +147,7 @@ def about_mistakes(about: Mapping[str, Any]) -> Iterator[FieldMistake]:
         try:
             rule.validate_python(about.get(name, ""))
         except ValidationError as found:
-            message = str(found.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
-            message = f"it {message}" if message.startswith("must") else message
+            message = rule_of(found.errors(include_url=False)[0])
             yield FieldMistake(name, f"{label}: {message}.", _sentence(message))
 
 
@@ -157,5 +157,5 @@ def _sentence(words: str) -> str:
 
 def words_of(mistake: SottovoceError) -> str:
     """A mistake as a sentence of the page."""
-    message = mistake.detail if isinstance(mistake, Problem) else str(mistake)
+    message = mistake.words if isinstance(mistake, Problem) else str(mistake)
     return f"{re.sub(r'^tasks[.][0-9]+: ', '', message)}."

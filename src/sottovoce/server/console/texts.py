@@ -62,7 +62,9 @@ async def keep(campaign: CampaignId, request: Request, session: Session, form: F
         own = form.get("own") or None
         texts = texts_of(_content(row))
         if own is None and form.get("version") != _version(texts):
-            raise Problem("stale_page", "the form: the campaign's texts have changed since; reload the page")
+            raise Problem(
+                "stale_page", "the form: the campaign's texts have changed since it was loaded", fix="reload the page"
+            )
         new = {} if own else _entered(texts, language, form)
         await server.write(lambda connection: actions.translate(connection, session.key, campaign, new, own))
     except SottovoceError as mistake:

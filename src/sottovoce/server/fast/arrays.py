@@ -20,7 +20,7 @@ _AS_TEXT = (
 
 
 def gathered(connection: Connection, campaign_key: int, cohort: int) -> Columns:
-    """From SQLite, which writes the numbers of many participants into one text.
+    """Readings from SQLite, which writes the numbers of many participants into one text.
 
     Fetching each row would take the interpreter's lock, and requests would wait while results are computed.
     """

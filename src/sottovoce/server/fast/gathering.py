@@ -1,4 +1,4 @@
-"""Responses are written in one call.
+"""Responses are written to their sockets in one call.
 
 Gain: 10 %, the median of eight runs between -15 % and 32 %; 3 % to 22 % of the processor time.
 """

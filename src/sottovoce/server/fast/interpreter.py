@@ -13,8 +13,11 @@ _COLLECTIONS = (20_000, 20, 20)  # reports come and go by the thousand, and none
 
 
 def switch_often() -> None:
-    """The event loop and the writer ask for the interpreter's lock after every system call; by default each might wait
-    5 ms for a thread that parses a request."""
+    """Switch threads often.
+
+    The event loop and the writer ask for the interpreter's lock after every system call; by default each might wait
+    5 ms for a thread that parses a request.
+    """
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 

@@ -63,7 +63,7 @@ class CampaignEntry(BaseModel):
 
 
 class Counts(BaseModel):
-    """As of the last step, but for the numbers of invitations made and revoked, which are current."""
+    """Counts as of the last step, except the numbers of invitations created and revoked, which are current."""
 
     invitations: int
     spent: int
@@ -90,13 +90,13 @@ class Campaign(CampaignEntry):
     language: str | None = None
     contact: Text = ""
     levels: int | None = None
-    answer: Annotated[int, Field(description="how many tasks a participant answers at most")]
+    answer: Annotated[int, Field(description="the most tasks that a participant answers")]
     public_results: bool
     retention: int | None
     plan: dict[str, str] | None = None
     logo: str | None = None
     method: StoredMethod | None
-    target: Annotated[Target | None, Field(description="what the truth of a number is; null: value")]
+    target: Annotated[Target | None, Field(description="what counts as the truth of a number; null means `value`")]
     known: Annotated[
         dict[str, str], Field(description="truths that you know, by task; used once the campaign is closed")
     ]
@@ -104,7 +104,7 @@ class Campaign(CampaignEntry):
     manifest_sha256: str | None
     guarantee: dict[str, Any] | None
     erased_at: str | None
-    final: Annotated[bool, Field(description="closed, and the last results are computed")]
+    final: Annotated[bool, Field(description="whether the campaign is closed and its last results are computed")]
     trouble: Trouble | None
     counts: Counts
 
@@ -184,7 +184,7 @@ async def list_own(operator: Operator, server: Server) -> CampaignList:
 
 @router.get("/{campaign}", responses=problems("unauthorised", "not_found", "bad_request"))
 async def get(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
-    """One of your own campaigns, with how many took part."""
+    """One of your own campaigns, with its numbers of invitations and participants."""
     return await server.read(
         lambda connection: whole_campaign(connection, stored.campaign_of(connection, operator.key, campaign))
     )
@@ -223,7 +223,7 @@ _Changes = Annotated[CampaignChange, Depends(body_of(CampaignChange, required=Fa
     openapi_extra=described(CampaignChange, required=False),
 )
 async def new_version(operator: Operator, campaign: CampaignId, body: _Changes, server: Server) -> Campaign:
-    """A new draft with the terms of an open or closed campaign: a campaign of its own, with the next version number."""
+    """Create a draft with the terms of an open or closed campaign: a separate campaign with the next version number."""
     now = server.clock()
     return await server.write(
         lambda connection: whole_campaign(
@@ -239,7 +239,7 @@ async def new_version(operator: Operator, campaign: CampaignId, body: _Changes, 
     openapi_extra=described(CampaignChange, required=False),
 )
 async def duplicate(operator: Operator, campaign: CampaignId, body: _Changes, server: Server) -> Campaign:
-    """A new draft copied from one of your campaigns, for other people: no invitations and no readings are copied."""
+    """Create a draft that is a copy of one of your campaigns, without its invitations and readings."""
     now = server.clock()
     return await server.write(
         lambda connection: whole_campaign(connection, actions.duplicate(connection, operator.key, campaign, body, now))
@@ -275,7 +275,7 @@ async def close_open(operator: Operator, campaign: CampaignId, server: Server) -
     },
 )
 async def manifest(campaign: CampaignId, request: Request, server: Server) -> Response:
-    """The manifest in canonical JSON, for everybody; its ETag is its SHA-256."""
+    """The manifest in canonical JSON, which needs no token. Its ETag is its SHA-256."""
     row = await server.read(lambda connection: stored.published_campaign(connection, campaign))
     return tagged(request, row.manifest, row.fixed_sha256, "application/json")
 
@@ -287,10 +287,10 @@ class CampaignState(BaseModel):
 
 @router.get("/{campaign}/state", responses=problems("not_found", "bad_request"))
 async def state(campaign: CampaignId, server: Server) -> CampaignState:
-    """Whether a campaign takes readings, and which tasks have enough, for everybody.
+    """Whether a campaign takes readings, and which tasks have enough. No token is needed.
 
-    Devices ask before they draw noise, without saying who asks, so that nobody spends anything on a reading that is not
-    needed.
+    Devices ask this before they draw noise, without identifying themselves, so that no privacy is spent on a reading
+    that is not needed.
     """
 
     def load(connection: Connection) -> tuple[CampaignRow, list[str]]:

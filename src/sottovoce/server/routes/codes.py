@@ -31,7 +31,7 @@ class InvitationOfCode(BaseModel):
 
 @router.post("", responses=problems("code_unknown", *UNREADABLE), openapi_extra=described(TypedCode))
 async def exchange(body: Annotated[TypedCode, Depends(body_of(TypedCode))], server: Server) -> InvitationOfCode:
-    """The token of the invitation that a code stands for. This spends nothing.
+    """The token of the invitation that a code stands for. This does not spend the invitation.
 
     Unlike a link, a code says nothing about the campaign's terms: whoever uses it trusts the server to offer the right
     ones. Guesses are rate-limited, and each takes the server a moment.

@@ -18,11 +18,12 @@ router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
 
 
 class PublishedCuts(BaseModel):
-    """What devices compare readings with. A task that is compared and not listed has enough readings."""
+    """What devices compare readings with. A compared task that is not listed has enough readings."""
 
     as_of: str | None = Field(description="when the cuts last changed; null if nothing is compared")
     tasks: dict[str, list[list[int]]] = Field(
-        description="by task: alternatives, of which a device draws one: ascending lists of cuts in half grid steps"
+        description="for each task, alternatives of which a device draws one; each is an ascending list of cuts, in "
+        "half grid steps"
     )
 
 
@@ -36,7 +37,7 @@ class PublishedCuts(BaseModel):
     },
 )
 async def cuts(campaign: CampaignId, request: Request, server: Server) -> Response:
-    """The cuts to compare with, for everybody. They change in the steps in which results do."""
+    """The cuts to compare readings with. They need no token, and change in the same steps as the results."""
     content = await server.read(lambda connection: _content(connection, campaign))
     return tagged(request, content, sha256_of(content), "application/json")
 

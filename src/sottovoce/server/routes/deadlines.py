@@ -17,7 +17,7 @@ from sottovoce.server.routes.campaigns import CampaignId
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import published_campaign
 
-Language = Annotated[str, Query(max_length=20, description="the language of the words; the browser's by default")]
+Language = Annotated[str, Query(max_length=20, description="language of the event; by default the browser's")]
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["campaigns"])
 
 
@@ -30,7 +30,7 @@ router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["campaigns"])
     },
 )
 async def deadline(campaign: CampaignId, request: Request, server: Server, lang: Language = "") -> Response:
-    """The deadline as an event with a reminder a day before, for everybody, in the language of whoever asks."""
+    """The deadline as a calendar event, with a reminder a day before. No token is needed."""
     row = await server.read(lambda connection: published_campaign(connection, campaign))
     if row.deadline is None or row.opened_at is None:
         raise Problem("not_found", f"campaign {campaign!r}: it has no deadline")

@@ -28,7 +28,7 @@ class InvitationLookup(RequestBody):
 
 
 class Enrolment(RequestBody):
-    """The invitation, and the secret that makes the call repeatable: at least 128 random bits, 22 characters."""
+    """The invitation, and a secret that makes the call safe to repeat: at least 128 random bits, 22 characters."""
 
     invitation: Secret
     enrolment_key: Annotated[str, Field(min_length=22, max_length=128, pattern=r"^[A-Za-z0-9_-]+$")] | None = None

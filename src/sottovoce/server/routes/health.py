@@ -25,13 +25,13 @@ class Health(BaseModel):
 
 @router.get("/healthz")
 async def healthz() -> Health:
-    """The process answers."""
+    """Whether the process responds."""
     return Health()
 
 
 @router.get("/readyz", responses=problems())
 async def readyz(server: Server) -> Health:
-    """The database can be reached and has the schema of this version."""
+    """Whether the database can be reached and has the schema of this version."""
 
     def ask(connection: Connection) -> bool:
         return is_current(connection)

@@ -38,11 +38,11 @@ InvitationNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class NewInvitations(RequestBody):
-    """How many, of which kind, and whether each comes with a QR code.
+    """How many invitations, of which kind, and whether each comes with a QR code.
 
-    A link is for one person. So is a code, which is short enough to type, does not pin the campaign's terms, and
-    expires after ``days`` (by default 14). An open link is for ``people`` people, and expires only if ``days`` is
-    given.
+    A link is for one person. So is a code, which is short enough to type, does not contain the hash of the campaign's
+    terms, and expires after ``days`` (by default 14). An open link is for ``people`` people, and expires only if
+    ``days`` is given.
     """
 
     count: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -54,13 +54,22 @@ class NewInvitations(RequestBody):
     def check(self) -> None:
         """Refuse what does not belong to the kind."""
         if self.kind == "open" and (self.count != 1 or self.people is None):
-            raise Problem("bad_request", "an open link: it is one link, so leave count out and give people")
+            raise Problem(
+                "bad_request", "an open link: it is a single link for a given number of people",
+                fix="leave count out, and give people",
+            )  # fmt: skip
         if self.kind != "open" and self.people is not None:
-            raise Problem("bad_request", f"people {self.people}: only an open link admits several; leave it out")
+            raise Problem("bad_request", f"people {self.people}: only an open link admits several", fix="leave it out")
         if self.kind == "link" and self.days is not None:
-            raise Problem("bad_request", f"days {self.days}: a link for one person does not expire; revoke it instead")
+            raise Problem(
+                "bad_request", f"days {self.days}: a link for one person does not expire",
+                fix="leave it out; a link can be revoked",
+            )  # fmt: skip
         if self.kind == "code" and self.count > MOST_CODES:
-            raise Problem("bad_request", f"count {self.count}: at most {MOST_CODES} codes are made at once")
+            raise Problem(
+                "bad_request", f"count {self.count}: at most {MOST_CODES} codes are made at once",
+                fix="ask for fewer at a time",
+            )  # fmt: skip
 
 
 class Rotation(RequestBody):
@@ -70,7 +79,7 @@ class Rotation(RequestBody):
 
 
 class Invitation(BaseModel):
-    """Shown once: only the hash of the token is stored. So the QR code (SVG) can only be sent with it."""
+    """An invitation with its token and QR code (SVG), which are shown only once: only the token's hash is stored."""
 
     id: int
     token: str
@@ -127,7 +136,7 @@ async def create(
     request: Request,
     server: Server,
 ) -> Invitations:
-    """Create invitations. Their links carry the hash of the manifest, so the campaign must be open."""
+    """Create invitations. Their links contain the hash of the manifest, so the campaign must be open."""
     body.check()
     base = address_of(server, request)
     row, made, expires_at = await make_invitations(
@@ -138,7 +147,7 @@ async def create(
 
 @router.get("", responses=problems("unauthorised", "not_found", "bad_request"))
 async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> InvitationList:
-    """All invitations of a campaign, spent ones as of the last step. Who used one is not recorded."""
+    """All invitations of a campaign; spent ones are shown as of the last step. Who used which is not recorded."""
     now = server.clock()
     rows = await server.read(
         lambda connection: list_invitations(connection, campaign_of(connection, operator.key, campaign).key)
@@ -165,7 +174,7 @@ async def list_all(operator: Operator, campaign: CampaignId, server: Server) -> 
     responses=problems("unauthorised", "not_found", "invitation_spent", "bad_request"),
 )
 async def revoke(operator: Operator, campaign: CampaignId, invitation: InvitationNumber, server: Server) -> None:
-    """Revoke an invitation; without effect on somebody who has used it since the last step."""
+    """Revoke an invitation. Somebody who has joined with it since the last step remains a participant."""
     now = server.clock()
     await server.write(
         lambda connection: revoke_invitation(

@@ -9,7 +9,7 @@ from sottovoce.server import logos as actions
 from sottovoce.server.problems import problems
 from sottovoce.server.rights import Operator
 from sottovoce.server.routes.campaigns import Campaign, CampaignId, whole_campaign
-from sottovoce.server.routes.plans import FOUND, PICTURES, UNREADABLE_PICTURE, shown_picture
+from sottovoce.server.routes.plans import PICTURE_RESPONSES, PICTURES, UNREADABLE_PICTURE, shown_picture
 from sottovoce.server.state import Server
 from sottovoce.server.storage.campaigns import published_campaign
 from sottovoce.server.storage.pictures import LOGOS
@@ -32,13 +32,13 @@ async def put(operator: Operator, campaign: CampaignId, request: Request, server
 
 @router.delete("", responses=problems("unauthorised", "not_found", "frozen", "bad_request"))
 async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
-    """Take the logo from a draft."""
+    """Remove the logo from a draft."""
     return await server.write(
         lambda connection: whole_campaign(connection, actions.clear_logo(connection, operator.key, campaign))
     )
 
 
-@router.get("", response_class=Response, responses={**FOUND, **problems("not_found", "bad_request")})
+@router.get("", response_class=Response, responses={**PICTURE_RESPONSES, **problems("not_found", "bad_request")})
 async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
-    """The logo of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
+    """The logo of a campaign that is or was open; no token is needed. Its ETag is its SHA-256, as in the manifest."""
     return await shown_picture(request, server, LOGOS, lambda connection: published_campaign(connection, campaign))

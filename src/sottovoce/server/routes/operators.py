@@ -27,7 +27,7 @@ _UNREADABLE = ("bad_request", "bad_json", "unsupported_media_type", "too_large")
 
 
 class OperatorName(RequestBody):
-    """What to call an operator."""
+    """The name of an operator."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
@@ -97,7 +97,7 @@ async def list_all(_: Administrator, server: Server) -> OperatorList:
 
 @router.get("/me", responses=problems("unauthorised"))
 async def me(operator: Operator) -> OperatorEntry:
-    """Whose token this is."""
+    """The operator whose token was sent."""
     return OperatorEntry(**_entry(operator))
 
 
@@ -126,7 +126,7 @@ async def revoke(_: Administrator, operator: Number, server: Server) -> None:
 async def rename(
     asking: Operator, operator: Number, body: Annotated[OperatorName, Depends(body_of(OperatorName))], server: Server
 ) -> OperatorEntry:
-    """Give an operator another name: yourself, or, as an administrator, anybody."""
+    """Rename yourself or, as an administrator, any operator."""
     own_or_administrator(asking, operator, "rename others")
     renamed = await server.write(lambda connection: rename_operator(connection, operator, body.name))
     return OperatorEntry(**_entry(renamed))
@@ -134,6 +134,6 @@ async def rename(
 
 @router.post("/{operator}/rotate", responses=problems("unauthorised", "forbidden", "not_found", "bad_request"))
 async def rotate(asking: Operator, operator: Number, server: Server) -> NewToken:
-    """Replace a token: your own, or, as an administrator, anybody's."""
+    """Replace your own token or, as an administrator, that of any operator."""
     own_or_administrator(asking, operator, "replace the tokens of others")
     return NewToken(token=await server.write(lambda connection: rotate_operator(connection, operator)))

@@ -25,8 +25,8 @@ from sottovoce.server.storage.pictures import PLANS, Pictures
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", tags=["plans"])
-# Opened by itself, a picture is a document without rights: nothing in it runs, loads, or counts as being from here.
-_ALONE = {
+# Opened on its own, a picture is a document without rights: nothing in it runs or loads, and it has its own origin.
+_SANDBOX = {
     "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -37,12 +37,12 @@ PICTURES = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in
 
 
 class TaskPlace(RequestBody):
-    """Where a task lies: points in ten-thousandths of the plan's width and height, from its upper left corner."""
+    """Where a task lies: coordinates in ten-thousandths of the plan's width and height, from its upper left corner."""
 
     task: Annotated[str, Field(max_length=100)]
     place: Annotated[
         Annotated[list[list[int]], Field(max_length=1000)] | None,
-        Field(description="one point, or the points of a line; null: not on the plan"),
+        Field(description="one point, or the points of a line; null takes the task off the plan"),
     ]
 
 
@@ -61,10 +61,10 @@ class NewPlaces(RequestBody):
 async def shown_picture(
     request: Request, server: ServerState, pictures: Pictures, campaign: Callable[[Connection], CampaignRow]
 ) -> Response:
-    """The stored picture of a campaign, only ever as an image."""
+    """The stored picture of a campaign, always served as an image."""
     picture = await server.read(lambda connection: pictures.of(connection, campaign(connection).key))
     answer = tagged(request, picture.content, picture.sha256, picture.type)
-    answer.headers.update(_ALONE)
+    answer.headers.update(_SANDBOX)
     return answer
 
 
@@ -76,8 +76,8 @@ async def shown_picture(
 async def put(operator: Operator, campaign: CampaignId, request: Request, server: Server) -> Campaign:
     """Give a draft a picture of the place: PNG, JPEG or SVG, recognised by its content and rewritten.
 
-    Metadata is removed, including the position at which a photograph was taken. Scripts and references to the outside
-    are refused.
+    Metadata is removed, including the position at which a photograph was taken. A picture with scripts, or that
+    refers to anything outside itself, is refused.
     """
     picture = await run_in_threadpool(cleaned_picture, await request.body())
     return await server.write(
@@ -87,7 +87,7 @@ async def put(operator: Operator, campaign: CampaignId, request: Request, server
 
 @router.delete("/plan", responses=problems("unauthorised", "not_found", "frozen", "bad_request"))
 async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Campaign:
-    """Take the picture from a draft, and all tasks off it."""
+    """Remove the picture from a draft, and the places of all its tasks."""
     return await server.write(
         lambda connection: whole_campaign(connection, actions.clear_plan(connection, operator.key, campaign))
     )
@@ -103,17 +103,17 @@ async def delete(operator: Operator, campaign: CampaignId, server: Server) -> Ca
 async def place(
     operator: Operator, campaign: CampaignId, body: Annotated[NewPlaces, Depends(body_of(NewPlaces))], server: Server
 ) -> Campaign:
-    """Put tasks of a draft on its plan. Those that are not named stay where they are."""
+    """Put tasks of a draft on its plan. Tasks that are not named stay where they are."""
     places = body.by_task()
     return await server.write(
         lambda connection: whole_campaign(connection, actions.place_tasks(connection, operator.key, campaign, places))
     )
 
 
-FOUND: dict[int | str, dict[str, Any]] = {200: {"content": PICTURES}, 304: {"description": "Not changed"}}
+PICTURE_RESPONSES: dict[int | str, dict[str, Any]] = {200: {"content": PICTURES}, 304: {"description": "Not changed"}}
 
 
-@router.get("/plan", response_class=Response, responses={**FOUND, **problems("not_found", "bad_request")})
+@router.get("/plan", response_class=Response, responses={**PICTURE_RESPONSES, **problems("not_found", "bad_request")})
 async def get(campaign: CampaignId, request: Request, server: Server) -> Response:
-    """The picture of a campaign that is or was open, for everybody; its ETag is its SHA-256, as in the manifest."""
+    """The plan of a campaign that is or was open; no token is needed. Its ETag is its SHA-256, as in the manifest."""
     return await shown_picture(request, server, PLANS, lambda connection: published_campaign(connection, campaign))

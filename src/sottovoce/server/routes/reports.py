@@ -41,8 +41,10 @@ class StoredReport(BaseModel):
     """A report that is stored durably."""
 
     report_id: str
-    readings: Annotated[int, Field(description="how many readings count")]
-    over_quota: Annotated[list[str], Field(description="tasks that had enough readings and were left out")]
+    readings: Annotated[int, Field(description="how many readings were stored")]
+    over_quota: Annotated[
+        list[str], Field(description="tasks that already had enough readings, so that theirs were left out")
+    ]
 
 
 class GatewayReport(Report):

@@ -77,7 +77,7 @@ class Promised(BaseModel):
 
 
 class Weights(BaseModel):
-    """How many participants have which weight, relative to the mean of all. The last edge is open."""
+    """How many participants have which weight, relative to the mean weight. The last edge is null: it has no end."""
 
     edges: list[float | None]
     counts: list[int]
@@ -97,14 +97,17 @@ class Results(BaseModel):
     as_of: str
     method: str
     target: Annotated[
-        Target | None, Field(description="what the truth of a number is: a measured value or the mean of opinions")
+        Target | None,
+        Field(description="what counts as the truth of a number: a measured value or the mean of opinions"),
     ] = None
     known: Annotated[
         dict[str, str],
         Field(description="truths that the operator knew, by task; used and shown once the campaign is closed"),
     ] = {}
     converged: bool | None
-    iterations: Annotated[int | None, Field(description="of the method until the truths stopped moving")] = None
+    iterations: Annotated[int | None, Field(description="iterations of the method until the truths stopped moving")] = (
+        None
+    )
     level: float
     reports: int
     participants: int
@@ -155,7 +158,7 @@ async def newest(campaign: CampaignId, request: Request, server: Server) -> Resp
 
 @router.get("/results/versions", responses=problems("not_found", "bad_request", "unauthorised"))
 async def versions(campaign: CampaignId, request: Request, server: Server) -> VersionList:
-    """The versions that are kept, newest first."""
+    """The versions of the results that are kept, newest first."""
     rows = await server.read(lambda connection: list_versions(connection, _readable(connection, campaign, request)))
     return VersionList(
         versions=[
@@ -167,7 +170,7 @@ async def versions(campaign: CampaignId, request: Request, server: Server) -> Ve
 
 @router.get("/results/versions/{version}", response_class=Response, responses=_DESCRIBED)
 async def version(campaign: CampaignId, version: VersionNumber, request: Request, server: Server) -> Response:
-    """An earlier version."""
+    """One version of the results."""
     row = await server.read(
         lambda connection: results_version(connection, _readable(connection, campaign, request), version)
     )

@@ -36,7 +36,7 @@ class CampaignTexts(BaseModel):
 
 
 class NewText(RequestBody):
-    """Words of the campaign's own language, and what they are in others; an empty translation is removed."""
+    """A text in the campaign's own language, and its translations by language; an empty translation removes one."""
 
     text: Annotated[str, Field(max_length=2000)]
     translations: Annotated[dict[str, Annotated[str, Field(max_length=2000)]], Field(max_length=50)]
@@ -62,7 +62,7 @@ def _entry(row: CampaignRow) -> CampaignTexts:
 
 @router.get("", responses=problems("unauthorised", "not_found", "bad_request"))
 async def get(operator: Operator, campaign: CampaignId, server: Server) -> CampaignTexts:
-    """All texts of one of your campaigns, their translations, and how many are missing."""
+    """All texts of one of your campaigns, with their translations and how many are missing."""
     return _entry(await server.read(lambda connection: campaign_of(connection, operator.key, campaign)))
 
 

@@ -28,23 +28,23 @@ class NewWebhook(RequestBody):
 
 
 class Webhook(BaseModel):
-    """A webhook and its last attempts, which end after three days of failure or when the receiver answers 410."""
+    """A webhook and its state. Attempts end after three days of failure, or when the receiver answers 410."""
 
     url: str
     state: Literal["working", "failing", "stopped"]
     delivered: Annotated[
-        int, Field(description="the last version that was received; at first the newest when the webhook was set")
+        int, Field(description="the last version that was received; before that, the newest when the webhook was set")
     ]
     failure: str | None
     failing_since: str | None
 
 
 class WebhookWithSecret(Webhook):
-    secret: Annotated[str, Field(description="key of the signatures (HMAC-SHA256); shown only once")]
+    secret: Annotated[str, Field(description="the key that signs events (HMAC-SHA256); shown only once")]
 
 
 def webhook_state(row: WebhookRow) -> Literal["working", "failing", "stopped"]:
-    """For people and programs."""
+    """A webhook as people and programs see it."""
     return "stopped" if row.stopped_at is not None else "failing" if row.failure else "working"
 
 
@@ -65,7 +65,7 @@ async def put(
     body: Annotated[NewWebhook, Depends(body_of(NewWebhook))],
     server: Server,
 ) -> WebhookWithSecret:
-    """Send an event to this address for every version of the results from now on, with a new secret."""
+    """Set the webhook, with a new secret. From now on, every new version of the results is announced to its address."""
     check_webhook(body.url, server.settings)
 
     def change(connection: Connection) -> WebhookRow:
@@ -82,16 +82,16 @@ async def get(operator: Operator, campaign: CampaignId, server: Server) -> Webho
         lambda connection: webhook_of(connection, campaign_of(connection, operator.key, campaign).key)
     )
     if row is None:
-        raise Problem("not_found", f"campaign {campaign!r}: it has no webhook")
+        raise Problem("not_found", f"campaign {campaign!r}: it has no webhook", fix="set one first")
     return Webhook.model_validate(_described(row))
 
 
 @router.delete("", status_code=204, responses=problems("unauthorised", "not_found", "bad_request"))
 async def remove(operator: Operator, campaign: CampaignId, server: Server) -> None:
-    """Send no more events."""
+    """Remove the webhook: no more events are sent."""
 
     def change(connection: Connection) -> bool:
         return remove_webhook(connection, campaign_of(connection, operator.key, campaign).key)
 
     if not await server.write(change):
-        raise Problem("not_found", f"campaign {campaign!r}: it has no webhook")
+        raise Problem("not_found", f"campaign {campaign!r}: it has no webhook", fix="there is nothing to remove")

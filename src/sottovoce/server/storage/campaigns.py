@@ -52,7 +52,7 @@ def published_campaign(connection: Connection, id: str) -> CampaignRow:
 
 
 def unknown_campaign(id: str) -> Problem:
-    return Problem("not_found", f"campaign {id!r}: there is no such campaign")
+    return Problem("not_found", f"campaign {id!r}: there is no such campaign", fix="check its id")
 
 
 def list_campaigns(
@@ -175,7 +175,7 @@ def _write_tasks(connection: Connection, campaign_key: int, manifest: Manifest, 
 
 
 def change_analysis(connection: Connection, campaign_key: int, analysis: Mapping[str, Any], anew: bool) -> None:
-    """Change how results are computed; those of a closed campaign are in any case, from the same claims."""
+    """Change how results are computed. Those of a closed campaign are always computed again, from the same claims."""
     step = campaigns.c.step + (1 if anew else case((campaigns.c.state == "closed", 1), else_=0))
     connection.execute(update(campaigns).where(campaigns.c.key == campaign_key).values(**analysis, step=step))
 
@@ -183,20 +183,34 @@ def change_analysis(connection: Connection, campaign_key: int, analysis: Mapping
 def delete_draft(connection: Connection, campaign: CampaignRow) -> None:
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
-        raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be deleted")
+        raise Problem(
+            "frozen",
+            f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be deleted",
+            fix="close it instead" if campaign.state == "open" else "keep it",
+        )
     connection.execute(delete(campaigns).where(campaigns.c.key == campaign.key))
 
 
 def open_campaign(connection: Connection, campaign: CampaignRow, manifest: Manifest, guarantee: str, now: int) -> None:
-    """From now on the manifest is fixed. It must still be what the guarantee was computed for."""
+    """Open a draft: from now on its manifest is fixed. It must still be the one that the guarantee was computed for."""
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
-        raise Problem("wrong_state", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be opened")
+        raise Problem(
+            "wrong_state",
+            f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be opened",
+            fix="leave it as it is" if campaign.state == "open" else "make a new version, and open that",
+        )
     if campaign.manifest != manifest.bytes():
-        raise Problem("wrong_state", f"campaign {campaign.id!r}: it was changed at the same moment; open it again")
+        raise Problem(
+            "wrong_state",
+            f"campaign {campaign.id!r}: it was changed while it was being opened",
+            fix="check it, and open it again",
+        )
     if campaign.deadline is not None and campaign.deadline <= now:
         raise Problem(
-            "bad_manifest", f"deadline {manifest.deadline}: it has passed; a campaign must open before its deadline"
+            "bad_manifest",
+            f"deadline {manifest.deadline}: it has passed, and a campaign must open before its deadline",
+            fix="choose a later one, or none",
         )
     connection.execute(
         update(campaigns)
@@ -210,7 +224,11 @@ def close_campaign(connection: Connection, campaign: CampaignRow, now: int) -> N
     campaign = _locked(connection, campaign)
     if campaign.state != "open":
         state = "a draft" if campaign.state == "draft" else campaign.state
-        raise Problem("wrong_state", f"campaign {campaign.id!r}: it is {state}, and only open ones can be closed")
+        raise Problem(
+            "wrong_state",
+            f"campaign {campaign.id!r}: it is {state}, and only open ones can be closed",
+            fix="delete it instead" if campaign.state == "draft" else "leave it as it is",
+        )
     connection.execute(
         update(campaigns)
         .where(campaigns.c.key == campaign.key)

@@ -39,7 +39,7 @@ class Readings:
         return Readings(self.participants[mask], self.places[mask], self.steps[mask], self.cohorts[mask])
 
     def values(self, manifest: Manifest) -> NDArray[np.float64]:
-        """In the units of the tasks. Multiplied and divided by whole numbers, so that 3 steps of 0.1 are 0.3."""
+        """Values in the units of the tasks: multiplied and divided by whole numbers, so that 3 steps of 0.1 are 0.3."""
         grids = [Fraction(task.grid) if isinstance(task, NumberTask) else Fraction(1) for task in manifest.tasks]
         above = np.array([float(grid.numerator) for grid in grids])
         below = np.array([float(grid.denominator) for grid in grids])

@@ -16,7 +16,7 @@ from sottovoce.errors import BadParameter, UnreadableFile
 log = logging.getLogger("sottovoce.server.database")
 # Keys of advisory locks in a PostgreSQL database.
 START_UP_LOCK = 7_358_061
-CHORES_LOCK = 7_358_062
+MAINTENANCE_LOCK = 7_358_062
 RESULTS_LOCK = 7_358_063
 WEBHOOKS_LOCK = 7_358_064
 _BUSY_SECONDS = 5  # how long a connection waits for another one's lock

@@ -79,7 +79,9 @@ def rotate_invitation(connection: Connection, campaign: CampaignRow, key: int, n
     _require_open(campaign)
     before = _unspent(connection, campaign.key, key)
     if before.kind != "link":
-        raise Problem("bad_request", f"invitation {key}: only a link for one person can be replaced; make a new one")
+        raise Problem(
+            "bad_request", f"invitation {key}: only a link for one person can be replaced", fix="make a new one"
+        )
     revoke_invitation(connection, campaign.key, key, now)
     ((number, token),) = create_invitations(connection, campaign, 1, now)
     return number, token
@@ -98,7 +100,7 @@ def _unspent(connection: Connection, campaign_key: int, key: int) -> InvitationR
     # Locked, or it might be spent before it is revoked or renewed.
     invitation = row_or_none(connection, InvitationRow, named.with_for_update())
     if invitation is None:
-        raise Problem("not_found", f"invitation {key}: the campaign has no such invitation")
+        raise Problem("not_found", f"invitation {key}: the campaign has no such invitation", fix="check its number")
     if invitation.shown_spent:
         raise Problem("invitation_spent", f"invitation {key}: it has been used")
     return invitation

@@ -31,7 +31,7 @@ def cuts_text(cuts: Sequence[int]) -> str:
 
 
 def publish_offers(connection: Connection, campaign_key: int, new: Offers, now: int) -> None:
-    """From now on devices compare readings with these. Offers of other tasks stay as they are."""
+    """Publish cuts, which devices compare readings with from now on. Those of other tasks stay as they are."""
     places = sorted(new)
     for first in range(0, len(places), _PLACES_AT_ONCE):
         some = places[first : first + _PLACES_AT_ONCE]

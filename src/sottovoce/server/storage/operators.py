@@ -14,7 +14,11 @@ def operator_with(connection: Connection, token: str, *, lock: bool = False) -> 
     named = select(operators).where(operators.c.token_hash == hashed)
     operator = row_or_none(connection, OperatorRow, named.with_for_update(read=True) if lock else named)
     if operator is None or not same_hash(operator.token_hash, hashed) or operator.revoked_at is not None:
-        raise Problem("unauthorised", "the token: it does not belong to any operator")
+        raise Problem(
+            "unauthorised",
+            "the token: it does not belong to any operator",
+            fix="use an operator's token that was not replaced or revoked",
+        )
     return operator
 
 
@@ -59,7 +63,11 @@ def revoke_operator(connection: Connection, key: int, now: int) -> None:
     ).all()
     _locked(connection, key)
     if administrators == [key]:
-        raise Problem("wrong_state", f"operator {key}: the last administrator cannot be revoked")
+        raise Problem(
+            "wrong_state",
+            f"operator {key}: the last administrator cannot be revoked",
+            fix="add another administrator first",
+        )
     connection.execute(
         update(operators).where(operators.c.key == key, operators.c.revoked_at.is_(None)).values(revoked_at=now)
     )
@@ -86,5 +94,5 @@ def _end_sessions(connection: Connection, key: int) -> None:
 def _locked(connection: Connection, key: int) -> OperatorRow:
     operator = row_or_none(connection, OperatorRow, select(operators).where(operators.c.key == key).with_for_update())
     if operator is None:
-        raise Problem("not_found", f"operator {key}: there is no such operator")
+        raise Problem("not_found", f"operator {key}: there is no such operator", fix="check the number")
     return operator

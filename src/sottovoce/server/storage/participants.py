@@ -128,7 +128,9 @@ def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> 
 
 
 def unknown_participant() -> Problem:
-    """Tokens of participants are never revoked, so the catalogue's advice does not fit."""
+    """The problem with a token that is no participant's. None is ever revoked, so the catalogue's advice does not
+    fit.
+    """
     return Problem(
         "unauthorised",
         "the token: no participant of this server has it",
@@ -137,7 +139,7 @@ def unknown_participant() -> Problem:
 
 
 def participant_of(connection: Connection, campaign_id: str, token: str, *, locked: bool = False) -> ParticipantRow:
-    """The participant of a campaign who has this token; locked, none of their reports is stored or erased meanwhile."""
+    """The participant with this token; if ``locked``, none of their reports is stored or erased in the meantime."""
     hashed = token_hash(token)
     query = select(participants).where(participants.c.token_hash == hashed)
     if locked:

@@ -78,7 +78,7 @@ class ReportStore:
         return verdicts
 
     def check_cuts(self, connection: Connection, campaign_key: int, place_of: dict[str, int], report: Report) -> None:
-        """Refuse cuts that were never published: a cut of one's own could lead the search astray."""
+        """Refuse cuts that were never published: cuts of a device's own choosing could lead the search astray."""
         for reading in report.readings:
             if reading.cuts is None:
                 continue
@@ -215,7 +215,9 @@ class _Batch:
         answered = self._answered[participant.key]
         if answered and terms.manifest.readings_come_at_once:
             raise Problem(
-                "task_already_reported", "a second report: under this noise law all readings must be in one report"
+                "task_already_reported",
+                "a second report: under this noise law all readings must be in one report",
+                fix="nothing can be added to the first one",
             )
         if not answered.isdisjoint(places):
             task = next(task for task in report.tasks if terms.place_of[task] in answered)

@@ -29,7 +29,11 @@ def results_version(connection: Connection, campaign_key: int, version: int) -> 
     one = select(results).where(results.c.campaign_key == campaign_key, results.c.version == version)
     row = row_or_none(connection, ResultsRow, one)
     if row is None:
-        raise Problem("not_found", f"version {version}: there is no such version of the results, or it was not kept")
+        raise Problem(
+            "not_found",
+            f"version {version}: there is no such version of the results, or it was not kept",
+            fix="choose one of the versions that are kept",
+        )
     return row
 
 

@@ -15,8 +15,10 @@ Cohorts = dict[int, dict[int, bool]]  # by cohort and participant: whether they 
 
 
 def advance(connection: Connection, campaign_key: int, least: int, now: int) -> None:
-    """End the current cohort if at least ``least`` participants reported in it; a step is due then, or
-    when as many have withdrawn. Reports that come after this belong to the next cohort."""
+    """End the current cohort if at least ``least`` participants reported in it.
+
+    Then a step is due, as it is when this many have withdrawn. Later reports belong to the next cohort.
+    """
     locked = select(campaigns).where(campaigns.c.key == campaign_key).with_for_update()
     campaign = one_row(connection, CampaignRow, locked)
     gathered = (

@@ -52,7 +52,7 @@ operators = Table(
 replaced_tokens = Table(
     "replaced_tokens",
     metadata,
-    Column("token_hash", String(64), primary_key=True, comment="SHA-256 of a token that was an operator's before"),
+    Column("token_hash", String(64), primary_key=True, comment="SHA-256 of a token that an operator had before"),
 )
 
 sessions = Table(
@@ -76,7 +76,7 @@ campaigns = Table(
     Column("manifest", LargeBinary, nullable=False, comment="the manifest in canonical JSON; fixed once open"),
     Column("manifest_sha256", String(64), comment="SHA-256 of the manifest; null while a draft"),
     Column("guarantee", Text, comment="what the manifest promises, in words and figures (JSON); null while a draft"),
-    Column("method", String(20), comment="the method the operator has pinned; null for the noise-aware one"),
+    Column("method", String(20), comment="the method that the operator chose; null: the default, noise-aware"),
     Column("created_at", BigInteger, nullable=False, comment="when the draft was made"),
     Column("opened_at", BigInteger, comment="when the campaign opened"),
     Column("closed_at", BigInteger, comment="when the campaign closed, or its deadline passed"),
@@ -86,17 +86,21 @@ campaigns = Table(
     Column("reports", BigInteger, nullable=False, server_default="0", comment="reports stored and not withdrawn"),
     Column("changes", BigInteger, nullable=False, comment="grows with every report and withdrawal"),
     Column("changed_at", BigInteger, nullable=False, comment="when changes last grew"),
-    Column("computed", BigInteger, nullable=False, comment="the number of changes that were considered for a step"),
-    Column("computed_at", BigInteger, comment="when they were considered"),
+    Column("computed", BigInteger, nullable=False, comment="the number of changes when a step was last considered"),
+    Column("computed_at", BigInteger, comment="when a step was last considered"),
     Column("cohort", BigInteger, nullable=False, server_default="0", comment="the last cohort that is complete"),
     Column("step", BigInteger, nullable=False, server_default="0", comment="grows when results are due to change"),
     Column("published", BigInteger, nullable=False, server_default="0", comment="the step that was computed last"),
     Column("shown_reports", BigInteger, nullable=False, server_default="0", comment="reports as of the last step"),
     Column(
-        "shown_withdrawn", BigInteger, nullable=False, server_default="0", comment="withdrawals as of their last step"
+        "shown_withdrawn",
+        BigInteger,
+        nullable=False,
+        server_default="0",
+        comment="how many withdrawals the operator is shown",
     ),
     Column("trouble", String(100), comment="why the newest results could not be published; null if they were"),
-    Column("trouble_at", BigInteger, comment="since when"),
+    Column("trouble_at", BigInteger, comment="since when results could not be published"),
     Column(
         "public_results",
         Boolean,
@@ -105,9 +109,13 @@ campaigns = Table(
         comment="whether everybody may see the results",
     ),
     Column(
-        "retention_days", Integer, comment="readings are erased this long after closing, or earlier; null: no promise"
+        "retention_days",
+        Integer,
+        comment="readings are erased at most this long after closing; null: the terms do not say",
     ),
-    Column("target", String(5), comment="what the truth of a number is: value or mean; null: the method's own choice"),
+    Column(
+        "target", String(5), comment="what counts as the truth of a number: value or mean; null: the default, value"
+    ),
     Column("known", Text, comment="truths that the operator knows, by task (JSON); not public"),
     CheckConstraint("state IN ('draft', 'open', 'closed')", name="state"),
     CheckConstraint("state = 'draft' OR manifest_sha256 IS NOT NULL", name="frozen"),
@@ -120,7 +128,7 @@ tasks = Table(
     Column("campaign_key", Key, ForeignKey("campaigns.key", ondelete="CASCADE"), nullable=False, comment="campaign"),
     Column("place", Integer, nullable=False, comment="place of the task in the manifest, from 0 on"),
     Column("id", String(100), nullable=False, comment="name of the task in the manifest and in reports"),
-    Column("quota", BigInteger, comment="readings wanted; further ones are left out; null for no limit"),
+    Column("quota", BigInteger, comment="the most readings that are taken; null for no limit"),
     Column("taken", BigInteger, nullable=False, server_default="0", comment="readings taken, where there is a quota"),
     PrimaryKeyConstraint("campaign_key", "place"),
     UniqueConstraint("campaign_key", "id"),
@@ -136,7 +144,7 @@ def _pictures(name: str) -> Table:
         Column("campaign_key", Key, campaign, nullable=False, comment="campaign"),
         Column("sha256", String(64), nullable=False, comment="SHA-256 of the picture, as in the manifest"),
         Column("type", String(20), nullable=False, comment="its media type"),
-        Column("content", LargeBinary, nullable=False, comment="the picture, checked and written anew"),
+        Column("content", LargeBinary, nullable=False, comment="the picture, checked and rewritten"),
         PrimaryKeyConstraint("campaign_key"),
     )
 
@@ -164,7 +172,7 @@ invitations = Table(
     Column("joined", BigInteger, nullable=False, server_default="0", comment="how many joined by an open link"),
     Column(
         "shown_joined", BigInteger, nullable=False, server_default="0",
-        comment="how many of them its operator is shown",
+        comment="how many of those who joined the operator is shown",
     ),
     Index(None, "campaign_key"),
     Index(
@@ -187,7 +195,7 @@ joinings = Table(
 server_secrets = Table(
     "server_secrets",
     metadata,
-    Column("name", String(20), primary_key=True, comment="what it is for"),
+    Column("name", String(20), primary_key=True, comment="what the secret is for"),
     Column("secret", LargeBinary, nullable=False, comment="random bytes"),
 )
 
@@ -215,7 +223,13 @@ reports = Table(
     Column("content_hash", String(64), comment="SHA-256 of the report, to recognise retries; erased with the readings"),
     Column("received_at", BigInteger, nullable=False, comment="when it was stored"),
     Column("readings", Integer, nullable=False, comment="how many of its readings were stored"),
-    Column("cohort", BigInteger, nullable=False, server_default="1", comment="those who reported in the same period"),
+    Column(
+        "cohort",
+        BigInteger,
+        nullable=False,
+        server_default="1",
+        comment="number of the cohort: all who reported in the same period",
+    ),
     PrimaryKeyConstraint("campaign_key", "report_id"),
     Index(None, "participant_key"),
     Index(None, "campaign_key", "cohort"),
@@ -260,7 +274,7 @@ offers = Table(
     Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
     Column("cuts", String(100), nullable=False, comment="cuts in half grid steps (JSON)"),
     Column("is_current", Boolean, nullable=False, comment="whether devices are to compare with them now"),
-    Column("published_at", BigInteger, nullable=False, comment="when they were published, last"),
+    Column("published_at", BigInteger, nullable=False, comment="when they were last published"),
     PrimaryKeyConstraint("campaign_key", "place", "cuts"),
     ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
 )
@@ -272,8 +286,13 @@ included = Table(
     metadata,
     Column("campaign_key", Key, nullable=False, comment="campaign"),
     Column("place", Integer, nullable=False, comment="place of the task in the manifest"),
-    Column("cohort", BigInteger, nullable=False, comment="the cohort with which these claims became part of results"),
-    Column("claims", BigInteger, nullable=False, comment="how many of them are in the newest results"),
+    Column(
+        "cohort",
+        BigInteger,
+        nullable=False,
+        comment="the last complete cohort when these claims were added to the results",
+    ),
+    Column("claims", BigInteger, nullable=False, comment="how many of these claims are in the newest results"),
     PrimaryKeyConstraint("campaign_key", "place", "cohort"),
     ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
 )
@@ -282,9 +301,9 @@ results = Table(
     "results",
     metadata,
     Column("campaign_key", Key, ForeignKey("campaigns.key"), nullable=False, comment="campaign"),
-    Column("version", Integer, nullable=False, comment="counts the results of a campaign, from 1 on"),
+    Column("version", Integer, nullable=False, comment="number of this version of the campaign's results, from 1 on"),
     Column("method", String(20), nullable=False, comment="the method that found the truths"),
-    Column("reports", BigInteger, nullable=False, comment="reports that went in"),
+    Column("reports", BigInteger, nullable=False, comment="number of reports that the results are based on"),
     Column("as_of", BigInteger, nullable=False, comment="when they were computed"),
     Column("content", LargeBinary, nullable=False, comment="the results as they are sent out (JSON)"),
     PrimaryKeyConstraint("campaign_key", "version"),
@@ -298,9 +317,9 @@ webhooks = Table(
     Column("url", String(2000), nullable=False, comment="where events are sent"),
     Column("secret", LargeBinary, nullable=False, comment="key of the signatures, as the receiver has it"),
     Column("delivered", Integer, nullable=False, comment="the last version of the results that was received"),
-    Column("attempts", Integer, nullable=False, comment="failed ones since then"),
+    Column("attempts", Integer, nullable=False, comment="attempts that have failed since then"),
     Column("next_at", BigInteger, nullable=False, comment="when the next attempt is due"),
-    Column("failing_since", BigInteger, comment="when the first of them failed; null if none did"),
-    Column("failure", String(200), comment="why the last one failed"),
-    Column("stopped_at", BigInteger, comment="when attempts ended, after days of failure"),
+    Column("failing_since", BigInteger, comment="when the first of these attempts failed; null if none did"),
+    Column("failure", String(200), comment="why the last attempt failed"),
+    Column("stopped_at", BigInteger, comment="when attempts ended: after days of failure, or at the receiver's wish"),
 )

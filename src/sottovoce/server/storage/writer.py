@@ -116,7 +116,9 @@ class Writer:
         if not self._open:
             raise Problem("unavailable", "the server is stopping", retry_after=5)
         if len(self._waiting) >= self._most_waiting:
-            raise Problem("unavailable", f"over {self._most_waiting:,} reports are waiting to be stored", retry_after=5)
+            raise Problem(
+                "unavailable", f"{self._most_waiting:,} reports are already waiting to be stored", retry_after=5
+            )
         if not self._waiting:
             self._loop.call_later(self._seconds, self._fall_due)
         self._waiting.append(item)
@@ -172,7 +174,7 @@ class Writer:
             self._loop.call_soon_threadsafe(self._answer, outcomes)
 
     def _commit(self, batch: Sequence[_Item]) -> _Outcomes:
-        """Each with its outcome: what to answer, or an exception."""
+        """Commit a batch; each item gets its outcome: what to answer, or an exception."""
         reports = [item for item in batch if isinstance(item, Submission)]
         actions = [item for item in batch if isinstance(item, _Action)]
         # In two transactions: reports lock their senders and then their campaign. If the locks of actions came after
@@ -191,10 +193,13 @@ class Writer:
                 time.sleep(pause * random.uniform(0.5, 1))
         outage = as_problem(failure)
         if outage is not None or len(batch) == 1:
-            log.error("nothing stored", extra={"items": len(batch)}, exc_info=failure)
+            log.error("a batch could not be stored", extra={"items": len(batch)}, exc_info=failure)
             return [(item, outage or Problem("internal")) for item in batch]
         # One of them causes the failure: each on its own, so that the others are stored.
-        log.warning("batch divided", extra={"kind": type(failure).__name__, "items": len(batch)})
+        log.warning(
+            "a batch failed, so its items are stored one by one",
+            extra={"kind": type(failure).__name__, "items": len(batch)},
+        )
         return [outcome for item in batch for outcome in self._commit_together([item])]
 
     def _transact(self, batch: Sequence[_Item]) -> _Outcomes:
@@ -230,14 +235,14 @@ def _is_conflict(failure: Exception) -> bool:
 
 
 def as_problem(failure: Exception) -> Problem | None:
-    """A failure of the database itself, as callers are answered; None if it is about what they sent."""
+    """The problem that callers get for a failure of the database itself; None if it is about what they sent."""
     if isinstance(failure, DBAPIError) and not isinstance(failure, IntegrityError):
         words = str(failure.orig).lower()
         # PostgreSQL's class 53100; SQLite's SQLITE_FULL, and its I/O error at a limit of the file's size.
         if getattr(failure.orig, "sqlstate", "") == "53100" or "disk is full" in words or "disk i/o" in words:
             return Problem("storage_full", "the database has no space left", retry_after=60)
         if _is_conflict(failure):
-            return Problem("unavailable", "other servers were changing the same rows; send it again", retry_after=1)
+            return Problem("unavailable", "other servers were changing the same rows", retry_after=1)
     lost = isinstance(failure, DBAPIError) and failure.connection_invalidated
     if lost or isinstance(failure, OperationalError | InterfaceError | PoolTimeout):
         return Problem("unavailable", "the database cannot be reached", retry_after=5)

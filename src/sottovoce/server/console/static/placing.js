@@ -62,7 +62,7 @@ function prepare() {
     },
     clear() {
       places.get(chosen().value).length = 0;
-      announce(`${nameOf(chosen())} is not on the plan any more.`);
+      announce(`${nameOf(chosen())} is no longer on the plan.`);
     },
     next() {
       const place = choices.indexOf(chosen());

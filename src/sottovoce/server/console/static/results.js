@@ -144,7 +144,7 @@ function checkSize(form) {
   const most = Number(form.dataset.mostBytes);
   const check = () => {
     const size = file.files[0]?.size ?? 0;
-    const message = size > most ? `${file.files[0].name}: ${(size / 1e6).toFixed(1)} MB: a file here may have at most ${(most / 1e6).toFixed(1)} MB; run sottovoce discover on it instead.` : "";
+    const message = size > most ? `${file.files[0].name}: it has ${(size / 1e6).toFixed(1)} MB, and at most ${(most / 1e6).toFixed(1)} MB can be uploaded here; run sottovoce discover on it instead.` : "";
     error.textContent = message;
     file.setCustomValidity(message);
   };

@@ -1,6 +1,6 @@
 /** Times in the viewer's own zone, with its name; UTC is the title of each. Without this script, all are in UTC. */
 const { lang } = document.documentElement;
-const locale = navigator.languages.find((one) => one.split("-")[0] === lang.split("-")[0]) ?? lang; // de-CH has its own ways
+const locale = navigator.languages.find((one) => one.split("-")[0] === lang.split("-")[0]) ?? lang; // de-CH has formats of its own
 const LOCAL = new Intl.DateTimeFormat(locale, {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short",
 });

@@ -37,7 +37,9 @@ def upgrade() -> None:
         sa.Column(
             "guarantee", sa.Text, comment="what the manifest promises, in words and figures (JSON); null while a draft"
         ),
-        sa.Column("method", sa.String(20), comment="the method the operator has pinned; null for the noise-aware one"),
+        sa.Column(
+            "method", sa.String(20), comment="the method that the operator chose; null: the default, noise-aware"
+        ),
         sa.Column("created_at", sa.BigInteger, nullable=False, comment="when the draft was made"),
         sa.Column("opened_at", sa.BigInteger, comment="when the campaign opened"),
         sa.Column("closed_at", sa.BigInteger, comment="when the campaign closed, or its deadline passed"),
@@ -127,9 +129,11 @@ def upgrade() -> None:
     op.create_table(
         "results",
         sa.Column("campaign_key", Key, sa.ForeignKey("campaigns.key"), nullable=False, comment="campaign"),
-        sa.Column("version", sa.Integer, nullable=False, comment="counts the results of a campaign, from 1 on"),
+        sa.Column(
+            "version", sa.Integer, nullable=False, comment="number of this version of the campaign's results, from 1 on"
+        ),
         sa.Column("method", sa.String(20), nullable=False, comment="the method that found the truths"),
-        sa.Column("reports", sa.BigInteger, nullable=False, comment="reports that went in"),
+        sa.Column("reports", sa.BigInteger, nullable=False, comment="number of reports that the results are based on"),
         sa.Column("as_of", sa.BigInteger, nullable=False, comment="when they were computed"),
         sa.Column("content", sa.LargeBinary, nullable=False, comment="the results as they are sent out (JSON)"),
         sa.PrimaryKeyConstraint("campaign_key", "version"),

@@ -10,7 +10,7 @@ down_revision = "0001"
 def upgrade() -> None:
     op.add_column(
         "tasks",
-        sa.Column("quota", sa.BigInteger, comment="readings wanted; further ones are left out; null for no limit"),
+        sa.Column("quota", sa.BigInteger, comment="the most readings that are taken; null for no limit"),
     )
     op.add_column(
         "tasks",

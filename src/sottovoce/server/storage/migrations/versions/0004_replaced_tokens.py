@@ -11,6 +11,6 @@ def upgrade() -> None:
     op.create_table(
         "replaced_tokens",
         sa.Column(
-            "token_hash", sa.String(64), primary_key=True, comment="SHA-256 of a token that was an operator's before"
+            "token_hash", sa.String(64), primary_key=True, comment="SHA-256 of a token that an operator had before"
         ),
     )

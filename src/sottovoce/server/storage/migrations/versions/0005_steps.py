@@ -25,16 +25,16 @@ def _count(name: str, comment: str, default: str = "0") -> sa.Column[int]:
 def _add_columns() -> None:
     for column in (
         sa.Column("erasing_at", sa.BigInteger, comment="when erasing began; from then on no results are computed"),
-        sa.Column("computed_at", sa.BigInteger, comment="when they were considered"),
+        sa.Column("computed_at", sa.BigInteger, comment="when a step was last considered"),
         _count("cohort", "the last cohort that is complete"),
         _count("step", "grows when results are due to change"),
         _count("published", "the step that was computed last"),
         _count("shown_reports", "reports as of the last step"),
-        _count("shown_withdrawn", "withdrawals as of their last step"),
+        _count("shown_withdrawn", "how many withdrawals the operator is shown"),
         sa.Column(
             "trouble", sa.String(100), comment="why the newest results could not be published; null if they were"
         ),
-        sa.Column("trouble_at", sa.BigInteger, comment="since when"),
+        sa.Column("trouble_at", sa.BigInteger, comment="since when results could not be published"),
     ):
         op.add_column("campaigns", column)
     op.add_column(
@@ -47,7 +47,7 @@ def _add_columns() -> None:
     op.create_index(
         "ix_invitations_spent_unseen", "invitations", ["campaign_key"], sqlite_where=_UNSEEN, postgresql_where=_UNSEEN
     )
-    op.add_column("reports", _count("cohort", "those who reported in the same period", "1"))
+    op.add_column("reports", _count("cohort", "number of the cohort: all who reported in the same period", "1"))
     op.create_index("ix_reports_campaign_key_cohort", "reports", ["campaign_key", "cohort"])
     op.add_column("readings", _count("cohort", "the cohort of its report", "1"))
     op.create_table(
@@ -56,10 +56,10 @@ def _add_columns() -> None:
         sa.Column("place", sa.Integer, nullable=False, comment="place of the task in the manifest"),
         sa.Column(
             "cohort", sa.BigInteger, nullable=False,
-            comment="the cohort with which these claims became part of results",
+            comment="the last complete cohort when these claims were added to the results",
         ),
         sa.Column(
-            "claims", sa.BigInteger, nullable=False, comment="how many of them are in the newest results"
+            "claims", sa.BigInteger, nullable=False, comment="how many of these claims are in the newest results"
         ),
         sa.PrimaryKeyConstraint("campaign_key", "place", "cohort"),
         sa.ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
@@ -67,14 +67,14 @@ def _add_columns() -> None:
     if op.get_bind().dialect.name == "postgresql":
         for table, name, comment in (
             ("campaigns", "changes", "grows with every report and withdrawal"),
-            ("campaigns", "computed", "the number of changes that were considered for a step"),
+            ("campaigns", "computed", "the number of changes when a step was last considered"),
             ("participants", "label", "random secret from which names in exports are made"),
         ):
             op.execute(f"COMMENT ON COLUMN {table}.{name} IS '{comment}'")
 
 
 def _take_the_first_step() -> None:
-    """What was stored before has been shown already: it is the first cohort."""
+    """Make everything that is stored the first cohort: it has been shown already."""
     op.execute("UPDATE invitations SET shown_spent = TRUE WHERE spent_by IS NOT NULL")
     op.execute(
         "UPDATE campaigns SET shown_reports = reports, shown_withdrawn = (SELECT count(*) FROM participants"

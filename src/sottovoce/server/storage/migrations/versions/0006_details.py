@@ -21,7 +21,7 @@ def upgrade() -> None:
         "campaigns",
         sa.Column(
             "retention_days", sa.Integer,
-            comment="readings are erased this long after closing, or earlier; null: no promise",
+            comment="readings are erased at most this long after closing; null: the terms do not say",
         ),
     )  # fmt: skip
     op.create_table(
@@ -39,5 +39,5 @@ def upgrade() -> None:
         ),
         sqlite_with_rowid=False,
     )
-    if op.get_bind().dialect.name == "postgresql":  # the other one keeps no comments
+    if op.get_bind().dialect.name == "postgresql":  # SQLite keeps no comments
         op.alter_column("readings", "value", comment="the noisy reading in grid steps, or the number of the choice")

@@ -16,7 +16,7 @@ def upgrade() -> None:
         sa.Column("place", sa.Integer, nullable=False, comment="place of the task in the manifest"),
         sa.Column("cuts", sa.String(100), nullable=False, comment="cuts in half grid steps (JSON)"),
         sa.Column("is_current", sa.Boolean, nullable=False, comment="whether devices are to compare with them now"),
-        sa.Column("published_at", sa.BigInteger, nullable=False, comment="when they were published, last"),
+        sa.Column("published_at", sa.BigInteger, nullable=False, comment="when they were last published"),
         sa.PrimaryKeyConstraint("campaign_key", "place", "cuts", name="pk_offers"),
         sa.ForeignKeyConstraint(
             ["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"], name="fk_offers_campaign_key"

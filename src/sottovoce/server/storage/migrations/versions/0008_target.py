@@ -13,6 +13,6 @@ def upgrade() -> None:
         sa.Column(
             "target",
             sa.String(5),
-            comment="what the truth of a number is: value or mean; null: the method's own choice",
+            comment="what counts as the truth of a number: value or mean; null: the default, value",
         ),
     )

@@ -22,7 +22,7 @@ def upgrade() -> None:
             sa.BigInteger,
             nullable=False,
             server_default="0",
-            comment="how many of them its operator is shown",
+            comment="how many of those who joined the operator is shown",
         ),
     ):
         op.add_column("invitations", column)
@@ -35,7 +35,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "server_secrets",
-        sa.Column("name", sa.String(20), nullable=False, comment="what it is for"),
+        sa.Column("name", sa.String(20), nullable=False, comment="what the secret is for"),
         sa.Column("secret", sa.LargeBinary, nullable=False, comment="random bytes"),
         sa.PrimaryKeyConstraint("name", name="pk_server_secrets"),
     )

@@ -36,7 +36,7 @@ TRUTHS = "where,metres\nnorth hall,24.0\nlibrary,30.9\n"
 COLUMNS = {"user": "who", "object": "where", "value": "metres"}
 
 
-class Corner:
+class AnalystPage:
     """An operator at the analyst's page."""
 
     def __init__(self, server):
@@ -60,7 +60,7 @@ def database(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def corner(database):
+def analyst_page(database):
     settings = Settings(database=f"sqlite:///{database}", operator_token=OPERATOR_TOKEN, operator_body_limit=300_000)
     clock = SetClock()
     with (
@@ -69,7 +69,7 @@ def corner(database):
     ):
         # The first fits on a machine compile the kernels, which takes a loaded one longer than the server's limit.
         patch.setattr(analysis, "MOST_SECONDS", PATIENCE)
-        yield Corner(LocalServer(client, clock))
+        yield AnalystPage(LocalServer(client, clock))
 
 
 def saved(answer):
@@ -78,8 +78,8 @@ def saved(answer):
     return list(csv.DictReader(io.StringIO(unescape(text))))
 
 
-def test_only_operators_get_in(corner):
-    stranger = TestClient(corner.client.app)
+def test_only_operators_get_in(analyst_page):
+    stranger = TestClient(analyst_page.client.app)
     asked = stranger.get("/analyst", follow_redirects=False)
     assert (asked.status_code, asked.headers["location"]) == (303, "/sign-in?next=%2Fanalyst")
     sent = stranger.post("/analyst", files={"claims": ("halls.csv", HALLWAY_CLAIMS)}, follow_redirects=False)
@@ -87,14 +87,16 @@ def test_only_operators_get_in(corner):
     assert "library" not in sent.text
 
 
-def test_the_entry_of_the_page_is_the_current_one(corner):
-    assert re.findall(r'<a href="(.*?)" aria-current="page"', corner.client.get("/analyst").text) == ["/analyst"]
-    assert re.findall(r'<a href="(.*?)" aria-current="page"', corner.client.get("/operators").text) == ["/operators"]
+def test_the_entry_of_the_page_is_the_current_one(analyst_page):
+    assert re.findall(r'<a href="(.*?)" aria-current="page"', analyst_page.client.get("/analyst").text) == ["/analyst"]
+    assert re.findall(r'<a href="(.*?)" aria-current="page"', analyst_page.client.get("/operators").text) == [
+        "/operators"
+    ]
 
 
-def test_a_form_of_another_site_is_refused(corner):
-    assert corner.ask(token="0" * 64).status_code == 403
-    foreign = corner.client.post(
+def test_a_form_of_another_site_is_refused(analyst_page):
+    assert analyst_page.ask(token="0" * 64).status_code == 403
+    foreign = analyst_page.client.post(
         "/analyst", files={"claims": ("a.csv", HALLWAY_CLAIMS)}, headers={"Sec-Fetch-Site": "cross-site"}
     )
     assert foreign.status_code == 403
@@ -102,17 +104,17 @@ def test_a_form_of_another_site_is_refused(corner):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "later", "status"), [(10_000, 0, 200), (0, 500, 422)])
-def test_the_time_of_a_first_iteration_does_not_count(corner, monkeypatch, first, later, status):
-    """It may have to compile the kernels, once on each machine."""
+def test_the_time_of_a_first_iteration_does_not_count(analyst_page, monkeypatch, first, later, status):
+    """The first iteration may have to compile the kernels, once on each machine."""
     moments = itertools.chain((0, first), itertools.count(first + later, later))
     monkeypatch.setattr(analysis, "time", SimpleNamespace(monotonic=lambda: next(moments)))
-    assert corner.ask(methods=["crh"]).status_code == status
+    assert analyst_page.ask(methods=["crh"]).status_code == status
 
 
 @pytest.mark.slow
-def test_the_answer_is_the_commands(corner, tmp_path):
+def test_the_answer_is_the_commands(analyst_page, tmp_path):
     """All that the page offers to copy, run as it stands, writes what the page offers to save."""
-    answer = corner.ask(methods=["noise-aware", "crh"], truth=TRUTHS)
+    answer = analyst_page.ask(methods=["noise-aware", "crh"], truth=TRUTHS)
     assert answer.status_code == 200
     (tmp_path / "halls.csv").write_text(HALLWAY_CLAIMS)
     (tmp_path / "measured.csv").write_text(TRUTHS)
@@ -138,31 +140,31 @@ def test_the_answer_is_the_commands(corner, tmp_path):
         assert f"<td>{scores['crh'][name]['mae']:.3g}</td>" in shown
 
 
-def test_names_and_labels_survive_a_shell(corner, tmp_path):
+def test_names_and_labels_survive_a_shell(analyst_page, tmp_path):
     name = "it's $(my) file; & co.csv"
-    answer = corner.ask(HALLWAY_CLAIMS.replace("who", "who is 'it'"), name, user="who is 'it'")
+    answer = analyst_page.ask(HALLWAY_CLAIMS.replace("who", "who is 'it'"), name, user="who is 'it'")
     command = unescape(re.sub(r"<[^>]+>", "", re.search(r"<pre[^>]*>(.*?)</pre>", answer.text, re.DOTALL)[1]))
     words = shlex.split(command)
     assert words[2] == name
     assert words[words.index("--user") + 1] == "who is 'it'"
 
 
-def test_the_plain_averages_are_always_there(corner):
-    answer = corner.ask(methods=["gtm"])
+def test_the_plain_averages_are_always_there(analyst_page):
+    answer = analyst_page.ask(methods=["gtm"])
     assert re.findall(r'<tr><th scope="row">(gtm|mean|median|crh)', answer.text) == ["gtm", "mean", "median"]
     (north,) = [entry for entry in saved(answer) if entry["object"] == "north hall"]
     assert float(north["mean"]) == pytest.approx((24.1 + 23.8 + 29.5 + 24.0) / 4)
     assert float(north["median"]) == pytest.approx((24.0 + 24.1) / 2)
 
 
-def test_the_chart_of_weights_speaks_of_users(corner):
-    chart = re.search(r"<desc>(Number of .*?)</desc>", corner.ask().text)[1]
+def test_the_chart_of_weights_speaks_of_users(analyst_page):
+    chart = re.search(r"<desc>(Number of .*?)</desc>", analyst_page.ask().text)[1]
     assert chart.startswith("Number of users by weight, where 1 is the mean weight. The largest group, ")
     assert re.search(r", \d of \d, has [\d.]+ to [\d.]+ times the mean weight\.$", chart)
 
 
-def test_users_are_counted_but_not_named(corner):
-    answer = corner.ask()
+def test_users_are_counted_but_not_named(analyst_page):
+    answer = analyst_page.ask()
     assert "15 claims by 5 users about 4 objects" in answer.text
     assert not re.search(r"\b(ann|bob|cleo|dan|eve)\b", answer.text)
 
@@ -185,21 +187,21 @@ def not_utf8():
     return sink.getvalue()
 
 
-def test_all_formats_give_the_same(corner):
+def test_all_formats_give_the_same(analyst_page):
     lines = "\n".join(map(json.dumps, typed(HALLWAY_CLAIMS)))
     tables = [
-        saved(corner.ask(content, name))
+        saved(analyst_page.ask(content, name))
         for name, content in (("a.csv", HALLWAY_CLAIMS), ("a.parquet", parquet(HALLWAY_CLAIMS)), ("a.jsonl", lines))
     ]
     assert tables[0] == tables[1] == tables[2]
 
 
-def test_objects_named_by_several_columns_in_any_format(corner):
+def test_objects_named_by_several_columns_in_any_format(analyst_page):
     text = "".join(f"{line},{'floor' if place == 0 else 1 + place % 2}\n" for place, line in
                    enumerate(HALLWAY_CLAIMS.splitlines()))  # fmt: skip
     lines = "\n".join(json.dumps(row) for row in typed(text))
     pages = [
-        corner.ask(content, name, object="where+floor", duplicates="mean")
+        analyst_page.ask(content, name, object="where+floor", duplicates="mean")
         for name, content in (("a.csv", text), ("a.parquet", parquet(text)), ("a.jsonl", lines))
     ]
     assert [page.status_code for page in pages] == [200, 200, 200]
@@ -208,24 +210,24 @@ def test_objects_named_by_several_columns_in_any_format(corner):
     assert {row["object"].rpartition(" · ")[2] for row in tables[0]} == {"1", "2"}
 
 
-def test_joined_labels_are_refused_before_they_fill_the_memory(corner):
+def test_joined_labels_are_refused_before_they_fill_the_memory(analyst_page):
     """A name of ten thousand letters, stored once and repeated by every row: joined, it would take a gigabyte."""
     rows, sink = 100_000, io.BytesIO()
     names = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * 10_000]))
     table = pa.table({"who": pa.array(["a"] * rows), "where": names, "metres": pa.array([1.0] * rows)})
     pa.parquet.write_table(table, sink, compression="zstd", store_schema=False)
-    page = corner.ask(sink.getvalue(), "a.parquet", object="where+who", duplicates="mean")
+    page = analyst_page.ask(sink.getvalue(), "a.parquet", object="where+who", duplicates="mean")
     assert page.status_code == 422
     assert "1,000,100,000 bytes in labels of several columns: at most 67,108,864 are accepted here" in page.text
 
 
-def test_noise_can_be_said_or_be_in_the_file(corner):
-    said = corner.ask(noise="shared:0.5")
+def test_noise_can_be_said_or_be_in_the_file(analyst_page):
+    said = analyst_page.ask(noise="shared:0.5")
     header, *rows = HALLWAY_CLAIMS.splitlines()
-    inside = corner.ask("\n".join([f"{header},noise_law", *(f"{line},shared:0.5" for line in rows)]))
+    inside = analyst_page.ask("\n".join([f"{header},noise_law", *(f"{line},shared:0.5" for line in rows)]))
     assert "noise <code>shared:0.5</code>" in inside.text
     assert saved(said) == saved(inside)
-    assert saved(said) != saved(corner.ask())
+    assert saved(said) != saved(analyst_page.ask())
 
 
 @pytest.mark.parametrize(
@@ -273,41 +275,41 @@ def test_noise_can_be_said_or_be_in_the_file(corner):
         "truths",
     ],
 )
-def test_a_mistake_is_reported_in_the_librarys_words_and_the_form_stays(corner, changes, message):
-    answer = corner.ask(**{"skip_bad": "", **changes})
+def test_a_mistake_is_reported_in_the_librarys_words_and_the_form_stays(analyst_page, changes, message):
+    answer = analyst_page.ask(**{"skip_bad": "", **changes})
     assert answer.status_code == 422
     section = re.search(r'<section class="problem" role="alert">(.*?)</section>', answer.text, re.DOTALL)[1]
     assert message in unescape(section)
     assert f'id="object" name="object" value="{COLUMNS["object"]}"' in answer.text
 
 
-def test_no_file_is_a_mistake_too(corner):
-    data = {"form_token": corner.token, **COLUMNS, "method": "crh"}
-    answer = corner.client.post("/analyst", data=data, files={"claims": ("", b"")})
+def test_no_file_is_a_mistake_too(analyst_page):
+    data = {"form_token": analyst_page.token, **COLUMNS, "method": "crh"}
+    answer = analyst_page.client.post("/analyst", data=data, files={"claims": ("", b"")})
     assert answer.status_code == 422
     assert "no file: claims come in a CSV" in answer.text
     assert 'value="crh" checked' in answer.text
 
 
-def test_dirty_rows_are_dropped_and_counted_on_request(corner):
-    answer = corner.ask(HALLWAY_CLAIMS + "dan,stairs,n/a\neve,library,31.2\n", skip_bad="yes", duplicates="mean")
+def test_dirty_rows_are_dropped_and_counted_on_request(analyst_page):
+    answer = analyst_page.ask(HALLWAY_CLAIMS + "dan,stairs,n/a\neve,library,31.2\n", skip_bad="yes", duplicates="mean")
     assert answer.status_code == 200
     assert "1 bad row left out" in answer.text
     lines = "\n".join([*map(json.dumps, typed(HALLWAY_CLAIMS)), "null", "{", '{"who": "dan", "where": "attic"}'])
-    answer = corner.ask(lines, "halls.jsonl", skip_bad="yes")
+    answer = analyst_page.ask(lines, "halls.jsonl", skip_bad="yes")
     assert "3 bad rows left out" in answer.text
 
 
-def test_a_mistake_quotes_only_so_much(corner):
-    answer = corner.ask(HALLWAY_CLAIMS + "x" * 100_000 + "\n")
+def test_a_mistake_quotes_only_so_much(analyst_page):
+    answer = analyst_page.ask(HALLWAY_CLAIMS + "x" * 100_000 + "\n")
     assert answer.status_code == 422
     assert "x" * 200 in answer.text
     assert len(answer.text) < 20_000
 
 
-def test_labels_with_html_are_text(corner):
+def test_labels_with_html_are_text(analyst_page):
     nasty = "<script>alert(1)</script>"
-    answer = corner.ask(
+    answer = analyst_page.ask(
         HALLWAY_CLAIMS.replace("stairs", nasty).replace("where", "<b>where"), object="<b>where", name=f"{nasty}.csv"
     )
     assert answer.status_code == 200
@@ -316,50 +318,50 @@ def test_labels_with_html_are_text(corner):
     assert len(re.findall("<script", answer.text)) == len(re.findall("<script[^>]* src=", answer.text))
 
 
-def test_a_file_that_is_too_large_is_refused(corner):
+def test_a_file_that_is_too_large_is_refused(analyst_page):
     large = HALLWAY_CLAIMS + "dan,attic,1\n" * 40_000
-    answer = corner.ask(large)
+    answer = analyst_page.ask(large)
     assert answer.status_code == 413
     assert "<form" in answer.text
     body, boundary = b"--x\r\n" + large.encode(), {"Content-Type": "multipart/form-data; boundary=x"}
     # In pieces, without its length in advance.
-    answer = corner.client.post("/analyst", content=iter([body]), headers=boundary)
+    answer = analyst_page.client.post("/analyst", content=iter([body]), headers=boundary)
     assert answer.status_code == 413
     assert "at most 300,000 bytes are read" in answer.text
     assert "<form" in answer.text
 
 
-def test_warnings_are_about_users_and_objects(corner):
+def test_warnings_are_about_users_and_objects(analyst_page):
     """A fifth that agrees on a far value leans beyond chance: (18 - 10) / 16 · √119 = 5.5 standard errors."""
     claims = "who,where,metres\n" + "".join(f"u{n},hall,{50 if n < 24 else 10}\n" for n in range(120))
-    text = unescape(corner.ask(claims).text)
+    text = unescape(analyst_page.ask(claims).text)
     assert "In one object, mean and median differ" in text
     assert "some users lean to one side" in text
 
 
-def test_one_at_a_time(corner):
+def test_one_at_a_time(analyst_page):
     with analyst._computing:
-        answer = corner.ask(methods=["catd"])
+        answer = analyst_page.ask(methods=["catd"])
     assert answer.status_code == 503
     assert "another one is being computed" in unescape(answer.text)
     assert 'value="catd" checked' in answer.text
-    assert corner.ask().status_code == 200
-    assert corner.ask(claims="").status_code == 422
+    assert analyst_page.ask().status_code == 200
+    assert analyst_page.ask(claims="").status_code == 422
     assert not analyst._computing.locked()  # whatever came of it
 
 
-def test_time_and_size_have_limits(corner, monkeypatch):
+def test_time_and_size_have_limits(analyst_page, monkeypatch):
     monkeypatch.setattr(analysis, "MOST_SECONDS", -1.0)
-    answer = corner.ask()
+    answer = analyst_page.ask()
     assert (answer.status_code, "use the command line instead" in answer.text) == (422, True)
     monkeypatch.undo()
     monkeypatch.setattr(analysis, "MOST_CLAIMS", 10)
     for name, content in (("a.csv", HALLWAY_CLAIMS), ("a.parquet", parquet(HALLWAY_CLAIMS))):
-        answer = corner.ask(content, name)
+        answer = analyst_page.ask(content, name)
         assert (answer.status_code, "15 claims: at most 10 are accepted here" in answer.text) == (422, True)
     monkeypatch.undo()
     monkeypatch.setattr(analysis, "_MOST_UNPACKED", 100)
-    assert "bytes when unpacked: at most 100" in corner.ask(parquet(HALLWAY_CLAIMS), "a.parquet").text
+    assert "bytes when unpacked: at most 100" in analyst_page.ask(parquet(HALLWAY_CLAIMS), "a.parquet").text
 
 
 _watched = {"on": False, "written": []}
@@ -380,7 +382,7 @@ def everything_in(folder):
 
 
 @pytest.mark.parametrize("outcome", ["answer", "mistake"])
-def test_nothing_stays_behind(corner, database, tmp_path, monkeypatch, caplog, outcome):
+def test_nothing_stays_behind(analyst_page, database, tmp_path, monkeypatch, caplog, outcome):
     """No file, no row, no line in the logs: labels that appear nowhere else are searched for everywhere."""
     marker = f"zanzibar-{outcome}"
     claims = HALLWAY_CLAIMS.replace("library", f"{marker}-object").replace("ann", f"{marker}-user")
@@ -389,30 +391,30 @@ def test_nothing_stays_behind(corner, database, tmp_path, monkeypatch, caplog, o
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    corner.ask(claims.replace(marker, "before"))  # whatever is loaded or compiled at the first time
+    analyst_page.ask(claims.replace(marker, "before"))  # whatever is loaded or compiled at the first time
     tables = [table.name for table in metadata.sorted_tables]
-    before = {name: corner.server.rows(name) for name in tables}
+    before = {name: analyst_page.server.rows(name) for name in tables}
     caplog.set_level(logging.DEBUG)
     _watched.update(on=True, written=[])
     try:
-        answer = corner.ask(claims, f"{marker}-file.csv", truth=f"where,metres\n{marker}-object,30.9\n")
+        answer = analyst_page.ask(claims, f"{marker}-file.csv", truth=f"where,metres\n{marker}-object,30.9\n")
     finally:
         _watched["on"] = False
     assert answer.status_code == (200 if outcome == "answer" else 422)
     assert marker in answer.text  # it was there …
     assert [path for path in _watched["written"] if path != "/dev/null"] == []
     assert everything_in(tmp_path) == []
-    assert {name: corner.server.rows(name) for name in tables} == before
+    assert {name: analyst_page.server.rows(name) for name in tables} == before
     for path in everything_in(database.parent):
         assert marker.encode() not in Path(path).read_bytes()
     assert marker not in caplog.text
     assert not any(marker in str(vars(record)) for record in caplog.records)
-    assert marker not in corner.client.get("/metrics").text
-    assert marker not in corner.client.get("/analyst").text  # … and is gone
+    assert marker not in analyst_page.client.get("/metrics").text
+    assert marker not in analyst_page.client.get("/analyst").text  # … and is gone
 
 
-def test_the_page_is_not_kept_by_browsers(corner):
-    assert corner.ask().headers["cache-control"] == "no-store"
+def test_the_page_is_not_kept_by_browsers(analyst_page):
+    assert analyst_page.ask().headers["cache-control"] == "no-store"
 
 
 def multipart(boundary, parts):
@@ -462,8 +464,8 @@ def test_many_fields_are_refused():
         parse_parts(multipart(b"x", [b""] * 600), b"x")
 
 
-def test_one_object_is_explained(corner):
-    answer = corner.ask(explained="north hall")
+def test_one_object_is_explained(analyst_page):
+    answer = analyst_page.ask(explained="north hall")
     assert answer.status_code == 200
     text = unescape(answer.text)
     assert "Why north hall has this truth" in text
@@ -476,27 +478,27 @@ def test_one_object_is_explained(corner):
     assert "sottovoce explain halls.csv 'north hall' --method noise-aware" in shown
 
 
-def test_an_object_without_claims_is_refused(corner):
-    answer = corner.ask(explained="<cellar>")
+def test_an_object_without_claims_is_refused(analyst_page):
+    answer = analyst_page.ask(explained="<cellar>")
     assert answer.status_code == 422
     assert "object '<cellar>': it has no claims" in unescape(answer.text)
 
 
-def test_values_as_spreadsheets_write_them(corner):
+def test_values_as_spreadsheets_write_them(analyst_page):
     claims = HALLWAY_CLAIMS.replace(",", ";").replace(".", ",").replace("24,1", "24,1 m").encode("windows-1252")
-    answer = corner.ask(claims, decimal=",", strip_units="yes", encoding="windows-1252", methods=("median",))
+    answer = analyst_page.ask(claims, decimal=",", strip_units="yes", encoding="windows-1252", methods=("median",))
     assert answer.status_code == 422  # plain methods are not ticked: they are always there
-    answer = corner.ask(claims, decimal=",", strip_units="yes", encoding="windows-1252", methods=("crh",))
+    answer = analyst_page.ask(claims, decimal=",", strip_units="yes", encoding="windows-1252", methods=("crh",))
     assert answer.status_code == 200, answer.text
-    same = corner.ask(methods=("crh",))
+    same = analyst_page.ask(methods=("crh",))
     assert saved(answer) == saved(same)
     shown = re.sub("<[^>]*>", "", unescape(answer.text))
     assert "--decimal , --encoding windows-1252 --strip-units" in shown
-    assert corner.ask(decimal="x").status_code == 422
+    assert analyst_page.ask(decimal="x").status_code == 422
 
 
-def test_coverage_stands_beside_the_errors(corner):
-    text = corner.ask(truth=TRUTHS).text
+def test_coverage_stands_beside_the_errors(analyst_page):
+    text = analyst_page.ask(truth=TRUTHS).text
     assert "Truths in their intervals" in text
     line = re.search(r'<th scope="row">noise-aware</th>(.*?)</tr>', text, re.DOTALL)[1]
     assert re.findall(r"<td>(\d+)%</td>", line) in (["0"], ["50"], ["100"])
@@ -514,8 +516,8 @@ DOORS = "who,where,metres\n" + "".join(
 OPEN_DOORS = "where,metres\n" + "".join(f"door {door},{'yes' if door % 2 else 'no'}\n" for door in range(8))
 
 
-def test_choices_have_bars_chances_runner_up_and_majority(corner):
-    answer = corner.ask(DOORS, methods=["noise-aware", "dawid-skene"], truth=OPEN_DOORS, explained="door 0")
+def test_choices_have_bars_chances_runner_up_and_majority(analyst_page):
+    answer = analyst_page.ask(DOORS, methods=["noise-aware", "dawid-skene"], truth=OPEN_DOORS, explained="door 0")
     assert answer.status_code == 200, answer.text
     assert "39 claims by 5 users about 8 objects" in answer.text
     headings = re.findall(r'<th scope="col">(.*?)</th>', answer.text)
@@ -535,10 +537,10 @@ def test_choices_have_bars_chances_runner_up_and_majority(corner):
 
 
 @pytest.mark.slow
-def test_the_answer_about_choices_is_the_commands(corner, tmp_path):
+def test_the_answer_about_choices_is_the_commands(analyst_page, tmp_path):
     """Answers that are written as numbers are choices only where the form says so, and the command then says so too."""
     codes = DOORS.replace("yes", "1").replace("no", "0")
-    answer = corner.ask(
+    answer = analyst_page.ask(
         codes,
         "doors.csv",
         methods=["noise-aware"],
@@ -573,8 +575,8 @@ def test_the_answer_about_choices_is_the_commands(corner, tmp_path):
     ],
     ids=lambda entry: str(entry)[-40:],
 )
-def test_what_does_not_fit_choices_is_refused_in_words(corner, asked, words):
-    answer = corner.ask(**asked)
+def test_what_does_not_fit_choices_is_refused_in_words(analyst_page, asked, words):
+    answer = analyst_page.ask(**asked)
     assert answer.status_code == 422, answer.text
     message = re.search(r'<section class="problem".*?</section>', answer.text, re.DOTALL)[0]
     assert words in message
