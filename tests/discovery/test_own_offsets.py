@@ -44,7 +44,7 @@ def test_who_repeats_everything_has_erred_once():
 
 
 def test_gross_errors_do_not_hide_what_all_may_have_in_common():
-    """It has a tenth of the variance that is repeated. Without a limit on each error, the gross ones leave none of it."""
+    """It has a tenth of the variance that is repeated. Without a limit on each error, gross ones would leave none."""
     rng = np.random.default_rng(5)
     errors = rng.normal(0, np.sqrt(0.5), USERS)[WHO] + rng.normal(0, np.sqrt(0.5), len(WHO))
     found = common_variance(WHO, errors, USERS)

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 _CLEAR = 2.0  # standard errors: a correlation below is taken for chance
 _LARGEST_RATIO = 1e6
 _FAR = 3.0  # standard deviations beyond which an error counts as this many: it says nothing about offsets
-# Assumed variance of an offset that all users have in common, over that of their own: a third of its standard deviation.
+# Assumed variance of an offset that all users have in common, over that of their own offsets: a third of the deviation.
 _IN_COMMON = 0.1
 
 
