@@ -86,6 +86,21 @@ def test_choices_are_compared_by_the_methods_that_take_them():
     assert compared.summary()["truths"]["x"]["crh"] == "yes"
 
 
+def test_a_method_that_needs_one_list_is_left_out_where_options_differ(tmp_path):
+    answers = {"x": "yes", "y": "red"}
+    rows = "".join(f"{user},{question},{answer}\n" for user in "abc" for question, answer in answers.items())
+    (tmp_path / "claims.csv").write_text("user,object,value\n" + rows)
+    ran = run("discover", tmp_path / "claims.csv", "--method", "all", "--json")
+    assert ran.returncode == 0, ran.stderr
+    compared = {row["method"] for row in json.loads(ran.stdout)["methods"]}
+    assert "noise-aware" in compared
+    assert "dawid-skene" not in compared
+    (tmp_path / "truth.csv").write_text("object,value\nx,yes\ny,red\n")
+    ran = run("compare", tmp_path, "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert {row["method"] for row in json.loads(ran.stdout)["rows"]} == compared
+
+
 def test_a_method_of_ones_own_from_a_file(files, own):
     ran = run("discover", files / "claims.csv", "--method", own("1 / (1 + losses.mean)"), "--json")
     assert ran.returncode == 0, ran.stderr

@@ -42,6 +42,11 @@ class Answers:
         return self.ids is None
 
     @property
+    def one_list(self) -> bool:
+        """Whether all objects have the same options, and each claim names one."""
+        return self.shared and self.size == 1
+
+    @property
     def n_cells(self) -> int:
         return int(self.offsets[-1])
 

@@ -56,7 +56,7 @@ class AwareChoices(ChoiceIteration):
 
     def _may_have_habits(self, counts: Floats) -> Habits | None:
         answers = self._given.answers
-        options, one_list = len(answers.labels), answers.shared and answers.size == 1 and self._unseen is None
+        options, one_list = len(answers.labels), answers.one_list and self._unseen is None
         if not one_list or options < 2 or 24 * len(counts) * options**2 > _HABIT_BYTES:
             return None
         return Habits(options, self._groups[0])

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sottovoce.claims.labels import label_column
 from sottovoce.claims.writing import write_table
-from sottovoce.discovery.registry import METHODS, make_method
+from sottovoce.discovery.registry import make_method, methods_for
 from sottovoce.discovery.result import Outcome, discovered
 from sottovoce.engines import Engine
 from sottovoce.errors import ConvergenceWarning
@@ -30,8 +30,8 @@ class Comparison:
         cls, engine: Engine, noise: str | None, level: float, truth: Path | None = None,
         progress: Progress[str, int, int] | None = None, **options: Any,
     ) -> "Comparison":  # fmt: skip
-        """All registered methods that take claims of this kind, including those that do not converge."""
-        names = [name for name, method in METHODS.items() if engine.kind in method.kinds]
+        """All registered methods that take these claims, including those that do not converge."""
+        names = [*methods_for(engine.kind, engine.kind == "number" or engine.answers.one_list)]
         columns = {name: options.pop(name) for name in ("object", "value") if name in options}
         results: list[Outcome] = []
         with warnings.catch_warnings():

@@ -47,7 +47,7 @@ class DawidSkene(TruthDiscovery):
 
     def begin_choices(self, given: ChoiceInput) -> ChoiceIteration:
         answers, users = given.answers, given.engine.n_users
-        if not answers.shared or answers.size > 1:
+        if not answers.one_list:
             raise BadParameter(
                 "DawidSkene: the objects have different options, or claims name several: this method needs the same "
                 "options for all objects, and one answer per claim; use NoiseAware"

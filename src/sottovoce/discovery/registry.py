@@ -50,9 +50,16 @@ def method_named(name: str) -> type[TruthDiscovery]:
     return METHODS[name]
 
 
-def methods_for(kind: Kind) -> dict[str, type[TruthDiscovery]]:
-    """The methods that take claims of a kind, by name."""
-    return {name: method for name, method in METHODS.items() if kind in method.kinds}
+def methods_for(kind: Kind, one_list: bool = True) -> dict[str, type[TruthDiscovery]]:
+    """The methods that take claims of a kind, by name.
+
+    Without ``one_list``, choices have different options for different objects, or claims name several of them.
+    """
+    return {
+        name: method
+        for name, method in METHODS.items()
+        if kind in method.kinds and (one_list or not method.needs_one_list)
+    }
 
 
 def make_method(name: str, *, noise: Any = None, **options: Any) -> TruthDiscovery:

@@ -12,7 +12,7 @@ import numpy as np
 from sottovoce.claims import Claims
 from sottovoce.claims.kinds import Kind
 from sottovoce.claims.public_formats import FORMATS, ReadOptions, format_of_folder
-from sottovoce.discovery import METHODS, discovered, make_method
+from sottovoce.discovery import METHODS, discovered, make_method, methods_for
 from sottovoce.discovery.registry import method_named
 from sottovoce.errors import BadParameter, ConvergenceWarning, UnreadableFile
 from sottovoce.privacy.laws import NoiseLaw, parse_noise_law
@@ -119,8 +119,9 @@ def _rows(
             if claims.kind != "number":
                 return []
             claims = claims.with_values(law.simulate(claims.values, claims.users, rng), noise=str(law))
+        fitting = methods_for(claims.kind, claims.answers is None or claims.answers.one_list)
         for name in methods or METHODS:
-            if claims.kind in METHODS[name].kinds:
+            if name in fitting:
                 measured.setdefault(name, []).append(_measures(name, claims, known, str(law) if law else None, level))
     return [
         {"world": crowd.name, "noise": text, "method": name, "runs": len(results), **_summary(results)}

@@ -34,12 +34,11 @@ def main_kind(manifest: Manifest) -> Kind:
 
 def methods_of(manifest: Manifest) -> list[str]:
     """The methods that can evaluate a campaign."""
-    found = methods_for(main_kind(manifest))
     if main_kind(manifest) == "number":
-        return [*found]
+        return [*methods_for("number")]
     lists = {str(task.choices) for task in manifest.tasks if isinstance(task, ChoiceTask)}
     one_list = len(lists) == 1 and parse_answer_law(str(manifest.laws["choice"])).cells_reported == 1
-    return [name for name, method in found.items() if one_list or not method.needs_one_list]
+    return [*methods_for("choice", one_list)]
 
 
 def check_method(name: str, manifest: Manifest) -> None:
