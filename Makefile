@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# A file's tests stay together: they share its browser, server or Spark session. The order is that of tests/conftest.py.
-# Bytecode is kept whatever the environment says: otherwise each process would compile hundreds of files again.
+# The tests of a file run together: they share a browser, server or Spark session. tests/conftest.py sets the order.
+# Bytecode is kept, whatever the environment sets: otherwise each process would compile hundreds of files again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
-# Everything that the targets need, in the versions of constraints.txt, which are known to work together.
+# Everything that the targets need; constraints.txt has versions that are known to work together.
 WHOLE := --editable ".[plot,server,spark]" --group test --group docs
 
 .PHONY: demo test quick check bench docs docs-outputs figures page pictures pins system clean
@@ -16,7 +16,7 @@ demo: $(VENV)/.ready
 test: check system
 	$(PYTEST)
 
-# A check for every day, in about two minutes on two idle cores: every part of the program, without the slow tests.
+# An everyday check of every part of the program, without the slow tests: about two minutes on two idle cores.
 quick: $(VENV)/.ready
 	$(PYTEST) -m "not slow" --ignore tests/browser
 
@@ -39,7 +39,7 @@ docs: $(VENV)/.ready
 docs-outputs: $(VENV)/.ready
 	$(BIN)/python tests/pages.py
 
-# The site's reproduction page is made from these committed files. Making them takes minutes and is seldom needed.
+# The site's reproduction page is made from these committed files. Making them takes minutes and is rarely needed.
 figures: $(VENV)/.ready
 	mkdir -p docs/_build docs/images/reproduce
 	$(BIN)/sottovoce reproduce --out docs/_build/reproduce --json > docs/_build/figures.json
@@ -49,8 +49,8 @@ figures: $(VENV)/.ready
 pictures: $(VENV)/.ready system
 	$(BIN)/python tests/browser/pictures.py
 
-# The newest versions that a fresh environment installs; `make test` shows whether they work together. Best made with the
-# oldest supported Python, such as 3.11.2 of Debian 12: a later one may choose versions that the oldest cannot install.
+# The newest versions that a fresh environment installs; `make test` shows whether they work together. Best run with the
+# oldest supported Python, such as Debian 12's 3.11.2: a later one may choose versions that the oldest cannot install.
 pins: PINS := $(VENV)-pins
 pins:
 	rm -rf $(PINS)
@@ -62,7 +62,7 @@ pins:
 	mv $(PINS)/constraints.txt constraints.txt
 	rm -rf $(PINS)
 
-# The pages are tested in the system's Chromium, their modules under Node, and the Spark engine needs Java 17 or newer.
+# Pages are tested in the system's Chromium and their modules under Node; the Spark engine needs Java 17 or newer.
 system:
 	@missing=; \
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
@@ -74,7 +74,7 @@ system:
 	  echo "installing$$missing"; root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	  $$root apt-get update -qq && $$root apt-get install -y -qq$$(printf ' %s' $$missing) >/dev/null; \
 	else \
-	  echo "The tests need these packages of your system, and have no right to install them:$$missing"; exit 2; \
+	  echo "The tests need these system packages, and make has no permission to install them:$$missing"; exit 2; \
 	fi
 
 clean:
