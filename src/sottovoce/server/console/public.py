@@ -55,7 +55,7 @@ async def _page(id: str, version: int | None, request: Request, server: ServerSt
         versions = list_versions(connection, campaign.key)
         shown = version or versions[0].version
         content = results_version(connection, campaign.key, shown).content
-        # Those that are on this page of the table, in whatever language it is.
+        # The tasks on this page of the table; they are the same in every language.
         tasks = results_page(parsed(content)["results"], request.query_params, request.url.path).rows
         return campaign, versions, content, published_steps(connection, campaign, shown, tasks)
 
@@ -69,7 +69,7 @@ async def _page(id: str, version: int | None, request: Request, server: ServerSt
         missing.headers.update(_headers(language))
         return missing
     address = f"{server.settings.public_url or str(request.base_url).rstrip('/')}/c/{id}"
-    # Ten thousand tasks take a moment, during which other requests are answered.
+    # Ten thousand tasks take a moment to render; in a thread, other requests need not wait.
     page = await run_in_threadpool(_rendered, request, campaign, versions, content, steps, address)
     answer = tagged(request, page, sha256(page).hexdigest()[:32], _HTML)
     # Browsers apply the headers of a 304 to the cached page, so they must be those of a page.
@@ -87,12 +87,12 @@ def _headers(language: str) -> dict[str, str]:
 
 
 def _languages(request: Request) -> list[tuple[str, str, str]]:
-    """The switch: tag and name of each language, and the address of this page in it."""
+    """The language switch: tag and name of each language, and the address of this page in it."""
     query = {name: text for name, text in request.query_params.items() if name != "lang"}
     return [(tag, texts_in(tag).say("language.name"), f"?{urlencode({**query, 'lang': tag})}") for tag in LANGUAGES]
 
 
-@lru_cache(maxsize=8)  # ten thousand tasks take a while to read
+@lru_cache(maxsize=8)  # ten thousand tasks take a while to parse
 def _manifest(content: bytes) -> Manifest:
     return Manifest.parse(content)
 
