@@ -22,7 +22,7 @@ if (plan || logo) {
 }
 const manifest_sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Before joining, and the questions after it. */
+/** Draws the page before joining, or the questions after it. */
 function draw() {
   try {
     const manifest = parseManifest(bytes);
