@@ -291,7 +291,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(viewer):
     page.on("request", lambda request: sent.append(request.method))
     one.choose("x" * 9_000_000, "large.csv")
     expect(page.locator("#claims-error")).to_contain_text(
-        "large.csv: it has 9.0 MB, and at most 8.4 MB can be uploaded here"
+        "large.csv: its size is 9.0 MB, but at most 8.4 MB can be uploaded here"
     )
     one.find()
     page.wait_for_timeout(200)

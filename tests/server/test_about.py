@@ -142,11 +142,11 @@ def test_a_deadline_is_the_moment_that_a_clock_in_its_zone_shows(zone):
         ("2030-10-06T02:15", "Australia/Lord_Howe", "does not exist"),  # clocks move by half an hour there
         ("9999-12-31T23:59", "America/New_York", "from 1001 to 9998"),
         ("0001-01-01T00:00", "Europe/Berlin", "from 1001 to 9998"),
-        ("2030-07-01T12:00", "Mars/Olympus", "does not know it"),
-        ("2030-07-01T12:00", "../../etc/passwd", "does not know it"),
-        ("2030-07-01T12:00", "/etc/passwd", "does not know it"),
-        ("2030-07-01T12:00", "Europe", "does not know it"),
-        ("2030-07-01T12:00", "a\x00b", "does not know it"),
+        ("2030-07-01T12:00", "Mars/Olympus", "does not recognise it"),
+        ("2030-07-01T12:00", "../../etc/passwd", "does not recognise it"),
+        ("2030-07-01T12:00", "/etc/passwd", "does not recognise it"),
+        ("2030-07-01T12:00", "Europe", "does not recognise it"),
+        ("2030-07-01T12:00", "a\x00b", "does not recognise it"),
     ],
 )
 def test_times_that_no_clock_or_two_clocks_show_are_refused(typed, zone, words):

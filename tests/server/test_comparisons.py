@@ -244,6 +244,17 @@ def test_pages_show_how_the_answers_closed_in(server):
     assert "closing" not in server.client.get(f"/c/{noisy}").text
 
 
+@pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
+def test_a_search_in_another_language_also_shows_how_the_answers_closed_in(server):
+    hall = {**HALL, "title": {"en": "Hallway", "de": "Flur"}}
+    stairs = {**STAIRS, "title": {"en": "Stairs", "de": "Treppe"}}
+    campaign, rng = comparing(server, language="en", tasks=[hall, stairs]), np.random.default_rng(11)
+    people_answer(server, campaign, 10, rng)
+    server.recompute()
+    for query in ("search=hallway", "lang=de&search=flur"):
+        assert server.client.get(f"/c/{campaign}?{query}").text.count('<svg class="closing"') == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])
 def test_an_operator_exports_the_comparisons_and_finds_the_same_truths(server, tmp_path, format):

@@ -80,7 +80,7 @@ def test_too_few_people_are_warned_of(server, console):
 def test_for_a_participant_devices_draw_few_tasks_and_the_promise_is_kept(server, console, epsilon):
     campaign = server.create(halls=30)
     asked = ASKED | {"epsilon": epsilon, "unit": "participant", "participants": "20000", "values": "any"}
-    assert "which it draws at random before it knows any reading" in shown(console, campaign, **asked)
+    assert "chosen at random before it has any reading" in shown(console, campaign, **asked)
     assert console.post(f"/campaigns/{campaign}/privacy", **asked).status_code == 303
     made = server.status(campaign)
     with server.state.engine.connect() as connection:

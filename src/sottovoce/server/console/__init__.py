@@ -20,7 +20,7 @@ from sottovoce.server.console import (
     texts,
 )
 
-# Drafts come before campaigns, of which "new" would be one.
+# Drafts come before campaigns, so that "/campaigns/new" is not taken for a campaign.
 _PARTS = (
     files, sign_in, overview, drafts, check, campaign, gold, plans, logos, texts, sharing, invitations, health,
     operators, docs, public, analyst,

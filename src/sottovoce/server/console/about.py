@@ -1,4 +1,4 @@
-"""What a campaign is about: the fields above the tasks in the wizard, among them a deadline in a time zone."""
+"""What a campaign is about: the fields above the tasks in the wizard, including a deadline in a time zone."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from sottovoce.protocol.fields import LongText, Moment, NameText, TitleText
 from sottovoce.protocol.problems import Problem
 
-# By the name of the field: its label, and the rule of the manifest that it must keep.
+# The label of each field, and the rule of the manifest that applies to it.
 ABOUT: dict[str, tuple[str, TypeAdapter[Any]]] = {
     "title": ("Title", TypeAdapter(NameText)),
     "asked_by": ("Asked by", TypeAdapter(NameText)),
@@ -21,8 +21,8 @@ ABOUT: dict[str, tuple[str, TypeAdapter[Any]]] = {
     "deadline": ("Closes automatically at", TypeAdapter(Moment)),
 }
 SHOWN = (*ABOUT, "zone", "target")
-_REMOVABLE = ("contact", "purpose")  # can be made empty
-# The participant's page has the same ones (views.js).
+_REMOVABLE = ("contact", "purpose")  # may be emptied again
+# The participant's page has the same patterns (views.js).
 _CONTACTS = {
     "mailto:": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "tel:": re.compile(r"\+?[0-9][0-9 ()/-]{4,30}"),
@@ -65,7 +65,7 @@ def contact_link(contact: str) -> Markup | str:
 
 
 def in_utc(typed: str, zone: str) -> str:
-    """A local time as in a manifest; one that says its own offset stays as it is.
+    """A local time as it is written in a manifest; a time that states its own offset stays as it is.
 
     >>> in_utc("2030-07-01T18:00", "Europe/Berlin"), in_utc("2030-07-01T18:00", "")
     ('2030-07-01T16:00:00Z', '2030-07-01T18:00Z')
@@ -76,8 +76,8 @@ def in_utc(typed: str, zone: str) -> str:
     try:
         local = datetime.fromisoformat(f"{parts[1]}T{parts[2]}")
     except ValueError:
-        return f"{typed}Z"  # refused with the manifest's own words
-    if not 1000 < local.year < 9999:  # so that it has a moment in UTC, whatever the zone
+        return f"{typed}Z"  # refused later, with the manifest's message
+    if not 1000 < local.year < 9999:  # so that it can be expressed in UTC from any zone
         raise Problem("bad_request", f"deadline {typed}: its year must be from 1001 to 9998")
     return f"{_moment(local, _zone(zone), zone):%Y-%m-%dT%H:%M:%SZ}"
 
@@ -85,15 +85,15 @@ def in_utc(typed: str, zone: str) -> str:
 def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # unknown, or no name of a zone at all
+    except (KeyError, ValueError, OSError):  # unknown, or not the name of a zone at all
         raise Problem(
             "bad_request",
-            f"time zone {name[:40]!r}: this server does not know it; write one such as Europe/Berlin, or UTC",
+            f"time zone {name[:40]!r}: this server does not recognise it; enter one such as Europe/Berlin, or UTC",
         ) from None
 
 
 def _moment(local: datetime, zone: tzinfo, name: str) -> datetime:
-    """The moment that a local time means. Where clocks change, some local times do not exist, and some exist twice."""
+    """The moment that a local time means. When clocks change, some local times do not exist, and others occur twice."""
     first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     if first == second:
         return first

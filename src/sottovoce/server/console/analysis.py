@@ -1,4 +1,4 @@
-"""The analyst's question and its answer: what ``sottovoce discover`` does, for an uploaded file.
+"""The analyst's question and its answer: the same as ``sottovoce discover``, for an uploaded file.
 
 Everything happens in memory; nothing is kept after the response.
 """
@@ -54,7 +54,7 @@ class Question:
     strip_units: bool = False
     encoding: str = ""
     explained: str = ""  # label of an object
-    kind: Literal["", Kind] = ""  # of values; "": as they look
+    kind: Literal["", Kind] = ""  # of the values; "": numbers, or choices if they are text
     truth: Upload | None = None
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Question:
         def in_time(done: int, move: float) -> None:
             nonlocal spent, last
             now = time.monotonic()
-            if done > 1:  # a first iteration may have to compile its kernels, which takes a slow machine long
+            if done > 1:  # the first iteration may have to compile its kernels, which takes long on a slow machine
                 spent += now - last
             last = now
             if spent > MOST_SECONDS:
@@ -164,9 +164,9 @@ class MethodLine:
 
     name: str
     iterations: int | None
-    settled: bool
+    converged: bool
     effective_users: float | None
-    apart: float  # from the first method, on average; of choices, the share that differs
+    apart: float  # mean difference from the first method; for choices, the share of truths that differ
     furthest: float
     furthest_at: str
     scores: dict[str, float] | None
@@ -185,7 +185,7 @@ class Answer:
     noise: str | None
     reason: str | None
     lines: list[MethodLine]
-    rows: list[dict[str, Any]]  # the first of them, as in the results of a campaign, and what `others` found
+    rows: list[dict[str, Any]]  # the first rows, as in the results of a campaign; `others` are the other methods'
     weights: dict[str, list[Any]]
     warnings: list[dict[str, str]]
     known: int | None  # objects whose truth is known
@@ -229,7 +229,7 @@ class Answer:
 
 
 def _rows(result: Result | ChoiceResult) -> list[dict[str, Any]]:
-    """What the command shows of each object; answers as text, whatever they are in the file."""
+    """What the command shows of each object; answers are text, whatever their type in the file."""
     labels = [column.name for column in columns_in(Place.COMMAND, result.schema) if column.is_label]
     return [
         row | {name: str(row[name]) for name in labels if row[name] is not None}
@@ -254,7 +254,7 @@ def _line(
 
 
 def _table(compared: list[Result | ChoiceResult]) -> pa.Table:
-    """What the command writes with ``--out``, and the truths of the other methods beside it."""
+    """What the command writes with ``--out``, with a column for the truths of each other method."""
     first = compared[0]
     table = first.table(Place.COMMAND)
     for other in compared[1:]:

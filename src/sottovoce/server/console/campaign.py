@@ -1,4 +1,4 @@
-"""A campaign's own pages: how it is going, what came out, and what can be done with it."""
+"""The pages of a campaign: its progress, its results, and what can be done with it."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -208,7 +208,7 @@ async def duplicate(campaign: CampaignId, session: Session, _: Form, server: Ser
 
 @router.post("/method")
 async def method(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
-    """Results by another method, or of another target."""
+    """Compute the results with another method, or for another target."""
     chosen = {"method": form.get("method") or None}
     if form.get("target"):
         chosen["target"] = form["target"]

@@ -1,7 +1,7 @@
-"""Charts made on the server: SVG that needs no script, stretches to its page, prints, and can be read aloud.
+"""Charts made on the server: SVG that needs no script, stretches to its page, prints, and works with screen readers.
 
-Horizontal positions are per cent of the width, vertical ones pixels. So a chart fills any screen while its letters keep
-their size. Colours are the stylesheet's (results.css): pages allow no style attributes.
+Horizontal positions are in per cent of the width, vertical ones in pixels, so a chart fills any screen while its text
+keeps its size. The stylesheet results.css sets the colours, because pages allow no style attributes.
 """
 
 import math
@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from sottovoce.server.console.speaking import say, written
 
-Row = Mapping[str, Any]  # a task as in the results; `others` may hold what further methods found
+Row = Mapping[str, Any]  # a task as in the results; `others` may hold the estimates of other methods
 
-_MIDDLE, _LINE = 15, 13  # where in a row its first interval lies, and how far below each further one
+_MIDDLE, _LINE = 15, 13  # pixels from the top of a row to its first interval, and from one interval to the next
 _MARGIN = 0.04  # of the range, left free on both sides
 _SMALL = 0.08  # of the range of the truths: intervals narrower than this would be hidden by their own dots
 _BARS = 120  # pixels
@@ -53,10 +53,10 @@ def measured(number: float | None, row: Row | None = None) -> str:
 
 
 def forest_plot(rows: Iterable[Row], *, methods: Sequence[str] = (), level: float = 0.95) -> Markup:
-    """Truths with their intervals, one under the other, the plain mean and median as faint marks.
+    """Truths with their intervals, one below the other, with the plain mean and median as faint marks.
 
-    A list with a strip of SVG in each line: names wrap, lines stay together in print, and every mark has a text
-    description. Tasks in different units get separate scales. Where truths are too far apart for intervals to be
+    A list with a strip of SVG in each row: names wrap, rows stay together in print, and each has a text description.
+    Tasks in different units get separate scales. Where truths are too far apart for intervals to be
     visible, each task is drawn around its own truth. Tasks without a truth are left to the table.
     """
     units: dict[str, list[Row]] = {}
@@ -71,18 +71,18 @@ def forest_plot(rows: Iterable[Row], *, methods: Sequence[str] = (), level: floa
 
 
 def answer_bars(rows: Iterable[Row]) -> Markup:
-    """For each question a bar per answer, as long as its chance; the answer of the majority is marked.
+    """For each question, one bar per answer, as long as its chance; the most frequent answer is marked.
 
     Questions without a truth are left to the table.
     """
-    asked = [row for row in rows if row.get("chances")]
-    if not asked:
+    questions = [row for row in rows if row.get("chances")]
+    if not questions:
         return Markup("")
     listed = Markup("").join(
         Markup('<li><h3>{}</h3><ul class="answers">{}</ul></li>').format(
             str(row.get("title") or row["task"]), Markup("").join(_answer(row, answer) for answer in row["chances"])
         )
-        for row in asked
+        for row in questions
     )
     note = Markup('<figcaption class="quiet">{}</figcaption>').format(say("results.bars"))
     return Markup('<figure class="chart">{}<ol class="questions">{}</ol></figure>').format(note, listed)
@@ -108,7 +108,7 @@ def _answer(row: Row, answer: str) -> Markup:
 
 
 def percent(chance: float | None) -> str:
-    """A chance for people. Nothing is certain.
+    """A chance for people; never 0% or 100%.
 
     >>> percent(0.934), percent(0.9999), percent(0.0001), percent(None)
     ('93%', 'over 99%', 'below 1%', '–')
@@ -123,8 +123,8 @@ def percent(chance: float | None) -> str:
 def weights_chart(histogram: Mapping[str, Sequence[Any]], description: str | None = None) -> Markup:
     """How many participants have which weight, relative to the mean weight; the last bar is open to the right.
 
-    ``description`` is read aloud; by default it speaks of participants, in the language of the page. It has the gaps
-    ``count``, ``total`` and ``range``, of the largest group.
+    ``description`` is for screen readers; the default is about participants, in the language of the page. Its
+    placeholders ``count``, ``total`` and ``range`` are those of the largest group.
     """
     edges, counts = histogram["edges"], histogram["counts"]
     total, most, width = sum(counts), max(counts, default=0) or 1, 100 / max(len(counts), 1)
@@ -173,14 +173,14 @@ def weight_range(edges: Sequence[float | None], place: int) -> str:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From numbers to per cent of the width."""
+    """Maps numbers to per cent of the width."""
 
     low: float
     high: float
 
     @classmethod
     def around(cls, rows: Sequence[Row]) -> "_Scale":
-        """Contains every truth and interval. A far-off mean must not squeeze them: it may at most double the scale."""
+        """A scale with every truth and interval. A far-off mean may at most double it, so that they stay readable."""
         inside = [entry[end] for row in rows for entry in _estimates(row) for end in ("truth", "low", "high")]
         known = [number for number in inside if number is not None and math.isfinite(number)]
         low, high = min(known), max(known)
@@ -222,7 +222,7 @@ def _far_apart(rows: Sequence[Row]) -> bool:
 
 
 def _moved(row: Row, by: float) -> dict[str, Any]:
-    """What is drawn of a row, at another place."""
+    """The figures of a row that are drawn, shifted."""
     names = ("truth", "low", "high", "mean", "median")
     placed: dict[str, Any] = {name: None if row.get(name) is None else row[name] + by for name in names}
     return placed | {"others": [_moved(other, by) for other in row.get("others", ())]}

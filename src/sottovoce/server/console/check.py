@@ -34,7 +34,7 @@ router = APIRouter(prefix="/campaigns/{campaign}", route_class=PageRoute, includ
 _SHOWN = 10  # tasks and expectations
 _PARTICIPANTS = 100
 _MOST_PARTICIPANTS = 10**9
-_ERRORS_PER_RANGE = 50  # where no distance says how exact readings are, their error is the range over this
+_ERRORS_PER_RANGE = 50  # without a distance, the error of readings is assumed to be the range divided by this
 _HOUR = 3_600_000
 # The preview is the participant's page in a frame of the console; nobody else may frame it, and it sends nothing.
 _PREVIEW_POLICY = (
@@ -45,7 +45,7 @@ _PREVIEW_POLICY = (
 
 @dataclass(frozen=True)
 class Expectation:
-    """How far off the truth of some tasks will be, on average."""
+    """How far off the truths of similar tasks will be, on average."""
 
     tasks: tuple[str, ...]
     readings: int  # of each task
@@ -94,7 +94,7 @@ def _participants(text: str) -> int:
 
 
 def expectations(manifest: Manifest, quotas: Mapping[str, int], participants: int) -> list[Expectation]:
-    """One for each group of tasks of which the same can be expected, in the unit of their readings."""
+    """One expectation for each group of similar tasks, in the unit of their readings."""
     each = max(1, participants * manifest.most_readings // len(manifest.tasks))  # readings of each task
     groups: dict[tuple[Any, ...], list[Task]] = {}
     for task in manifest.tasks:
@@ -197,7 +197,7 @@ def _width(task: NumberTask) -> float:
 
 @router.get("/preview")
 async def preview(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    """The participant's page with the draft, for a frame on its page. Buttons do nothing."""
+    """The participant's page showing the draft, for a frame on the draft's page. Its buttons do nothing."""
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     page = render(
         request, "preview.html", row=row, languages={tag: texts_in(tag).say("language.name") for tag in LANGUAGES}
@@ -209,14 +209,14 @@ async def preview(campaign: CampaignId, request: Request, session: Session, serv
 
 @router.get("/preview/manifest")
 async def preview_manifest(campaign: CampaignId, session: Session, server: Server) -> Response:
-    """The terms as they would be fixed now."""
+    """The terms as they would be if the campaign were opened now."""
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     return Response(row.manifest, media_type="application/json")
 
 
 @router.post("/distances")
 async def distances(campaign: CampaignId, session: Session, form: Form, server: Server) -> Response:
-    """A protected distance for each unit of measurement."""
+    """Set a protected distance for each unit of measurement."""
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     manifest = Manifest.parse(row.manifest)
     chosen = {unit: form[f"distance-{place}"] for place, (unit, _) in enumerate(distances_of(manifest))
@@ -233,7 +233,7 @@ async def distances(campaign: CampaignId, session: Session, form: Form, server: 
 
 
 def distances_of(manifest: Manifest) -> list[tuple[str, str]]:
-    """The units of measurement of the numbers with noise, each with the distance of its first task."""
+    """The units of measurement of numbers with noise, each with the protected distance of its first task."""
     found: dict[str, str] = {}
     for task in manifest.tasks:
         distance = manifest.part_of(task).protected_distance

@@ -22,7 +22,7 @@ _THINNEST = 2.0  # pixels: a narrow interval is still visible
 
 @dataclass(frozen=True)
 class PublishedStep:
-    """What was published about a task when it had this many answers."""
+    """The result published for a task when it had this many answers."""
 
     claims: int
     truth: float
@@ -56,7 +56,7 @@ def closing_chart(
     manifest: Mapping[str, Any],
     level: float,
 ) -> Markup:
-    """A strip per task: from no answer to the last, the interval within the range of the task."""
+    """A strip per task: how the interval narrows within the task's range, from the first answers to the last."""
     ranges = {task["id"]: (float(task["low"]), float(task["high"])) for task in manifest["tasks"] if "low" in task}
     drawn = [row for row in rows if steps.get(row["task"]) and row["task"] in ranges]
     if not drawn:

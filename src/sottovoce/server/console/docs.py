@@ -1,7 +1,7 @@
-"""The guides, which come with the server, so that help needs no network: Markdown, rendered when it is first read.
+"""The guides, shipped with the server so that help needs no internet access: Markdown, rendered on first use.
 
-Pictures are left out: whoever reads this has the console in front of them. So are pages with formulas, which need the
-tools of the site.
+Pictures are left out, because readers have the console in front of them. So are pages with formulas, which only the
+tools of the site can render.
 """
 
 import posixpath
@@ -61,7 +61,7 @@ def rendered(path: str) -> Markup:
 
 
 def anchor(heading: str) -> str:
-    """The name of a section in an address, as the site makes it.
+    """The anchor of a heading, the same as on the site.
 
     >>> anchor("Watch, and read the results")
     'watch-and-read-the-results'
@@ -70,13 +70,13 @@ def anchor(heading: str) -> str:
 
 
 def _folder() -> Traversable:
-    """The folder of the pages: within the package as a wheel has them, else that of a copy of the repository."""
+    """The folder of the guides: inside an installed package, or ``docs`` in a copy of the repository."""
     packaged = files("sottovoce.server.console") / "guides"
     return packaged if packaged.is_dir() else Path(__file__).parents[4] / "docs"
 
 
 def _within(path: str, tokens: list[Token]) -> list[Token]:
-    """The parts of a text: links lead to pages that are here, or nowhere; pictures are left out."""
+    """A text without its pictures, and without links to pages that are not here; their words stay."""
     kept, plain = [], 0
     for token in tokens:
         if token.type == "link_open":

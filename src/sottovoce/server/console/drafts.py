@@ -1,4 +1,4 @@
-"""The three steps to a campaign: question and tasks, privacy, check and open. A draft is kept after each of them."""
+"""The three steps to a campaign: question and tasks, privacy, check and open. A draft is saved after each of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,8 +28,8 @@ from sottovoce.server.console.task_form import (
     ENCODINGS,
     MOST_SHOWN,
     MOST_TYPED,
-    AskedTasks,
     FieldMistake,
+    TaskForm,
     about_mistakes,
     texts_of,
     typed_rows,
@@ -50,7 +50,7 @@ Action = Callable[[Connection], CampaignRow]
 
 @router.get("/new")
 async def new(request: Request, session: Session) -> Response:
-    return _question(request, None, first_about(session.operator.name), AskedTasks([]))
+    return _question(request, None, first_about(session.operator.name), TaskForm([]))
 
 
 @router.post("/new")
@@ -75,8 +75,8 @@ async def question(campaign: CampaignId, request: Request, session: Session, ser
     row, tasks = await server.read(load)
     about = about_of(parsed(row.manifest), row.target)
     if len(tasks) > MOST_TYPED:
-        return _question(request, row, about, AskedTasks([], write_tasks(tasks, from_stored(row.known) or None)))
-    return _question(request, row, about, AskedTasks(list(map(cells_of, tasks))))
+        return _question(request, row, about, TaskForm([], write_tasks(tasks, from_stored(row.known) or None)))
+    return _question(request, row, about, TaskForm(list(map(cells_of, tasks))))
 
 
 @router.post("/{campaign}/tasks")
@@ -101,7 +101,7 @@ async def change(campaign: CampaignId, request: Request, session: Session, sent:
 
 @router.get("/{campaign}/privacy")
 async def privacy(campaign: CampaignId, request: Request, session: Session, server: Server) -> Response:
-    """The planner. Its figures are loaded by script, or with the form where scripts are off."""
+    """The planner. A script loads its figures; without scripts, they come when the form is sent."""
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     if questions.applies(parsed(row.manifest)):
         return await run_in_threadpool(questions.page, request, row)
@@ -126,7 +126,7 @@ async def plan(campaign: CampaignId, request: Request, session: Session, server:
 
 @router.get("/{campaign}/privacy/line/{law}")
 async def line(campaign: CampaignId, law: str, request: Request, session: Session, server: Server) -> Response:
-    """One line of the chart: the error to expect with one participant, at every promise."""
+    """One line of the chart: the expected error with one participant, at every strength of the promise."""
     row = await server.read(lambda connection: draft_of(connection, session.key, campaign))
     plan_request = PlanRequest.of({**request.query_params, "participants": "1"}, parsed(row.manifest))
     if law not in plan_request.laws:
@@ -140,8 +140,8 @@ async def promise(campaign: CampaignId, request: Request, session: Session, form
     manifest = parsed(row.manifest)
     if questions.applies(manifest):
         try:
-            asked = questions.change(form, manifest)
-            await server.write(lambda connection: actions.change(connection, session.key, campaign, asked))
+            changes = questions.change(form, manifest)
+            await server.write(lambda connection: actions.change(connection, session.key, campaign, changes))
         except SottovoceError as mistake:
             return await run_in_threadpool(questions.page, request, row, form, words_of(mistake))
         return RedirectResponse(f"/campaigns/{campaign}", 303)
@@ -163,7 +163,7 @@ _NOT_PLANNED: dict[str, Any] = {"offers": None, "sentence": None, "whole": None,
 
 
 def _plan(plan_request: PlanRequest, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page shows of a plan: noise and comparisons, and the promise of what is chosen."""
+    """What the page shows of a plan: noise and comparisons, and the promise of the chosen one."""
     offers, whole = plan_request.offers(), comparisons_for(plan_request)
     if plan_request.values == "any":
         promise = whole.sentence(plan_request, manifest) if whole else None
@@ -189,25 +189,25 @@ async def _keep(
     form = texts_of(sent)
     about = {name: form.get(name, "") for name in SHOWN}
     if "more" in form:
-        return _question(request, row, about, AskedTasks(typed_rows(form), form.get("table", "")), more=True)
+        return _question(request, row, about, TaskForm(typed_rows(form), form.get("table", "")), more=True)
     ids = {} if row is None else {task["title"]: task["id"] for task in reversed(parsed(row.manifest)["tasks"])}
-    asked = await run_in_threadpool(AskedTasks.of, form, sent.files.get("file"), ids)
-    mistakes = asked.mistakes
+    task_form = await run_in_threadpool(TaskForm.of, form, sent.files.get("file"), ids)
+    mistakes = task_form.mistakes
     if "read" not in form:
         mistakes = [*_about_mistakes(form), *mistakes]
-    if not mistakes and asked.read is not None:
+    if not mistakes and task_form.read is not None:
         try:
-            kept = await server.write(prepare(asked.read))
+            kept = await server.write(prepare(task_form.read))
             return RedirectResponse(f"/campaigns/{kept.id}/privacy", 303)
         except SottovoceError as error:
             mistakes = [FieldMistake(None, words_of(error))]
-    return _question(request, row, about, asked, mistakes)
+    return _question(request, row, about, task_form, mistakes)
 
 
 def _about_mistakes(form: Mapping[str, str]) -> list[FieldMistake]:
     try:
         return list(about_mistakes(typed_about(form)))
-    except Problem as wrong:  # with the deadline, or with its time zone
+    except Problem as wrong:  # in the deadline or its time zone
         target = "zone" if wrong.detail.startswith("time zone") else "deadline"
         rest = typed_about({name: text for name, text in form.items() if name != "deadline"})
         return [*about_mistakes(rest), FieldMistake(target, words_of(wrong))]
@@ -217,26 +217,26 @@ def _question(
     request: Request,
     row: CampaignRow | None,
     about: Mapping[str, str],
-    asked: AskedTasks,
+    task_form: TaskForm,
     mistakes: Sequence[FieldMistake] = (),
     more: bool = False,
 ) -> Response:
-    empty = [dict.fromkeys(COLUMNS, "")] * (_EMPTY_ROWS if more or not asked.typed else 1)
-    rows = [*asked.typed, *empty][:MOST_TYPED]
+    empty = [dict.fromkeys(COLUMNS, "")] * (_EMPTY_ROWS if more or not task_form.typed else 1)
+    rows = [*task_form.typed, *empty][:MOST_TYPED]
     return render(
         request,
         "question.html",
         status=422 if mistakes else 200,
         row=row,
         about=about,
-        loaded=request.method == "GET",  # otherwise everything is as it was typed
+        loaded=request.method == "GET",  # otherwise the page shows what was typed
         tasks=rows,
         fields=[field for name, field in TASK_FIELDS.items() if name in COLUMNS and name != "id"],
         columns=TABLE_COLUMNS,
         options={"instrument": instruments_for(rows)},
         sensors=instruments_with_sensors(),
         sensors_reachable=sensors_reachable(request),
-        asked=asked,
+        task_form=task_form,
         encodings=ENCODINGS,
         shown=MOST_SHOWN,
         mistakes=mistakes,
@@ -245,7 +245,7 @@ def _question(
 
 
 def _missing_noise(kept: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """The law to begin with for a kind of task that was not there before; none for one that is gone."""
+    """An initial law for each new kind of task; a kind without tasks loses its law."""
     kinds = {"choice" if task.get("choices") else "number" for task in tasks}
     had = {task.get("kind", "number") for task in kept["tasks"]}
     if kinds == had:
@@ -258,5 +258,5 @@ def _missing_noise(kept: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[st
 
 
 def _target(form: Mapping[str, str]) -> dict[str, str]:
-    """What the truth of a number is, where the operator was asked."""
+    """What the truth of a number is, if the form says so."""
     return {"target": form["target"]} if form.get("target") else {}

@@ -11,7 +11,7 @@ _MOST_FIELDS = 500
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form, each once, without spaces around them; lines end as Python's do."""
+    """The fields of a form, each once, without spaces around them and with line endings as in Python."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _KIND:
         raise Problem("unsupported_media_type", f"content type {kind[:60]!r}: a form must be sent as {_KIND}")

@@ -1,4 +1,4 @@
-"""The truths that an operator knows: in fields of their own where tasks are few, as a table where they are many."""
+"""The truths that an operator knows: one field per task, or a table if there are many tasks."""
 
 from collections.abc import Mapping
 

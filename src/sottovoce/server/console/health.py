@@ -1,4 +1,4 @@
-"""How the server is doing, in words."""
+"""The page about the state of the server."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ async def health(request: Request, session: Session, server: Server) -> Response
 
 @router.get("/server/figures")
 async def figures(request: Request, session: Session, server: Server) -> Response:
-    """The same as a fragment, without the rest of the page."""
+    """The figures alone, to refresh them on the page."""
     return render(request, "_figures.html", **await _figures(server))
 
 

@@ -10,30 +10,30 @@ from sottovoce.server.state import ServerState
 
 
 def instruments_with_sensors() -> list[str]:
-    """Those for which browsers ask participants; the others are buttons."""
+    """Instruments that need a sensor, for which browsers ask permission; the others are just buttons."""
     return [name for name, instrument in INSTRUMENTS.items() if instrument.permissions]
 
 
 def instruments_for(tasks: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Instruments to choose from, with those that a table gave another time."""
+    """Instruments to choose from, including those that a table lists with another duration."""
     timed = [name for task in tasks if ":" in (name := task.get("instrument") or "")]
     return dict(map(_stated, timed)) | {"": TYPED} | dict(offered_instruments())
 
 
 def _stated(text: str) -> tuple[str, str]:
-    """An instrument with a time, or what somebody wrote instead of one."""
+    """An instrument with its duration; text that names no instrument, as it was written."""
     instrument, seconds = instrument_of(text), text.partition(":")[2]
     return text, f"{instrument.title}, {seconds} s" if instrument else text
 
 
 def sensors_reachable(request: Request) -> bool:
-    """Whether participants' pages come over HTTPS: browsers give sensors to no others."""
+    """Whether participants' pages are served over HTTPS: browsers let no other pages use sensors."""
     server: ServerState = request.app.state.sottovoce
     return (server.settings.public_url or str(request.base_url)).startswith("https://")
 
 
 def sensor_warning(manifest: Mapping[str, Any], request: Request) -> str | None:
-    """The warning to an operator whose tasks need a sensor that no phone will offer."""
+    """A warning if tasks need sensors and phones will not let the page use them."""
     named = [instrument_of(task.get("instrument")) for task in manifest["tasks"]]
     count = sum(bool(instrument and instrument.permissions) for instrument in named)
     if not count or sensors_reachable(request):

@@ -68,7 +68,7 @@ async def invite(campaign: CampaignId, request: Request, session: Session, form:
     most = MOST_CODES if kind == "code" else MOST_AT_ONCE
     count = 1 if kind == "open" else _number(form.get("count", ""), "number of invitations", most)
     people = _number(form.get("people", ""), "number of people", MOST_PEOPLE) if kind == "open" else None
-    days = _number(form["days"], "days", MOST_DAYS) if form.get("days") and kind != "link" else None
+    days = _number(form["days"], "number of days", MOST_DAYS) if form.get("days") and kind != "link" else None
     row, made, expires_at = await make_invitations(
         server, session.key, campaign, cast(InvitationKind, kind), count, people, days
     )

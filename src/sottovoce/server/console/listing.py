@@ -21,15 +21,15 @@ class Listing(Generic[T]):
     """One page of a table, with the links that lead to the others."""
 
     rows: Sequence[T]
-    total: int  # that match the search
+    total: int  # rows that match the search
     page: int  # from 1 on
     pages: int
     first: int  # number of the first row, from 1 on
-    sort: str | None  # None: in their own order
+    sort: str | None  # None: in the table's own order
     descending: bool
     search: str
     address: str  # of this table, without its query
-    language: str = ""  # that somebody chose
+    language: str = ""  # chosen by the reader; empty if none was
 
     def link(self, page: int = 1, **changes: str) -> str:
         """The same table at another page or in another order."""
@@ -84,7 +84,7 @@ def _page_number(query: Mapping[str, str], pages: int) -> int:
 
 
 def results_page(results: Sequence[dict[str, Any]], query: Mapping[str, str], address: str) -> Listing[dict[str, Any]]:
-    """The tasks of a result, by name, width of the interval or any of the figures."""
+    """One page of the tasks, sorted by name, by width of the interval or by any other figure."""
     keys: dict[str, Callable[[dict[str, Any]], Any]] = {
         "task": lambda row: (row["title"] or row["task"]).casefold(),
         "width": _width,

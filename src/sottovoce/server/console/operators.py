@@ -1,4 +1,4 @@
-"""Operators on the console: administrators add, name, renew and revoke them; everybody can do so for themselves."""
+"""Operators on the console. Everybody can change their own name and token; administrators manage all operators."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -8,7 +8,14 @@ from sottovoce.protocol.fields import reported_as
 from sottovoce.protocol.problems import Problem
 from sottovoce.protocol.tokens import new_token
 from sottovoce.server.console.pages import PageRoute, render
-from sottovoce.server.console.session import LASTS_SECONDS, Form, Session, SignedIn, give_cookie, take_cookie
+from sottovoce.server.console.session import (
+    LASTS_SECONDS,
+    Form,
+    Session,
+    SignedIn,
+    clear_session_cookie,
+    set_session_cookie,
+)
 from sottovoce.server.rights import administrator_only
 from sottovoce.server.routes.operators import NewOperator, Number, OperatorName, own_or_administrator
 from sottovoce.server.state import Server, ServerState
@@ -26,7 +33,7 @@ async def page(request: Request, session: Session, server: Server) -> Response:
 
 @router.post("")
 async def add(request: Request, session: Session, form: Form, server: Server) -> Response:
-    """Add an operator. Their token is in the response, and nowhere else."""
+    """Add an operator. Their token is shown in the response, and nowhere else."""
     administrator_only(session.operator)
     token, now = new_token(), server.clock()
     try:
@@ -54,7 +61,7 @@ async def rename(operator: Number, request: Request, session: Session, form: For
 
 @router.post("/{operator}/renew")
 async def renew(operator: Number, request: Request, session: Session, _: Form, server: Server) -> Response:
-    """Replace a token. Whoever replaces their own stays signed in here, and nowhere else."""
+    """Replace a token. Operators who replace their own stay signed in here, and nowhere else."""
     own_or_administrator(session.operator, operator, "replace the tokens of others")
     is_own, now = operator == session.key, server.clock()
 
@@ -69,13 +76,13 @@ async def renew(operator: Number, request: Request, session: Session, _: Form, s
     session = SignedIn(made, secret)
     request.state.signed_in = session
     response = await _page(request, session, server, made=made, token=token)
-    give_cookie(request, response, secret)
+    set_session_cookie(request, response, secret)
     return response
 
 
 @router.post("/{operator}/revoke")
 async def revoke(operator: Number, request: Request, session: Session, _: Form, server: Server) -> Response:
-    """Revoke a token. The last administrator's cannot be revoked, so that somebody can always sign in."""
+    """Revoke an operator's access. The last administrator's cannot be revoked, so that somebody can add operators."""
     administrator_only(session.operator)
     now = server.clock()
     try:
@@ -85,7 +92,7 @@ async def revoke(operator: Number, request: Request, session: Session, _: Form, 
     if operator != session.key:
         return RedirectResponse("/operators", 303)
     response = RedirectResponse("/sign-in", 303)
-    take_cookie(request, response)
+    clear_session_cookie(request, response)
     return response
 
 

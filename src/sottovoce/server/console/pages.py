@@ -23,7 +23,7 @@ from sottovoce.protocol.table_formats import TITLES
 from sottovoce.server.console import charts
 from sottovoce.server.console.closing import closing_chart
 from sottovoce.server.console.plan_maps import plan_maps
-from sottovoce.server.console.speaking import NOTHING, knows, say, speaking, spoken, when, written
+from sottovoce.server.console.speaking import NOTHING, has_text, say, speaking, spoken, when, written
 from sottovoce.server.results import kind_of
 from sottovoce.server.storage.writer import as_problem
 from sottovoce.texts import DEFAULT as ENGLISH
@@ -44,9 +44,9 @@ def figure(number: float | None, digits: int = 4) -> str:
 
 
 def result_columns(place: Place, kind: Kind = "number") -> tuple[list[Column], list[Column]]:
-    """The columns of a table of results after the truth and its interval: what is measured or an answer, then counts.
+    """The columns of a table of results after the truth and its interval: measured values and answers, then counts.
 
-    What holds several figures is drawn instead.
+    Columns that hold several figures are drawn as charts instead.
     """
     named = ("truth", "low", "high", "chance")
     columns = [
@@ -67,13 +67,13 @@ def result_cell(column: Column, row: charts.Row) -> str:
 
 
 def column_title(column: Column) -> str:
-    """The heading of a column; one without a translation has its own name."""
-    return say(f"results.column.{column.name}") if knows(f"results.column.{column.name}") else column.title
+    """The heading of a column; its English title if there is no translation."""
+    return say(f"results.column.{column.name}") if has_text(f"results.column.{column.name}") else column.title
 
 
 def method_words(name: str) -> str:
-    """A method in one line; one without a translation in English."""
-    return say(f"results.method.{name}") if knows(f"results.method.{name}") else describe_method(name)
+    """A method in one line; in English if there is no translation."""
+    return say(f"results.method.{name}") if has_text(f"results.method.{name}") else describe_method(name)
 
 
 _templates = Environment(
@@ -149,11 +149,11 @@ def _sign_in_first(request: Request) -> Response:
     return RedirectResponse(f"/sign-in{back}", 303)
 
 
-# The catalogue advises programs and participants. An operator at the console reads these titles and fixes instead.
+# The catalogue advises programs and participants. Operators at the console see these titles and fixes instead.
 _FOR_OPERATORS = {
     "bad_request": ("This cannot be used", "go back and correct it"),
     "bad_manifest": ("The campaign’s description is not valid", "go back and correct it"),
-    "too_large": ("The upload is too large", "choose a smaller file, or divide it"),
+    "too_large": ("The upload is too large", "choose a smaller file, or split it"),
     "request_timeout": ("The upload took too long to arrive", "try again"),
     "unsupported_media_type": ("The form cannot be read", "reload the page and try again"),
     "forbidden": ("You may not do this", "ask an administrator"),

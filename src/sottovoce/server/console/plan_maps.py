@@ -1,8 +1,9 @@
-"""Results on the plan of the place: coloured by truth, and by how sure it is.
+"""Results on the plan of the place: tasks coloured by their truth, and by how certain it is.
 
-The picture is an image; the marks lie over it in an SVG of 10,000 by 10,000 parts that is stretched with it. Lines keep
-their width then, and a point is a line without length, so the size of the picture need not be known. Without a script;
-the table of results has the same figures for those who cannot see the plan. Colours are the stylesheet's (plan.css).
+The picture is an image; the marks lie over it in an SVG of 10,000 by 10,000 units that stretches with it. Lines keep
+their width, and a point is drawn as a line of length zero, so the size of the picture need not be known. No script is
+needed, and the table of results has the same figures for people who cannot see the plan. The stylesheet plan.css sets
+the colours.
 """
 
 import math
@@ -19,8 +20,8 @@ from sottovoce.texts import Texts, texts_in
 
 Row = Mapping[str, Any]
 
-_MOST_MAPS = 6  # of a page: the stylesheet knows as many
-_MOST_MARKS = 2_000  # of a map
+_MOST_MAPS = 6  # per page; the stylesheet has rules for this many
+_MOST_MARKS = 2_000  # per map
 _SHADES = 7
 _LONGEST = 40  # characters of answers in a title
 _ANSWERS = 7  # with a colour of their own
@@ -67,7 +68,7 @@ def plan_maps(results: Mapping[str, Any], manifest: Mapping[str, Any], language:
 
 
 def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows that share a scale: numbers of one unit, questions with the same answers. Tasks without a truth fit all."""
+    """Rows with a truth, grouped by scale: numbers of one unit, or questions with the same answers."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         if row["truth"] is not None:
@@ -149,7 +150,7 @@ def _scale(
 
 
 def nice_edges(figures: Sequence[float]) -> list[float]:
-    """Round edges of at most seven steps that hold all figures.
+    """Round edges of at most seven steps that cover all figures.
 
     >>> nice_edges([3.7, 4.1, 9.9]), nice_edges([5.0]), nice_edges([0, 0.001])
     ([3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0], [4.95, 5.05], [0.0, 0.0002, 0.0004, 0.0006, 0.0008, 0.001])
@@ -167,7 +168,7 @@ def nice_edges(figures: Sequence[float]) -> list[float]:
 
 
 def percent_edges(chances: Sequence[float]) -> list[float]:
-    """Steps of a tenth from the lowest chance on, at most seven."""
+    """The edges of steps of a tenth, upwards from the lowest chance; at most seven steps."""
     first = min(math.floor(10 * min(chances) + 1e-9), 9)
     return [place / 10 for place in range(max(first, 10 - _SHADES), 11)]
 
@@ -210,7 +211,7 @@ def _figure(
 
 
 def mark_path(place: Sequence[Sequence[int]]) -> str:
-    """A place as a path; a point is a line to where it is.
+    """A place as a path; a point becomes a line of length zero.
 
     >>> mark_path([[1, 2]]), mark_path([[1, 2], [3, 4]])
     ('M1 2L1 2', 'M1 2L3 4')

@@ -1,7 +1,7 @@
 """The planner behind the privacy page: from a promise to noise, and to the error that it will cost.
 
-What is offered keeps the promise on the campaign's own grids. Figures are cached for when an operator
-moves a slider; the lines of the chart are the same at any distance that is many steps of the grid.
+Every offer keeps the promise on the campaign's own grids. Figures are cached, because an operator who moves a slider
+needs the same ones again; the lines of the chart have the same shape at any distance of many grid steps.
 """
 
 import math
@@ -38,11 +38,11 @@ EPSILONS = (0.1, 0.18, 0.32, 0.56, 1.0, 1.8, 3.2, 5.6, 10.0)
 _CURVES_KEPT = 4096
 PARTICIPANTS, MOST_PARTICIPANTS = 100, 10**9  # usual and most, for each task
 _DELTA = 1e-5
-_TOLERANCE = 1e-9  # relative tolerance at a round limit, the same as on devices
+_TOLERANCE = 1e-9  # relative, at a round limit; the same as on devices
 _STYLES = 5  # of lines in the chart
 _FINE = 100  # steps: on a finer grid the error looks the same
-# The fields of the form, as messages call them.
-_CALLED = {
+# The names of the form's fields in messages.
+_FIELD_NAMES = {
     "epsilon": "strength (ε)",
     "distance": "protected distance",
     "delta": "probability of failure (δ)",
@@ -50,23 +50,23 @@ _CALLED = {
     "readings": "maximum readings per participant",
     "participants": "participants",
 }
-_SAME_ERROR = 6  # digits of a law in the key of the cache, so that the same law at another distance is found
+_SAME_ERROR = 6  # digits of a law in the cache's key, so that the same law is found at another distance
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """A promise, and the crowd that gets it."""
+    """A promise, and the crowd to which it is made."""
 
     epsilon: float
     delta: float
     distance: float
     unit: Unit
-    readings: int  # by one participant
+    readings: int  # of one participant
     participants: int  # for each task
     error: float | None  # of a reading before noise, as a standard deviation
     law: str
     grids: tuple[str, ...]
-    values: Literal["any", "distance"]  # for which the promise holds: by comparisons, or by noise
+    values: Literal["any", "distance"]  # which the promise covers: any (comparisons), or up to a distance apart (noise)
     width: float  # of the widest range
     measured_in: str = ""  # the tasks' unit of measurement, if they share one
 
@@ -116,7 +116,7 @@ class PlanRequest:
         return f"line-{list(noise_laws()).index(name) % _STYLES}"
 
     @staticmethod
-    def without_exception() -> str:
+    def without_delta() -> str:
         """The kinds of noise that need no δ."""
         return ", ".join(kind.title for kind in noise_laws().values() if kind.is_pure)
 
@@ -133,7 +133,7 @@ class PlanRequest:
 
     @property
     def error_rate(self) -> float:
-        """Rate λ1 of the error variances of readings before noise; without an error, by the distance."""
+        """Rate λ1 of the error variances of readings before noise; if the error is not given, from the distance."""
         return 1 / self.error**2 if self.error else 2 / self.distance**2
 
     def expected_error(self, law: NoiseLaw) -> float:
@@ -142,14 +142,14 @@ class PlanRequest:
         return self.distance * _unit_error(law.scaled(1 / self.distance), rate, self.participants)
 
     def compared(self) -> ComparisonPlan:
-        """Comparisons that keep the promise for any two values, and the error to expect of them."""
+        """Comparisons that keep the promise for any two values, and their expected error."""
         return plan_comparisons(
             self.epsilon, 0.0, self.width, self.readings, self.participants,
             unit=self.unit, error_rate=self.error_rate, simulations=0,
         )  # fmt: skip
 
     def wide_error(self) -> float | None:
-        """The error of noise as wide as the range, which promises the same as comparisons; None if there is none."""
+        """The expected error of noise as wide as the range, with the promise of comparisons; None if there is none."""
         wide = replace(self, distance=self.width, error=self.error_rate**-0.5, law=FreshVariance.name)
         try:
             return wide.expected_error(wide.noise(FreshVariance.name))
@@ -157,7 +157,7 @@ class PlanRequest:
             return None
 
     def line(self, name: str) -> list[float | None]:
-        """The error to expect of one law over all promises; None where it cannot keep one."""
+        """The expected error of one law at every strength of the promise; None where the law cannot keep it."""
         kind, distance = noise_laws()[name], Fraction(str(self.distance))
         moves = [(math.ceil(distance / grid), grid) for grid in map(Fraction, self.grids)]
         steps, grid = max(moves, key=lambda move: move[0] * move[1])
@@ -220,7 +220,7 @@ class PlanRequest:
             "unit": self.unit,
             "readings": self.readings,
         }
-        if "levels" in manifest:  # it compared before
+        if "levels" in manifest:  # numbers were compared before
             change |= {"levels": None, "answer": None}
         return checked_change(manifest, change, self.epsilon, law.granted(self.delta), "choose another kind of noise")
 
@@ -228,7 +228,7 @@ class PlanRequest:
 def checked_change(
     manifest: Mapping[str, Any], change: dict[str, Any], epsilon: float, delta: float, fix: str
 ) -> dict[str, Any]:
-    """A change of a draft's noise, after the same check that devices will make."""
+    """A change to a draft's noise, after the same check that devices will make."""
     promise = promise_of(drafted(replaced(dict(manifest), change)), delta)
     if promise.epsilon > epsilon * (1 + _TOLERANCE):
         raise Problem(
@@ -239,9 +239,9 @@ def checked_change(
 
 
 def first_noise(tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """A promise to begin with: ε = 1 for each reading and each answer.
+    """The initial promise of a draft: ε = 1 for each reading and each answer.
 
-    A tenth of the narrowest range is hidden by fresh noise. Answers are hidden whatever they are.
+    Numbers get fresh noise, with a tenth of the narrowest range as the protected distance. Any answer is protected.
     """
     numbers = [task for task in tasks if not task.get("choices")]
     if len(numbers) < len(tasks):
@@ -273,9 +273,9 @@ def _plain(number: Fraction) -> str:
 
 
 def _distance_now(manifest: Mapping[str, Any]) -> float:
-    """The campaign's distance; where tasks have their own, the largest, which the promise depends on.
+    """The campaign's distance; if tasks have distances of their own, the largest, which the promise depends on.
 
-    Where a draft compares, one to begin with.
+    A draft with comparisons has none, so it gets the initial one.
     """
     if "levels" in manifest:
         return float(_first(manifest["tasks"])["distance"])
@@ -288,7 +288,7 @@ def _compared_epsilon_now(manifest: Mapping[str, Any]) -> float:
 
 
 def _epsilon_now(law: NoiseLaw, distance: float, unit: Unit, readings: int, grids: tuple[str, ...]) -> float:
-    """The ε that a draft promises now, where a simple formula gives it; otherwise the usual one."""
+    """The ε that a draft promises now, if a simple formula gives it; otherwise 1."""
     if not law.is_pure:
         return 1.0
     moved = readings if unit == "participant" else 1
@@ -339,17 +339,19 @@ def _number(query: Mapping[str, str], name: str, otherwise: float) -> float:
         return otherwise
     if not 1e-9 <= number <= 1e12:
         text = query[name].strip()
-        raise Problem("bad_request", f"{_CALLED[name]} {text[:20]!r}: it must be a positive number, from 1e-9 to 1e12")
+        raise Problem(
+            "bad_request", f"{_FIELD_NAMES[name]} {text[:20]!r}: it must be a positive number, from 1e-9 to 1e12"
+        )
     return number
 
 
 def typed_count(query: Mapping[str, str], name: str, otherwise: int, most: int) -> int:
-    """A whole number from a form; for an empty field, another one."""
+    """A whole number from a form; ``otherwise`` if the field is empty."""
     number = _typed(query, name)
     if number is None:
         return otherwise
     if not 1 <= number <= most or number != int(number):
         raise Problem(
-            "bad_request", f"{_CALLED[name]} {query[name][:20]!r}: it must be a whole number from 1 to {most:,}"
+            "bad_request", f"{_FIELD_NAMES[name]} {query[name][:20]!r}: it must be a whole number from 1 to {most:,}"
         )
     return int(number)

@@ -26,7 +26,7 @@ from sottovoce.server.storage.pictures import PLANS
 from sottovoce.server.storage.rows import CampaignRow
 
 router = APIRouter(prefix="/campaigns/{campaign}/plan", route_class=PageRoute, include_in_schema=False)
-_MOST_LISTED = 2_000  # tasks; more are placed by a file
+_MOST_LISTED = 2_000  # tasks; with more, a file is needed
 
 
 @router.get("")
@@ -94,7 +94,7 @@ async def _keep(
 
 
 def _uploaded(form: UploadForm, manifest: dict[str, Any]) -> tuple[Picture | None, dict[str, Place]]:
-    """What was uploaded, checked. Places without any picture are drawn."""
+    """The uploaded picture and places, checked. Without a picture, a plan is drawn from the places."""
     picture_file, places_file = form.files.get("picture"), form.files.get("places")
     if picture_file is None and places_file is None:
         raise Problem("bad_request", "the form: no file was chosen; choose a picture, a GeoJSON file or both")

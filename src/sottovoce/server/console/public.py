@@ -48,33 +48,35 @@ async def earlier(campaign: CampaignId, version: VersionNumber, request: Request
 
 
 async def _page(id: str, version: int | None, request: Request, server: ServerState) -> Response:
-    def load(connection: Connection) -> tuple[CampaignRow, list[VersionRow], bytes, Steps]:
+    language = _language(request)
+
+    def load(connection: Connection) -> tuple[CampaignRow, list[VersionRow], bytes, list[dict[str, Any]], Steps]:
         campaign = published_campaign(connection, id)
         if not campaign.public_results:
             raise Problem("not_found", "the results: only the operator of the campaign may see them")
         versions = list_versions(connection, campaign.key)
         shown = version or versions[0].version
         content = results_version(connection, campaign.key, shown).content
-        # Those that are on this page of the table, in whatever language it is.
-        tasks = results_page(parsed(content)["results"], request.query_params, request.url.path).rows
-        return campaign, versions, content, published_steps(connection, campaign, shown, tasks)
+        manifest = _manifest(campaign.manifest)
+        tasks = [_in_language(row, manifest, language) for row in parsed(content)["results"]]
+        listed = results_page(tasks, request.query_params, request.url.path).rows
+        return campaign, versions, content, tasks, published_steps(connection, campaign, shown, listed)
 
     try:
-        campaign, versions, content, steps = await server.read(load)
+        campaign, versions, content, tasks, steps = await server.read(load)
     except Problem as problem:
         if problem.code != "not_found":
             raise
-        language = _language(request)
         missing = render(request, "public_missing.html", status=404, language=language, languages=_languages(request))
         missing.headers.update(_headers(language))
         return missing
     address = f"{server.settings.public_url or str(request.base_url).rstrip('/')}/c/{id}"
-    # Ten thousand tasks take a moment, during which other requests are answered.
-    page = await run_in_threadpool(_rendered, request, campaign, versions, content, steps, address)
+    # Ten thousand tasks take a moment to render; in a thread, other requests need not wait.
+    page = await run_in_threadpool(_rendered, request, campaign, versions, content, tasks, steps, address)
     answer = tagged(request, page, sha256(page).hexdigest()[:32], _HTML)
     # Browsers apply the headers of a 304 to the cached page, so they must be those of a page.
     answer.headers["Content-Type"] = _HTML
-    answer.headers.update(_headers(_language(request)))
+    answer.headers.update(_headers(language))
     return answer
 
 
@@ -87,12 +89,12 @@ def _headers(language: str) -> dict[str, str]:
 
 
 def _languages(request: Request) -> list[tuple[str, str, str]]:
-    """The switch: tag and name of each language, and the address of this page in it."""
+    """The language switch: tag and name of each language, and the address of this page in it."""
     query = {name: text for name, text in request.query_params.items() if name != "lang"}
     return [(tag, texts_in(tag).say("language.name"), f"?{urlencode({**query, 'lang': tag})}") for tag in LANGUAGES]
 
 
-@lru_cache(maxsize=8)  # ten thousand tasks take a while to read
+@lru_cache(maxsize=8)  # ten thousand tasks take a while to parse
 def _manifest(content: bytes) -> Manifest:
     return Manifest.parse(content)
 
@@ -116,10 +118,15 @@ def _in_language(row: dict[str, Any], manifest: Manifest, language: str) -> dict
 
 
 def _rendered(
-    request: Request, campaign: CampaignRow, versions: list[VersionRow], content: bytes, steps: Steps, address: str
+    request: Request,
+    campaign: CampaignRow,
+    versions: list[VersionRow],
+    content: bytes,
+    tasks: list[dict[str, Any]],
+    steps: Steps,
+    address: str,
 ) -> bytes:
     results, manifest, language = parsed(content), _manifest(campaign.manifest), _language(request)
-    tasks = [_in_language(row, manifest, language) for row in results["results"]]
     guarantee = results["guarantee"]
     promise = Promise(math.inf if guarantee["epsilon"] is None else guarantee["epsilon"], guarantee["delta"])
     chosen = chosen_language(request.query_params)

@@ -32,7 +32,7 @@ def applies(manifest: Mapping[str, Any]) -> bool:
 def page(
     request: Request, row: CampaignRow, form: Mapping[str, str] | None = None, mistake: str | None = None
 ) -> Response:
-    """The form, with what it promises; the values are those of the form, or of the draft."""
+    """The form and what it promises, with the values that were typed, or else those of the draft."""
     from sottovoce.server.console.stored import parsed
 
     manifest = parsed(row.manifest)
@@ -60,7 +60,7 @@ def page(
 
 
 def _number_error(draft: Manifest, answers: int) -> str | None:
-    """The expected error of a number under noise, with its unit; None where numbers differ in unit or distance."""
+    """The expected error of a number with noise, and its unit; None if numbers differ in unit or distance."""
     tasks = [task for task in draft.tasks if isinstance(task, NumberTask) and not draft.is_compared(task)]
     alike = {(draft.words(task.unit), draft.part_of(task).protected_distance) for task in tasks}
     if len(alike) != 1:
@@ -72,7 +72,7 @@ def _number_error(draft: Manifest, answers: int) -> str | None:
 
 
 def change(form: Mapping[str, str], manifest: Mapping[str, Any]) -> CampaignChange:
-    """What the form asks for."""
+    """The change to the campaign that the form describes."""
     with reported_as("bad_request"):
         return CampaignChange.model_validate(_fields(_knobs(manifest) | dict(form), manifest))
 
@@ -84,7 +84,7 @@ def _knobs(manifest: Mapping[str, Any]) -> dict[str, str]:
     laws = manifest["noise"] if isinstance(manifest["noise"], dict) else {"choice": manifest["noise"]}
     distances = [task["distance"] for task in manifest["tasks"] if "distance" in task]
     numbers = [task for task in manifest["tasks"] if "low" in task]
-    first = first_noise(numbers) if numbers and "levels" in manifest else {}  # where they were compared until now
+    first = first_noise(numbers) if numbers and "levels" in manifest else {}  # if numbers were compared until now
     return {
         "epsilon": f"{parse_answer_law(laws['choice']).exact('epsilon').__float__():g}",
         "unit": manifest["unit"],

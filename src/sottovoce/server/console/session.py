@@ -1,8 +1,8 @@
 """Who is signed in to the console, and whether they sent the form themselves.
 
-The cookie holds a secret of which the database has the hash. Scripts cannot read it, and browsers send it only
+The cookie holds a secret; the database stores only its hash. Scripts cannot read the cookie, and browsers send it only
 to this server and never with a request that another site starts. In addition, every form carries a second secret that
-follows from the first: a page of another site can make a browser send a form, but cannot read what to put into it.
+is derived from the first: a page of another site can make a browser send a form, but cannot read this secret.
 """
 
 import hmac
@@ -37,12 +37,12 @@ class SignedIn:
 
     @property
     def form_token(self) -> str:
-        """What every form must carry."""
+        """The secret that every form must carry."""
         return sha256(f"sottovoce form\n{self.token}".encode()).hexdigest()
 
 
 async def _signed_in(request: Request, server: Server) -> SignedIn:
-    token = request.cookies.get(_name(request), "")
+    token = request.cookies.get(_cookie_name(request), "")
     operator = await server.read(lambda connection: operator_in(connection, token, server.clock()))
     request.state.signed_in = SignedIn(operator, token)
     signed_in: SignedIn = request.state.signed_in
@@ -88,14 +88,14 @@ def refuse_foreign(request: Request) -> None:
         raise Problem("stale_page", "the form: it was sent from another site")
 
 
-def _name(request: Request) -> str:
-    """Browsers accept a cookie with the first name only over TLS and only for this host."""
+def _cookie_name(request: Request) -> str:
+    """The name of the cookie. With ``__Host-``, browsers accept it only over TLS and only for this host."""
     return "__Host-session" if request.url.scheme == "https" else "session"
 
 
-def give_cookie(request: Request, response: Response, token: str) -> None:
+def set_session_cookie(request: Request, response: Response, token: str) -> None:
     response.set_cookie(
-        _name(request),
+        _cookie_name(request),
         token,
         max_age=LASTS_SECONDS,
         path="/",
@@ -105,6 +105,6 @@ def give_cookie(request: Request, response: Response, token: str) -> None:
     )
 
 
-def take_cookie(request: Request, response: Response) -> None:
+def clear_session_cookie(request: Request, response: Response) -> None:
     secure = request.url.scheme == "https"
-    response.delete_cookie(_name(request), path="/", secure=secure, httponly=True, samesite="strict")
+    response.delete_cookie(_cookie_name(request), path="/", secure=secure, httponly=True, samesite="strict")

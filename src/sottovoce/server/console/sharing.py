@@ -1,4 +1,4 @@
-"""Results for other systems: a webhook that is set and removed on the campaign's page."""
+"""Results for other systems: their addresses, and a webhook to set or remove."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response

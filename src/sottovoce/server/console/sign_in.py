@@ -7,7 +7,14 @@ from sqlalchemy import Connection
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.console.forms import form_of
 from sottovoce.server.console.pages import PageRoute, render
-from sottovoce.server.console.session import LASTS_SECONDS, Form, Session, give_cookie, refuse_foreign, take_cookie
+from sottovoce.server.console.session import (
+    LASTS_SECONDS,
+    Form,
+    Session,
+    clear_session_cookie,
+    refuse_foreign,
+    set_session_cookie,
+)
 from sottovoce.server.state import Server, ServerState
 from sottovoce.server.storage.campaigns import any_campaign
 from sottovoce.server.storage.sessions import any_session, end_session, start_session
@@ -32,7 +39,7 @@ async def sign_in(request: Request, server: Server) -> Response:
             raise
         return await _page(request, server, form.get("next", "/"), problem)
     response = RedirectResponse(_own_page(form.get("next", "/")), 303)
-    give_cookie(request, response, session)
+    set_session_cookie(request, response, session)
     return response
 
 
@@ -40,7 +47,7 @@ async def sign_in(request: Request, server: Server) -> Response:
 async def sign_out(request: Request, session: Session, _: Form, server: Server) -> Response:
     await server.write(lambda connection: end_session(connection, session.token))
     response = RedirectResponse("/sign-in", 303)
-    take_cookie(request, response)
+    clear_session_cookie(request, response)
     return response
 
 

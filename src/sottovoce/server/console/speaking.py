@@ -1,7 +1,7 @@
-"""The language of a page that everybody may see: which one, its texts, and how it writes numbers and moments.
+"""The language of a public page: how it is chosen, its texts, and how it writes numbers and times.
 
-Whatever draws a page asks `say` and `written`, which speak the language of the page that is being rendered; the
-console's own pages are in English.
+Everything that draws a page uses `say` and `written`, which use the language of the page being rendered. The console's
+own pages are in English.
 """
 
 import re
@@ -27,7 +27,7 @@ def spoken() -> Texts:
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Within this block, everything is said in this language."""
+    """Within this block, `say` and `written` use this language."""
     before = _spoken.set(texts_in(language))
     try:
         yield
@@ -36,17 +36,17 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def say(key: str, **gaps: object) -> str:
-    """A text of the page's language."""
+    """A text in the page's language."""
     return spoken().say(key, **gaps)
 
 
-def knows(key: str) -> bool:
+def has_text(key: str) -> bool:
     """Whether the page's language has such a text."""
     return key in spoken().texts
 
 
 def written(text: str) -> str:
-    """A number in Python's spelling, such as "-1,234.50", with the signs of the language.
+    """A number, given in Python's notation such as "-1,234.50", as the page's language writes it.
 
     >>> written("-1,234.50"), written("1.5e-07")
     ('−1,234.50', '1.5e−07')
@@ -55,7 +55,7 @@ def written(text: str) -> str:
 
 
 def when(time: int | str | None) -> Markup | str:
-    """A moment for people, with the exact one beside it for programs.
+    """A time for people, with the exact one for programs.
 
     >>> str(when(0))
     '<time datetime="1970-01-01T00:00:00.000Z">1 Jan 1970, 00:00 UTC</time>'
@@ -70,13 +70,13 @@ def when(time: int | str | None) -> Markup | str:
 
 
 def chosen_language(query: Mapping[str, str]) -> str:
-    """The language that an address names; empty if it names none of ours."""
+    """The language that an address names; empty if it names no available one."""
     chosen = query.get("lang", "")
     return chosen if chosen in LANGUAGES else ""
 
 
 def wanted_language(query: Mapping[str, str], accepted: str) -> str:
-    """The language that somebody chose on the page, else the first of their browser's that is available.
+    """The language chosen on the page, or else the first of the browser's languages that is available.
 
     >>> wanted_language({}, "pt-BR, zh-CN;q=0.8, de;q=0.5"), wanted_language({"lang": "fr"}, "de")
     ('zh-Hans', 'fr')

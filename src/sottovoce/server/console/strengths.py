@@ -21,7 +21,7 @@ _STYLES = ("line-1", "line-3", "line-0")
 
 @dataclass(frozen=True)
 class Strengths:
-    """Questions with these numbers of choices, answered by this many people each; ``epsilon`` is the strength now."""
+    """Questions with these numbers of choices, answered by this many people each; ``epsilon`` is the strength."""
 
     counts: Sequence[int]
     answers: int
@@ -29,14 +29,14 @@ class Strengths:
 
     @property
     def listed(self) -> list[tuple[float, list[str]]]:
-        """Strengths around the present one, with the share of wrong results for each number of choices."""
+        """Common strengths and the current one, with the share of wrong results for each number of choices."""
         return [
             (epsilon, [percent(self._wrong(epsilon, count)) for count in self.counts])
             for epsilon in sorted({*_LISTED, self.epsilon})
         ]
 
     def chart(self) -> Markup:
-        """The same over all strengths. Horizontal positions are per cent of the width, so it fits every screen."""
+        """These shares for all strengths. Horizontal positions are in per cent of the width, to fit every screen."""
         lines = [[self._wrong(epsilon, count) for epsilon in _epsilons()] for count in self.counts]
         step = 0.1 if max(map(max, lines)) <= 0.5 else 0.25
         top = step * max(1, math.ceil(max(map(max, lines)) / step))

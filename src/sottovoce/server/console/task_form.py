@@ -1,7 +1,7 @@
 """The tasks of a draft as an operator types, pastes or uploads them: read, previewed, or shown again with all mistakes.
 
-Nothing of a table is stored before it has been shown as it was understood: the form carries the hash of the table that
-was shown, and only that one is saved.
+A table is stored only after a preview has shown how it was understood: the form carries the hash of the table in the
+preview, and only that table is saved.
 """
 
 import re
@@ -28,7 +28,7 @@ ENCODINGS = ("utf-8", "windows-1250", "windows-1251", "windows-1252", "gb18030")
 
 @dataclass(frozen=True)
 class FieldMistake:
-    """A mistake, and the field that it is in; ``target`` is None if it concerns the form as a whole."""
+    """A mistake and its field; ``target`` is None if the mistake concerns the form as a whole."""
 
     target: str | None
     words: str  # for the summary
@@ -37,7 +37,7 @@ class FieldMistake:
 
 @dataclass(frozen=True)
 class Preview:
-    """A table as it was understood, or the rows of it that have mistakes."""
+    """A table as it was understood, or only its rows with mistakes."""
 
     source: str
     total: int
@@ -48,8 +48,8 @@ class Preview:
 
 
 @dataclass
-class AskedTasks:
-    """What a form says about tasks."""
+class TaskForm:
+    """The tasks in a form that was sent, as they were read."""
 
     typed: list[dict[str, Any]]  # rows of the form that are not empty
     table: str = ""
@@ -59,37 +59,38 @@ class AskedTasks:
 
     @property
     def previewed(self) -> str:
-        """What the form has to carry for this table to be saved."""
+        """The hash that the form must carry for this table to be saved; empty if the table cannot be."""
         return hash_of(self.table) if self.table and not self.mistakes else ""
 
     @classmethod
-    def of(cls, form: Mapping[str, str], file: Upload | None, ids: Mapping[str, str]) -> "AskedTasks":
+    def of(cls, form: Mapping[str, str], file: Upload | None, ids: Mapping[str, str]) -> "TaskForm":
         """Read the file, the table or else the fields."""
-        asked = cls(typed_rows(form), form.get("table", ""))
-        is_known = bool(asked.table) and form.get("previewed") == hash_of(asked.table) and file is None
+        task_form = cls(typed_rows(form), form.get("table", ""))
+        is_known = bool(task_form.table) and form.get("previewed") == hash_of(task_form.table) and file is None
         try:
             if is_known:
-                asked.read = read_tasks("the table", asked.table, decimal=".", ids=ids)
-            elif file is not None or asked.table:
-                asked._read_table(form, file, ids)
+                task_form.read = read_tasks("the table", task_form.table, decimal=".", ids=ids)
+            elif file is not None or task_form.table:
+                task_form._read_table(form, file, ids)
             else:
-                rows = [CellRow(place, _cells(row)) for place, row in enumerate(asked.typed, 1)]
+                rows = [CellRow(place, _cells(row)) for place, row in enumerate(task_form.typed, 1)]
                 read = read_task_rows("the form", rows, "task", ids=ids)
-                asked.read = TaskTable(read.tasks, [name for name in COLUMNS if f"{name}-0" in form])
+                task_form.read = TaskTable(read.tasks, [name for name in COLUMNS if f"{name}-0" in form])
                 if not rows:
                     raise Problem("bad_request", "tasks: there are none; add at least one")
         except BadTasks as mistakes:
-            asked._refuse(mistakes)
+            task_form._refuse(mistakes)
         except SottovoceError as mistake:
-            asked.mistakes.append(FieldMistake("table" if asked.table or file else "title-0", words_of(mistake)))
-        return asked
+            target = "table" if task_form.table or file else "title-0"
+            task_form.mistakes.append(FieldMistake(target, words_of(mistake)))
+        return task_form
 
     def _read_table(self, form: Mapping[str, str], file: Upload | None, ids: Mapping[str, str]) -> None:
         source: str = file.name if file is not None else "the table"
         content = file.getvalue() if file is not None else self.table
         self.preview = Preview(source, 0, [], refused=True)
         if file is not None:
-            self.table = ""  # the file comes in its place
+            self.table = ""  # the file replaces it
         read = read_tasks(
             source, content, decimal=form.get("decimal") or None, encoding=form.get("encoding") or None, ids=ids
         )
@@ -124,7 +125,7 @@ def hash_of(table: str) -> str:
 
 
 def texts_of(form: UploadForm) -> dict[str, str]:
-    """The fields of a form, each once; lines end as Python's do."""
+    """The fields of a form, each once, with line endings as in Python."""
     return {name: form.text(name).replace("\r\n", "\n") for name in form.fields}
 
 
@@ -156,6 +157,6 @@ def _sentence(words: str) -> str:
 
 
 def words_of(mistake: SottovoceError) -> str:
-    """A mistake as a sentence of the page."""
+    """A mistake as a sentence on the page."""
     message = mistake.words if isinstance(mistake, Problem) else str(mistake)
     return f"{re.sub(r'^tasks[.][0-9]+: ', '', message)}."

@@ -1,4 +1,4 @@
-"""The texts of a campaign in other languages: what is missing, fields to enter it, and a table for translators."""
+"""The texts of a campaign in other languages: which are missing, fields to enter them, and a table for translators."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -55,7 +55,7 @@ async def table(campaign: CampaignId, session: Session, server: Server) -> Respo
 
 @router.post("")
 async def keep(campaign: CampaignId, request: Request, session: Session, form: Form, server: Server) -> Response:
-    """What was entered in one language."""
+    """Save what was entered in one language, or change the campaign's own language."""
     row = await _row(server, session, campaign)
     language = form.get("language", "")
     try:
@@ -74,7 +74,7 @@ async def keep(campaign: CampaignId, request: Request, session: Session, form: F
 
 @router.post("/table")
 async def upload(campaign: CampaignId, request: Request, session: Session, form: FileForm, server: Server) -> Response:
-    """A table that was filled in."""
+    """Save the translations in an uploaded table."""
     row = await _row(server, session, campaign)
     try:
         file = form.files.get("table")

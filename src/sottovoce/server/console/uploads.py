@@ -1,7 +1,7 @@
 """Forms with files, parsed in memory: no upload touches a disk.
 
 Browsers send them as multipart/form-data (RFC 7578). The headers of the parts are left to the standard library; the
-parts themselves are what lies between the boundaries, byte for byte.
+content of a part is what lies between the boundaries, byte for byte.
 """
 
 import io
@@ -19,7 +19,7 @@ _LONGEST_HEAD = 8 << 10  # bytes before the content of a part
 
 
 class Upload(io.BytesIO):
-    """A file as the browser sent it, with the name that it has there, without its folders."""
+    """An uploaded file, with its name but without the folders that some browsers send."""
 
     def __init__(self, name: str, content: bytes) -> None:
         super().__init__(content)
@@ -78,6 +78,6 @@ def parse_parts(content: bytes, boundary: bytes) -> UploadForm:
                 form.fields.setdefault(name, []).append(body.decode())
             elif filename or body:
                 form.files[name] = Upload(filename, body)
-        except ValueError:  # also what is not UTF-8
+        except ValueError:  # includes text that is not UTF-8
             raise Problem("bad_request", "the form: every field must have a name, and text must be UTF-8") from None
     return form

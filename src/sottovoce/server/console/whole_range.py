@@ -22,26 +22,26 @@ class WholeRange:
     noise: str
     levels: int
     answer: int  # how many of its tasks a device answers
-    tasks: int  # that it could answer
-    error: float  # to expect, of a truth
-    to_find: int  # answers to a task that find its truth within a reading's error, in nine out of ten campaigns
+    tasks: int  # how many it could answer
+    error: float  # expected error of a truth
+    to_find: int  # answers per task that find the truth within a reading's error in nine out of ten campaigns
     enough: bool
     people: int  # who answer each task
     warning: str | None
-    wide_error: float | None  # of noise as wide as the range
-    gain: float | None  # the error of answering all tasks over that of answering these
+    wide_error: float | None  # expected error of noise as wide as the range
+    gain: float | None  # the error if all tasks were answered, divided by `error`
 
     @classmethod
-    def of(cls, asked: PlanRequest) -> "WholeRange":
-        whole = asked.compared()
-        answer = whole.answer or asked.readings
-        people = max(1, asked.participants * answer // asked.readings)
-        each = asked.epsilon / answer if asked.unit == "participant" else asked.epsilon
-        chosen = plan_comparisons(each, 0.0, asked.width, answer, people, error_rate=asked.error_rate, simulations=0)
+    def of(cls, plan: PlanRequest) -> "WholeRange":
+        whole = plan.compared()
+        answer = whole.answer or plan.readings
+        people = max(1, plan.participants * answer // plan.readings)
+        each = plan.epsilon / answer if plan.unit == "participant" else plan.epsilon
+        chosen = plan_comparisons(each, 0.0, plan.width, answer, people, error_rate=plan.error_rate, simulations=0)
         return cls(
-            noise=str(chosen.law), levels=chosen.levels, answer=answer, tasks=asked.readings,
+            noise=str(chosen.law), levels=chosen.levels, answer=answer, tasks=plan.readings,
             error=chosen.predicted_error, to_find=chosen.participants_to_find, enough=chosen.enough, people=people,
-            warning=chosen.warning(people), wide_error=asked.wide_error(), gain=whole.answer_gain,
+            warning=chosen.warning(people), wide_error=plan.wide_error(), gain=whole.answer_gain,
         )  # fmt: skip
 
     @property
@@ -49,36 +49,36 @@ class WholeRange:
         """What happens to an answer."""
         return answer_words(parse_answer_law(self.noise).channel(self.levels))
 
-    def change(self, asked: PlanRequest, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    def change(self, plan: PlanRequest, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """The change to the campaign, after the same check that devices will make."""
         change = {
             "noise": self.noise,
             "levels": self.levels,
-            "unit": asked.unit,
-            "readings": asked.readings,
+            "unit": plan.unit,
+            "readings": plan.readings,
             "answer": self.answer,
         }
-        return checked_change(manifest, change, asked.epsilon, 0.0, "choose a larger ε")
+        return checked_change(manifest, change, plan.epsilon, 0.0, "choose a larger ε")
 
-    def sentence(self, asked: PlanRequest, manifest: Mapping[str, Any]) -> str:
+    def sentence(self, plan: PlanRequest, manifest: Mapping[str, Any]) -> str:
         """The promise in words and figures, as devices compute it."""
-        draft = drafted(replaced(dict(manifest), self.change(asked, manifest)))
+        draft = drafted(replaced(dict(manifest), self.change(plan, manifest)))
         promise = promise_of(draft, 0.0)
         return f"{sentence(draft, promise)} ({figures(promise.epsilon, 0.0)})"
 
 
-def comparisons_for(asked: PlanRequest) -> WholeRange | None:
+def comparisons_for(plan: PlanRequest) -> WholeRange | None:
     """The comparisons for a plan; None if no comparison keeps the promise."""
     try:
-        return WholeRange.of(asked)
+        return WholeRange.of(plan)
     except BadParameter:
         return None
 
 
-def other_strengths(asked: PlanRequest) -> list[dict[str, Any]]:
+def other_strengths(plan: PlanRequest) -> list[dict[str, Any]]:
     """What comparisons and noise as wide as the range cost at other strengths of the promise."""
     rows = [
-        {"epsilon": epsilon, "found": comparisons_for(replace(asked, epsilon=epsilon)), "now": epsilon == asked.epsilon}
-        for epsilon in sorted({*_OTHER_EPSILONS, asked.epsilon})
+        {"epsilon": epsilon, "found": comparisons_for(replace(plan, epsilon=epsilon)), "now": epsilon == plan.epsilon}
+        for epsilon in sorted({*_OTHER_EPSILONS, plan.epsilon})
     ]
     return [row for row in rows if row["found"] is not None]

@@ -1,4 +1,4 @@
-/** The preview of the participant's page: which part of it is shown. Without this script it shows the first one. */
+/** Tabs that switch between the parts of the preview. Without this script, the preview shows the first part. */
 const frame = document.querySelector(".phone iframe");
 const tabs = document.querySelector(".phone .tabs");
 tabs.hidden = false;

@@ -1,4 +1,4 @@
-/** Shows only the fields of the chosen kind of invitation, with their limits, and the list once the new ones are in it. */
+/** Shows only the fields for the chosen kind of invitation, with their limits, and reloads the list after a change. */
 const form = document.querySelector(".invite");
 const most = form?.elements.count.max;
 
@@ -14,7 +14,7 @@ function follow() {
 if (form) {
   form.addEventListener("change", follow);
   follow();
-  // The sheet is in another tab; coming back, the list shows what was made.
+  // The sheet opens in another tab. On return to this one, the list is reloaded to show the new invitations.
   for (const one of document.querySelectorAll("form[target=_blank]"))
     one.addEventListener("submit", () => addEventListener("focus", () => location.reload(), { once: true }));
 }

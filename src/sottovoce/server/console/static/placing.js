@@ -1,4 +1,4 @@
-/** Puts tasks on the plan of the place, by mouse, touch or keyboard. Places are counted in 10,000 parts of its sides. */
+/** Places tasks on the plan by mouse, touch or keyboard. Coordinates are in ten-thousandths of the plan's sides. */
 const form = document.querySelector("#placing");
 const [WHOLE, STEP, SMALL_STEP, MOST_POINTS] = [10_000, 100, 10, 100];
 

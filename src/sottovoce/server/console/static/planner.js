@@ -31,7 +31,7 @@ for (const slider of form.querySelectorAll("input[type=range]")) {
 let pause = 0;
 form.addEventListener("input", () => {
   draw();
-  words.ariaBusy = "true"; // until the words of this promise are there
+  words.ariaBusy = "true"; // until the text of this promise arrives
   clearTimeout(pause);
   pause = setTimeout(() => {
     pause = 0;
@@ -40,7 +40,7 @@ form.addEventListener("input", () => {
   }, 250);
 });
 document.body.addEventListener("htmx:afterSwap", () => {
-  if (!pause) words.ariaBusy = "false"; // otherwise these words are about what was typed before
+  if (!pause) words.ariaBusy = "false"; // otherwise the text is that of an earlier entry
   draw();
 });
 
@@ -81,7 +81,7 @@ function colours() {
   return { quiet: found("--quiet"), line: found("--line"), sheet: found("--sheet") };
 }
 
-/** Colour and dashes of a law's line, as its key in the legend has them. */
+/** Colour and dashes of a law's line, the same as in the legend. */
 function styleOf(law) {
   const { color, strokeDasharray } = getComputedStyle(form.querySelectorAll(".key")[laws.indexOf(law)]);
   return { stroke: color, dash: (strokeDasharray.match(/[\d.]+/g) ?? []).map(Number) };
@@ -92,7 +92,7 @@ function data() {
   return [epsilons, ...laws.map((law) => errors[law]?.map((error) => error && error / crowd) ?? epsilons.map(() => null))];
 }
 
-/** The error at a promise, interpolated on a line; both scales are logarithmic. */
+/** The error at one strength of the promise, interpolated on a line; both scales are logarithmic. */
 function errorAt(law, epsilon) {
   const line = data()[laws.indexOf(law) + 1];
   if (!line || !(epsilon > 0)) return null;

@@ -1,4 +1,4 @@
-// The participant's page with a draft: the same modules, without the device behind them, so that nothing is joined,
+// The participant's page showing a draft: the same modules, but without a device behind them, so nothing is joined,
 // stored or sent.
 
 import { showOffer } from "/j/campaign.js";
@@ -11,10 +11,10 @@ import { show, shown, showProblem } from "/j/views.js";
 
 const answer = await fetch(document.body.dataset.manifest);
 const bytes = new Uint8Array(await answer.arrayBuffer());
-// Without encryption, browsers compute no hashes.
+// Browsers compute hashes only on secure pages (HTTPS or localhost).
 const digest = new Uint8Array(crypto.subtle ? await crypto.subtle.digest("SHA-256", bytes) : 32);
 // Nobody but the operator sees the plan and the logo of a draft.
-const { plan, logo } = answer.ok ? JSON.parse(new TextDecoder().decode(bytes)) : {}; // it may have been opened meanwhile
+const { plan, logo } = answer.ok ? JSON.parse(new TextDecoder().decode(bytes)) : {}; // the draft may have been opened meanwhile
 if (plan || logo) {
   const { usePicture } = await import("/j/pictures.js");
   if (plan) usePicture(plan.sha256, document.body.dataset.picture);
@@ -22,7 +22,7 @@ if (plan || logo) {
 }
 const manifest_sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Before joining, and the questions after it. */
+/** Draws the page before joining, or the questions after it. */
 function draw() {
   try {
     const manifest = parseManifest(bytes);
@@ -32,11 +32,11 @@ function draw() {
     const typed = { drafts: new Map(), panels: new Map() };
     return show(title, h("h1", title), form({ manifest }, tasks, mostReadings(manifest), typed, () => {}));
   } catch (problem) {
-    return showProblem(problem); // what somebody with the usual limits would read
+    return showProblem(problem); // what somebody with the default limits would read
   }
 }
 
-/** Fields can be tried; whatever would lead away from here or send something does nothing. */
+/** Fields can be tried, but links and buttons do nothing: they would lead away from here or send something. */
 function hold(event) {
   if (event.type === "submit" || event.target.closest("main :is(a, button)")) {
     event.preventDefault();

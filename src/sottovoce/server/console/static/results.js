@@ -1,5 +1,5 @@
-// Extras for pages with results: sort a table, save it or the whole answer, copy a command, check a file and offer its
-// columns.
+// Extras for pages with results: sort a table, save it or the whole answer, copy a command, check the size of a file
+// and offer its columns.
 // Without this script the pages show the same content.
 
 function button(text, press) {
@@ -51,7 +51,7 @@ function makeSavable(text) {
   text.closest("details").before(save);
 }
 
-/** The answer as one file that needs no server: its look goes with it, its buttons do not. */
+/** The answer as one file that needs no server, with its styles and without its buttons. */
 function makePage(place) {
   const save = button("Save as a page", async () => {
     const sheets = [...document.querySelectorAll("link[rel=stylesheet]")];
@@ -62,7 +62,7 @@ function makePage(place) {
       else press.remove();
     }
     for (const part of copy.querySelectorAll("details")) part.open = true;
-    // As text: in a document of its own the look would fall under the rules for this page, which allow none inside it.
+    // As text: in a document made here, this page's content security policy would block the inline styles.
     const title = document.createElement("title");
     title.textContent = document.title;
     const head = `<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${title.outerHTML}<style>${looks.join("\n")}</style></head>`;
@@ -72,7 +72,7 @@ function makePage(place) {
   place.append(save);
 }
 
-/** The names in the first row of a table as text, or of the first record of JSON Lines; nothing for other files. */
+/** The names of the columns: from the first row of a text table or the first record of JSON Lines; none for other files. */
 function columnsIn(name, text) {
   const [line] = text.replace(/^\uFEFF/, "").split(/\r?\n/);
   if (/\.(jsonl|ndjson)$/i.test(name)) {
@@ -106,7 +106,7 @@ function offerColumns(form) {
     try {
       names = columnsIn(file.files[0].name, new TextDecoder(form.querySelector("#encoding").value || "utf-8").decode(start));
     } catch {
-      // an encoding that browsers do not have: the names can be typed
+      // an encoding that browsers do not support: the names can be typed
     }
     if (names.length < 2) return;
     for (const input of form.querySelectorAll(".names input")) {
@@ -144,7 +144,7 @@ function checkSize(form) {
   const most = Number(form.dataset.mostBytes);
   const check = () => {
     const size = file.files[0]?.size ?? 0;
-    const message = size > most ? `${file.files[0].name}: it has ${(size / 1e6).toFixed(1)} MB, and at most ${(most / 1e6).toFixed(1)} MB can be uploaded here; run sottovoce discover on it instead.` : "";
+    const message = size > most ? `${file.files[0].name}: its size is ${(size / 1e6).toFixed(1)} MB, but at most ${(most / 1e6).toFixed(1)} MB can be uploaded here; run sottovoce discover on it instead.` : "";
     error.textContent = message;
     file.setCustomValidity(message);
   };
@@ -162,7 +162,7 @@ function prepare(root) {
   }
 }
 
-/** Shows a refusal by the server that is a problem document (RFC 9457) instead of a page. */
+/** Shows a problem document (RFC 9457) that the server sent instead of a page, or reports that no answer came. */
 function showProblem(xhr) {
   const answer = document.querySelector("#answer");
   if (!answer) return;
@@ -171,7 +171,7 @@ function showProblem(xhr) {
   try {
     problem = JSON.parse(xhr.responseText);
   } catch {
-    // no document: the connection broke, or it is a page
+    // not a problem document: the connection broke, or the server sent a page
   }
   const seconds = xhr.getResponseHeader("Retry-After");
   if (seconds) problem.fix = `try again in ${seconds} s`;

@@ -1,4 +1,4 @@
-/** Adds rows for tasks without a request, and shows the table in a file as soon as it is chosen. Without this script, buttons do both. */
+/** Adds rows for tasks without reloading the page, and previews a file as soon as it is chosen. Without this script, buttons do both. */
 const typed = document.querySelector(".typed");
 const more = document.querySelector("button[name=more]");
 const MOST = 20;
@@ -36,7 +36,7 @@ file.addEventListener("change", () => {
   if (file.files.length) file.form.requestSubmit(document.querySelector("button[name=read]"));
 });
 
-// The warning about sensors concerns those who want to use one.
+// The warning about sensors is shown only while a task uses one.
 const warning = document.querySelector("#no-sensors");
 function warn() {
   const sensors = warning?.dataset.instruments.split(" ");

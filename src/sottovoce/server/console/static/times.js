@@ -1,4 +1,4 @@
-/** Times in the viewer's own zone, with its name; UTC is the title of each. Without this script, all are in UTC. */
+/** Shows times in the viewer's time zone, with its name, and in UTC as a tooltip. Without this script, all are in UTC. */
 const { lang } = document.documentElement;
 const locale = navigator.languages.find((one) => one.split("-")[0] === lang.split("-")[0]) ?? lang; // de-CH has formats of its own
 const LOCAL = new Intl.DateTimeFormat(locale, {

@@ -10,13 +10,13 @@ list.append(...[...zones].map((name) => new Option("", name)));
 zone.after(list);
 zone.setAttribute("list", list.id);
 
-/** A moment as the field of a local time wants it, in the browser's zone. */
+/** A moment in the browser's time zone, in the format of a datetime-local field. */
 function inOwnZone(moment) {
   const shifted = new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 16);
 }
 
-// A form with a mistake comes back as it was typed; one that was loaded is in UTC.
+// A form that comes back with mistakes keeps what was typed; a draft is loaded with its deadline in UTC.
 if (own && zone.dataset.loaded !== undefined) {
   const moment = new Date(`${deadline.value}Z`);
   if (deadline.value && !Number.isNaN(moment.getTime())) {
