@@ -1,4 +1,4 @@
-"""How the site is built: Sphinx with MyST and furo; no network, neither for building nor for reading."""
+"""How the site is built: Sphinx with MyST and furo; neither building nor reading it needs a network."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "Sottovoce"
 author = "The Sottovoce maintainers"
-copyright = author  # noqa: A001 - Sphinx names it so
+copyright = author  # noqa: A001 - the name that Sphinx expects
 version = release = __version__
 
 extensions = [
@@ -39,7 +39,7 @@ napoleon_use_rtype = False
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100
 default_role = "code"
-# Names of other projects cannot be looked up without a network: only our own must be found.
+# Names of other projects cannot be looked up without a network, so only our own are checked.
 nitpick_ignore_regex = [("py:.*", r"(?!sottovoce\.).*")]
 
 html_theme = "furo"
@@ -51,7 +51,7 @@ html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
 html_logo = html_favicon = "../src/sottovoce/device/page/icon.svg"
-# The look of the console and the participant's page: the colours of device/page/style.css.
+# The colours of the console and the participant's page, as in device/page/style.css.
 _SERIF = '"Iowan Old Style", Palatino, P052, Georgia, serif'
 _LIGHT = {
     "paper": "#f8f5ee",

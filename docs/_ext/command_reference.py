@@ -1,17 +1,17 @@
-"""The reference of the command line, made from the commands themselves: it cannot miss an option."""
+"""The reference of the command line, generated from the commands themselves, so that no option is missing."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
-from filling import filled
+from filling import fill_placeholder
 from sphinx.application import Sphinx
 
 from sottovoce import cli
 from sottovoce.cli.app import app as command_line
 
-PLACE = "<!-- the commands are put here when the site is built -->"
+PLACEHOLDER = "<!-- the commands are inserted here when the site is built -->"
 
 
 def reference() -> str:
@@ -21,18 +21,18 @@ def reference() -> str:
 
 
 def commands(command: Any, context: Any) -> Iterator[tuple[Any, Any]]:
-    """A command and all below it, each with the context that knows its full name."""
+    """A command and all its subcommands, each with the context that contains its full name."""
     yield command, context
-    for name, below in getattr(command, "commands", {}).items():
-        if not below.hidden:
-            yield from commands(below, below.make_context(name, [], parent=context, resilient_parsing=True))
+    for name, subcommand in getattr(command, "commands", {}).items():
+        if not subcommand.hidden:
+            yield from commands(subcommand, subcommand.make_context(name, [], parent=context, resilient_parsing=True))
 
 
 def _lines(top: Any, top_context: Any) -> Iterator[str]:
     for command, context in commands(top, top_context):
-        deep = context.command_path.count(" ")
+        depth = context.command_path.count(" ")
         if command is not top:
-            yield f"{'#' * (1 + deep)} {context.command_path}\n"
+            yield f"{'#' * (1 + depth)} {context.command_path}\n"
         yield f"```text\n{command.get_usage(context).strip()}\n```\n"
         if command.help:
             yield f"{command.help}\n"
@@ -47,4 +47,4 @@ def _escape(text: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    return filled(app, PLACE, reference, [*Path(cli.__file__).parent.glob("*.py")])
+    return fill_placeholder(app, PLACEHOLDER, reference, [*Path(cli.__file__).parent.glob("*.py")])

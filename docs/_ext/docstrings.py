@@ -1,7 +1,7 @@
 """Docstrings are written for people at a prompt; here they are made safe for reStructuredText.
 
 There ``truths_`` would be a link and ``|x - truth|`` a substitution. And NumPy's types, which Python spells out in
-signatures, get back the names by which they were written.
+signatures, are shortened to the names that are used in the code.
 """
 
 import re
@@ -22,7 +22,7 @@ def _escape(line: str) -> str:
 
 def _prepare(app: Sphinx, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
     lines[:] = [line if line.lstrip().startswith((">>>", "...")) else _escape(line) for line in lines]
-    if what == "property" and lines:  # napoleon takes what stands before a colon for the type
+    if what == "property" and lines:  # napoleon takes the text before a colon for the type
         lines[0] = lines[0].replace(": ", "; ")
     if "Parameters" in lines and "Examples" not in lines:
         lines[:] = "\n".join(lines).replace("\n\n>>>", "\n\nExamples\n--------\n>>>", 1).split("\n")
@@ -39,7 +39,7 @@ def _sign(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    # Before napoleon, which reads what is left at the usual priority of 500.
+    # Before napoleon, which reads the result at the usual priority of 500.
     app.connect("autodoc-process-docstring", _prepare, priority=400)
     app.connect("autodoc-process-signature", _sign)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

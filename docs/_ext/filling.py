@@ -1,4 +1,4 @@
-"""Parts of pages that are made when the site is built."""
+"""Parts of pages that are generated when the site is built."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -7,14 +7,16 @@ from typing import Any
 from sphinx.application import Sphinx
 
 
-def filled(app: Sphinx, place: str, content: Callable[[], str], made_of: Iterable[Path]) -> dict[str, Any]:
-    """Put content in this place of any page; a change of what it is made of builds the page anew."""
+def fill_placeholder(
+    app: Sphinx, placeholder: str, content: Callable[[], str], sources: Iterable[Path]
+) -> dict[str, Any]:
+    """Replace this placeholder on any page with generated content; a change of a source rebuilds the page."""
 
     def fill(app: Sphinx, page: str, source: list[str]) -> None:
-        if place in source[0]:
-            for path in made_of:
+        if placeholder in source[0]:
+            for path in sources:
                 app.env.note_dependency(str(path))
-            source[0] = source[0].replace(place, content())
+            source[0] = source[0].replace(placeholder, content())
 
     app.connect("source-read", fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: no script, no font and no other host is needed to read them."""
+"""Formulas as MathML, which browsers display without a script, a font or another host."""
 
 from typing import Any
 

@@ -1,20 +1,20 @@
-"""The reference of the methods, made from those that are registered: it cannot miss one."""
+"""The reference of the methods, generated from the registered ones, so that none is missing."""
 
 from pathlib import Path
 from typing import Any
 
-from filling import filled
+from filling import fill_placeholder
 from sphinx.application import Sphinx
 
 import sottovoce
 from sottovoce import discovery
 from sottovoce.discovery import DEFAULT, METHODS, TruthDiscovery, describe_method
 
-PLACE = "<!-- the methods are put here when the site is built -->"
+PLACEHOLDER = "<!-- the methods are inserted here when the site is built -->"
 
 
 def reference() -> str:
-    """Every method with its name, a line for people, and its docstring, in Markdown."""
+    """Every method with its name, its description in one line and its docstring, in Markdown."""
     return "\n".join(_section(name, method) for name, method in METHODS.items())
 
 
@@ -27,4 +27,4 @@ def _section(name: str, method: type[TruthDiscovery]) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    return filled(app, PLACE, reference, [*Path(discovery.__file__).parent.glob("*.py")])
+    return fill_placeholder(app, PLACEHOLDER, reference, [*Path(discovery.__file__).parent.glob("*.py")])

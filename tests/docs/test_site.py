@@ -73,7 +73,7 @@ def test_every_option_says_what_it_is_for(command_reference):
 
 
 def test_page_of_commands_has_the_place_for_them(command_reference):
-    assert command_reference.PLACE in (DOCS / "reference/cli.md").read_text()
+    assert command_reference.PLACEHOLDER in (DOCS / "reference/cli.md").read_text()
 
 
 def test_reproduction_page_shows_every_figure(monkeypatch):
@@ -81,4 +81,4 @@ def test_reproduction_page_shows_every_figure(monkeypatch):
     import reproduction
 
     assert [figure["name"] for figure in reproduction.figures()] == list(FIGURES), "`make figures` draws them all"
-    assert reproduction.PLACE in (DOCS / "reproduction.md").read_text()
+    assert reproduction.PLACEHOLDER in (DOCS / "reproduction.md").read_text()

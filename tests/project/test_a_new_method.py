@@ -143,7 +143,7 @@ def test_the_reference_describes_it(steady, monkeypatch):
     import method_reference
 
     described = method_reference.reference()
-    assert method_reference.PLACE in (DOCS / "reference/python.md").read_text()
+    assert method_reference.PLACEHOLDER in (DOCS / "reference/python.md").read_text()
     assert f"`steady`, for claims that are numbers. {IN_WORDS}" in described
     assert ".. autoclass:: steady_method.Steady\n" in described
     assert all(f".. autoclass:: sottovoce.{METHODS[name].__name__}\n" in described for name in [*METHODS][:-1])
