@@ -91,8 +91,8 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
     const upTo = [0]; // the chance of all before each
     for (const { chance } of some) upTo.push(upTo.at(-1) + chance);
     return (epsilon) => {
-      const keep = work.terms * 0.95; // for later evaluations
-      // The first reveal their reading for certain, and the last add nothing.
+      const keep = work.terms * 0.95; // the rest is for later evaluations
+      // The first groups reveal their reading for certain, and the last add nothing.
       let [first, after] = [0, some.length];
       while (first < after) {
         const middle = (first + after) >> 1;
@@ -114,7 +114,7 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
   /** δ at each of these ε, where all narrow variances are summed once, not for each ε. */
   function at(epsilons) {
     const [corners, others] = [new Corners(epsilons), []];
-    // Where these are far apart, variances need not be close.
+    // If these ε are far apart, variances need not be close.
     const apart = Math.min(...epsilons.slice(2).map((epsilon, place) => 1 - epsilons[place + 1] / epsilon));
     for (const group of apart > LOOSE ? groupsOf(fixed, quantum, moved, negligible, apart / 4, apart / 4) : groups) {
       const [variance, deviations] = [group.variance * moved, deviationsOf(group)];
