@@ -1,5 +1,6 @@
 // δ at many ε at once, from privacy losses and their chances, as in the installed client. These ε are called corners. A
-// loss between two corners is divided between them, keeping the chances before and after a move, so δ at the corners is unchanged.
+// loss between two corners is divided between them, keeping the chances before and after a move, so δ at the corners is
+// unchanged.
 
 const ROUNDING = 1e-12; // more than the rounding errors of any one loss
 const SLACK = 1 + 1e-9; // more than those of products and sums of positive terms

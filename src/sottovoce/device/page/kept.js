@@ -20,7 +20,7 @@ export function keep(key, text) {
   try {
     localStorage.setItem(name(key), text);
   } catch {
-    // not kept: needed again next time
+    // not kept, so it has to be entered again next time
   }
 }
 

@@ -5,7 +5,7 @@ import { exactNumber, isParameter, over, ratio } from "./exact.js";
 import { uniform, urn } from "./sampler.js";
 
 const [SLACK, TINY] = [1 + 1e-9, 1e-11]; // for the rounding of sums and logarithms
-const TERM_PRODUCTS = 20; // take as long as one term of a sum
+const TERM_PRODUCTS = 20; // products that take as long as one term of a sum
 const MOST_SUMMED = 60; // answers that all change: δ is summed up to here, and bounded by the pure ε beyond
 
 /** The logarithm of a quotient, which may itself be beyond the range of doubles. */
