@@ -129,7 +129,7 @@ def test_a_participant_who_is_offered_different_parameters_does_not_join(running
         outcomes.append(ran.returncode)
         if ran.returncode:
             message = " ".join(ran.stderr.split())
-            assert re.search(r"manifest \w{12}…: it must be \w{12}…, as the link says", message), message
+            assert re.search(r"manifest \w{12}…: it must be \w{12}…, as in the link", message), message
     assert outcomes == [0, 2, 0, 2]
     with closing(sqlite3.connect(tmp_path / "campaigns.db")) as connection:
         assert connection.execute("SELECT count(*) FROM participants").fetchone() == (2,)

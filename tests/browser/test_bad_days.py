@@ -128,7 +128,7 @@ def test_what_somebody_types_and_presses_survives_the_page_being_drawn_again(par
     phone.context.route("**/api/enrolments", lambda route: held.append(route))
     phone.context.route("**/api/enrolments", lambda route: route.abort(), times=1)
     page.get_by_role("button", name="Join this campaign").click()
-    waits = page.get_by_text("The server has not confirmed yet that you have joined")
+    waits = page.get_by_text("The server has not yet confirmed that you have joined")
     expect(waits).to_be_visible()
     page.locator("#reading-0").fill("12345")
     page.locator("#reading-0").evaluate("(input) => input.setSelectionRange(1, 3)")
@@ -260,10 +260,10 @@ def test_a_lost_answer_to_joining_locks_nobody_out(participant, invited):
 
     phone.context.route("**/api/enrolments", lose)
     page.get_by_role("button", name="Join this campaign").click()
-    expect(page.get_by_text("The server has not confirmed yet that you have joined")).to_be_visible()
+    expect(page.get_by_text("The server has not yet confirmed that you have joined")).to_be_visible()
     bad_times.clear()
     page.reload()
-    expect(page.get_by_text("The server has not confirmed yet that you have joined")).to_be_hidden()
+    expect(page.get_by_text("The server has not yet confirmed that you have joined")).to_be_hidden()
     phone.send("1", "2", "3")
     expect(delivered(page)).to_be_visible()
     assert lost[0] == 201
@@ -368,7 +368,7 @@ def test_withdrawing_offline_is_sent_later(participant, invited, claims):
     phone.context.set_offline(True)
     page.get_by_role("button", name="Withdraw…").click()
     page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
-    expect(page.get_by_text("The server has not confirmed this yet.")).to_be_visible()
+    expect(page.get_by_text("The server has not confirmed this yet;")).to_be_visible()
     assert len(claims(campaign)) == 1
     phone.context.set_offline(False)
     expect(page.get_by_text("The server has erased your values.")).to_be_visible()

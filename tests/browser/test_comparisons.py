@@ -162,7 +162,7 @@ def test_a_comparison_from_the_link_to_the_report(participant, compared, server)
     campaign, url = compared()
     phone = participant()
     page = phone.open(url)
-    words = "Your device only says whether your reading is above or below a published value; in 27 of 100 cases"
+    words = "Your device reports only whether your reading is above or below a published value; in 27 of 100 cases"
     expect(page.get_by_text(words)).to_be_visible()
     expect(page.locator(".dots circle.other")).to_have_count(27)
     phone.join(url)

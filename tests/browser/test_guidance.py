@@ -169,7 +169,9 @@ def test_a_closed_campaign_says_so_before_anything_else(participant, invited, se
     phone = participant()
     page = phone.open(url)
     first = page.locator("main > *").first
-    expect(first).to_contain_text("This campaign is closed. You need to do nothing: nothing more can be sent to it.")
+    expect(first).to_contain_text(
+        "This campaign is closed. You do not need to do anything: nothing more can be sent to it."
+    )
     expect(page.get_by_role("link", name="What the crowd found")).to_be_visible()
     expect(page.locator("main button")).to_have_count(0)
 
@@ -205,8 +207,8 @@ def test_a_deadline_that_has_passed_says_so(participant, start_server, tmp_path,
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, ["Everybody may see the results", "set no date for erasing"]),
-        ({"public_results": True, "retention": 30}, ["Everybody may see the results", "erased 30 days after"]),
+        ({}, ["The results are public", "set no date for erasing"]),
+        ({"public_results": True, "retention": 30}, ["The results are public", "erased 30 days after"]),
         ({"public_results": False, "retention": 1}, ["Only the operator", "erased 1 day after"]),
         ({"public_results": False}, ["Only the operator", "set no date for erasing"]),
     ],

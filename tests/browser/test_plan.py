@@ -227,7 +227,7 @@ def test_another_picture_than_the_promised_one_is_not_shown(participant, planned
     other = encoded(drawn().rotate(180))
     phone.context.route("**/api/campaigns/*/plan", lambda route: route.fulfill(body=other, content_type="image/png"))
     page = phone.join(planned[1])
-    expect(page.get_by_text("The plan is not the one that the campaign’s terms name")).to_be_visible()
+    expect(page.get_by_text("The plan does not match the campaign’s terms")).to_be_visible()
     expect(page.locator(".plan-picture")).to_have_count(0)
     phone.send("12.5", "", "")
     expect(page.locator("#pairs")).to_be_visible()  # measuring works without it

@@ -209,7 +209,7 @@ def test_the_card_says_what_is_promised(participant, invited):
     ("changes", "reason"),
     [
         ({"noise": "fresh:50"}, r"Its ε is 10; your limit is 3\."),
-        ({"distance": 0.05}, r"it protects only differences of up to 0\.05; you ask for 0\.1\."),
+        ({"distance": 0.05}, r"it protects only differences of up to 0\.05; your limits require 0\.1\."),
         ({"noise": "gaussian:0.5"}, r"Its ε is [\d.]+; your limit is 3\."),
         (
             {
@@ -235,7 +235,7 @@ def test_a_promise_that_an_older_page_got_wrong_is_not_relied_on(participant, in
     _, url = invited(noise="gaussian:5", distance=10)
     phone = participant()
     page = phone.open(f"{phone.server.url}/j/#limits")
-    page.get_by_text("Expert: the figures").click()
+    page.get_by_text("For experts: the figures").click()
     page.get_by_label("ε of a campaign").fill("50")
     page.get_by_label("ε of all campaigns").fill("50")
     page.get_by_role("button", name="Save").click()
@@ -253,7 +253,7 @@ def test_the_participant_sets_their_own_limits(participant, invited):
     _, url = invited()
     phone = participant()
     page = phone.open(f"{phone.server.url}/j/#limits")
-    page.get_by_text("Expert: the figures").click()
+    page.get_by_text("For experts: the figures").click()
     page.get_by_label("ε of a campaign").fill("half")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("“half” cannot be a limit")
@@ -264,7 +264,7 @@ def test_the_participant_sets_their_own_limits(participant, invited):
     expect(heading(phone.open(url), "This campaign protects you too little")).to_be_visible()
     page.goto(f"{phone.server.url}/j/#limits")
     expect(page.get_by_label("ε of a campaign")).to_have_value("0.5")
-    expect(page.get_by_text("You have set figures of your own.")).to_be_visible()
+    expect(page.get_by_text("You have set your own figures.")).to_be_visible()
     page.get_by_label("Usual").check()
     expect(page.locator("#saved")).to_have_text("Saved.")
     expect(page.locator("#epsilon")).to_have_value("3")

@@ -60,7 +60,7 @@ def test_a_mistyped_reading_and_a_mistyped_task_are_shown(server, ask):
     assert unknown.returncode == 2
     assert "task 'hal-1': campaign 'hallways' has no such task; there are 'hall-1'" in unknown.words
     sent = ask("submit", "--reading", "hall-1=1000", "--reading", "hall-2=100")
-    assert "Outside its task's range, so the nearest end of the range was used instead: hall-1." in sent.words
+    assert "For readings outside the task's range, the nearest end of the range was used: hall-1." in sent.words
     assert json.loads(ask("submit", "--reading", "hall-3=-0.01", "--json").stdout)["clipped"] == ["hall-3"]
 
 

@@ -234,7 +234,7 @@ def test_pages_show_how_the_answers_closed_in(server):
     assert "Comparisons: the value that, judging by a task’s answers, is as likely" in page
     assert "Devices do not send readings" in page
     assert "noise was added" not in page
-    assert "Wie sich die Antworten einpendelten" in server.client.get(f"/c/{campaign}?lang=de").text
+    assert "Wie sich die Antworten dem Ergebnis näherten" in server.client.get(f"/c/{campaign}?lang=de").text
     first = server.client.get(f"/c/{campaign}/versions/2").text
     assert first.count('class="band"') == 2
     console = Console(server)

@@ -1,4 +1,4 @@
-"""What the privacy commands do where answers, and not numbers, are perturbed."""
+"""The privacy commands, for answers instead of numbers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,7 @@ def show_answer_guarantee(
 
 
 def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json: bool) -> None:
-    """``sottovoce perturb`` for answers: each user's are perturbed together, as their device would do."""
+    """``sottovoce perturb`` for answers: each user's answers are perturbed together, as their device would do."""
     from sottovoce.privacy.laws import parse_answer_law
     from sottovoce.worlds import devices
 
@@ -79,7 +79,7 @@ def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json:
     options = _options(choices)
     law.check_cells(len(options))
     assert claims.answers is not None
-    # Options have the type of the file's answers: 1 is a number if these are numbers.
+    # Options get the type of the answers in the file: if those are numbers, the option 1 is a number, too.
     known = {str(label): label for label in claims.answers.label_list()}
     same = {type(label) for label in known.values()}
     claims = claims.with_options([known.get(option, _as(same, option)) for option in options])
@@ -98,7 +98,7 @@ def perturb_choices(claims: "Claims", noise: str, choices: str, out: Path, json:
 
 
 def _options(text: str) -> list[str]:
-    """The options that a list or a file names."""
+    """The options in a list, or in a file with one per line."""
     from sottovoce.claims.answers import check_options, spelt_alike
 
     options = text.split(",")
@@ -123,12 +123,12 @@ def _options(text: str) -> list[str]:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except (OSError, ValueError):  # too long for a name, or with a character that no name has
+    except (OSError, ValueError):  # too long for a file name, or with a character that file names cannot have
         return False
 
 
 def _as(kinds: set[type], option: str) -> Any:
-    """An option that nobody chose, as the same kind of value as the others."""
+    """An option that nobody chose, converted to the type of the others."""
     for kind in kinds & {int, float}:
         try:
             return kind(option)

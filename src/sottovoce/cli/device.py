@@ -42,15 +42,14 @@ def join(
     ] = False,
     code: Annotated[
         str | None,
-        typer.Option(help="Short code of an invitation. It says nothing about the terms, so it needs --trust-server."),
+        typer.Option(help="Short code of an invitation. It does not fix the terms, so it needs --trust-server."),
     ] = None,
     device: DeviceOptions = USUAL_DEVICE,
     json: JsonOption = False,
 ) -> None:
     """Join a campaign with an invitation link, after seeing what it asks and what it promises.
 
-    The manifest must have the hash that the link carries, and what it promises must be within the participant's own
-    limits.
+    The manifest must have the hash in the link, and what it promises must be within the participant's own limits.
     """
     from sottovoce.device import join as join_campaign
     from sottovoce.protocol import InvitationLink, Problem
@@ -147,8 +146,8 @@ def submit(
     """Add noise to readings, once, and send them. What cannot be sent now is queued.
 
     Readings are final. Each task's reading is released only once: a changed one is refused, since two noisy copies
-    reveal more than one does. If the server says that the campaign has closed, nothing is released, and nothing
-    counts against your limits. What is queued is sent by the next submit, or by sottovoce ledger --send.
+    reveal more than one does. If the server reports that the campaign has closed, nothing is released, and nothing
+    counts against your limits. Queued reports are sent by the next submit, or by sottovoce ledger --send.
     """
     from sottovoce.device import flush, release
     from sottovoce.device.cuts import fetch_cuts, require_open
@@ -180,7 +179,7 @@ def submit(
         if refusal:
             print_sent(sent, to_stderr=True)
             raise refusal
-        # Another process may have sent ours in the meantime.
+        # Another process may have sent this report in the meantime.
         (state,) = [entry.state for entry in mine.releases(chosen) if entry.report_id == made.report_id]
         tasks = list(mine.tasks_of(made.report_id))
         clipped = clipped_readings(chosen_campaign(mine, chosen).manifest, {task: taken[task] for task in tasks})
@@ -196,8 +195,8 @@ def submit(
     print_sent(sent)
     if clipped:
         console.print(
-            f"Outside {'its' if len(clipped) == 1 else 'their'} task's range, so the nearest end of the range was used "
-            f"instead: {escape(', '.join(clipped))}.",
+            "For readings outside the task's range, the nearest end of the range was used: "
+            f"{escape(', '.join(clipped))}.",
             highlight=False,
         )
     if left_out := full & taken.keys():
@@ -208,8 +207,8 @@ def submit(
         )
     if (not_drawn := len(taken) - len(left_out) - len(tasks)) > 0:
         console.print(
-            f"{_not_sent(not_drawn, len(taken))}: each device answers only a few of the campaign's "
-            "tasks, and yours drew them when you joined, before it knew any reading.",
+            f"{_not_sent(not_drawn, len(taken))}: each device answers only some of the campaign's "
+            "tasks, and yours drew them at random when you joined, before you entered any reading.",
             highlight=False,
         )
 

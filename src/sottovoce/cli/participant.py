@@ -1,4 +1,4 @@
-"""The participant's file on the command line: which one, which campaign in it, and how both are shown."""
+"""Which participant's file and which campaign a command uses, and how they are printed."""
 
 import os
 import sys
@@ -31,12 +31,12 @@ FileOption = Annotated[
     typer.Option("--file", envvar=FILE_VARIABLE, help="The participant's file; by default in the user's data folder."),
 ]
 CampaignOption = Annotated[
-    str | None, typer.Option("--campaign", help="Id of the campaign; not needed while there is only one.")
+    str | None, typer.Option("--campaign", help="Id of the campaign; not needed if there is only one.")
 ]
 
 
 def opened(file: Path | None) -> "ParticipantFile":
-    """The named file, or the usual one of this user."""
+    """The given file, or this user's default one."""
     from sottovoce.device import ParticipantFile
 
     return ParticipantFile(file or _usual_file())
@@ -61,7 +61,7 @@ class DeviceOptions:
         return Client(server, ca=self.ca, insecure_http=self.insecure_http)
 
     def retries(self, most: float | None = None) -> "RetryPolicy":
-        """Retries for as long as the participant waits, or for at most this many seconds."""
+        """Retries for as long as --wait allows, but for at most this many seconds."""
         from sottovoce.device import RetryPolicy
 
         return RetryPolicy(seconds=self.wait if most is None else min(self.wait, most))
@@ -71,7 +71,7 @@ USUAL_DEVICE = DeviceOptions()
 
 
 def chosen_campaign(mine: "ParticipantFile", campaign: str | None, how: str = "--campaign") -> "Membership":
-    """The chosen campaign: the named one, or the only one; ``how`` says with what to name it."""
+    """The named campaign, or the only one; ``how`` is what the message tells people to name it with."""
     from sottovoce.protocol import Problem
 
     joined = [entry for entry in mine.memberships() if entry.campaign == campaign or campaign is None]
@@ -85,9 +85,7 @@ def chosen_campaign(mine: "ParticipantFile", campaign: str | None, how: str = "-
         )
     if len(joined) > 1:
         names = ", ".join(entry.campaign for entry in joined)
-        raise BadParameter(
-            f"{len(joined)} campaigns: it is not clear which one you mean; name it with {how}, one of {names}"
-        )
+        raise BadParameter(f"{len(joined)} campaigns: it is not clear which one you mean; give {how}, one of {names}")
     return joined[0]
 
 
@@ -97,7 +95,7 @@ def title(manifest: "Manifest") -> str:
 
 
 def described(entry: "Membership") -> dict[str, Any]:
-    """A joined campaign, for programs."""
+    """A joined campaign, for JSON output."""
     from sottovoce.protocol.promise import distance_words
 
     manifest = entry.manifest

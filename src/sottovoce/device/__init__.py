@@ -1,4 +1,4 @@
-"""The participant's side: limits, ledger, outbox, sender. Light: no NumPy until a law with exceptions is judged."""
+"""The participant's side: limits, ledger, outbox and sender. NumPy is loaded only to judge a law with exceptions."""
 
 from sottovoce.device.client import Client
 from sottovoce.device.joining import join

@@ -14,7 +14,7 @@ _UNREADABLE = ("bad_json", "too_deep", "float_in_report", "number_too_large")
 
 
 class Client(HttpClient):
-    """The server of one campaign or more."""
+    """A client for the server of one or more campaigns."""
 
     def invitation_of(self, code: str) -> str:
         """The token of the invitation that a short code stands for."""
@@ -31,7 +31,7 @@ class Client(HttpClient):
         return campaign
 
     def is_closed(self, campaign: str) -> bool:
-        """Whether a campaign accepts nothing more, asked anonymously. A server that does not say so still accepts."""
+        """Whether a campaign accepts nothing more, asked anonymously. Without a valid answer it counts as open."""
         try:
             answer = parse_json(self.send("GET", f"/api/campaigns/{campaign}/state"))
         except TryLater:
@@ -41,22 +41,22 @@ class Client(HttpClient):
         return isinstance(answer, dict) and answer.get("state") == "closed"
 
     def manifest(self, campaign: str) -> bytes:
-        """The manifest's bytes as the server sends them."""
+        """The manifest's bytes, as the server sends them."""
         return self.send("GET", f"/api/campaigns/{campaign}/manifest")
 
     def full_tasks(self, campaign: str) -> frozenset[str]:
-        """The tasks that have enough readings, as everybody is shown; nothing says who asks."""
+        """The tasks that have enough readings, the same for everybody; the request is anonymous."""
         try:
             answer = parse_json(self.send("GET", f"/api/campaigns/{campaign}/state"))
         except TryLater:
             raise
         except Problem:
-            return frozenset()  # an older server, or an invalid answer: the report itself will be judged
+            return frozenset()  # an older server, or an invalid answer: the server will judge the report itself
         listed = answer.get("full") if isinstance(answer, dict) else None
         return frozenset(task for task in listed if isinstance(task, str)) if isinstance(listed, list) else frozenset()
 
     def cuts(self, campaign: str) -> bytes:
-        """The published cuts, as everybody gets them; nothing says who asks."""
+        """The published cuts, the same for everybody; the request is anonymous."""
         return self.send("GET", f"/api/campaigns/{campaign}/cuts")
 
     def enrol(self, invitation: str, enrolment_key: str) -> tuple[str, str]:
@@ -69,7 +69,7 @@ class Client(HttpClient):
         self.send("POST", f"/api/campaigns/{campaign}/reports", body, token)
 
     def withdraw(self, campaign: str, token: str) -> None:
-        """Ask the server to erase what it has of the participant."""
+        """Ask the server to erase what it has stored about the participant."""
         self.send("DELETE", f"/api/campaigns/{campaign}/participation", token=token)
 
     def _ask(self, method: str, path: str, content: Mapping[str, str]) -> Any:

@@ -1,6 +1,6 @@
-"""What is public about a campaign when a release is due: whether it is open, and the cuts to compare with.
+"""What a device fetches before a release: whether the campaign is open, and the cuts to compare with.
 
-Cuts are fetched whole, checked and kept.
+All cuts are fetched together, checked and stored.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _MOST_ALTERNATIVES = 100
 
 
 def compared_tasks(manifest: Manifest) -> dict[str, int]:
-    """The tasks that are answered by comparison, and with how many levels."""
+    """The tasks that are answered by comparison, each with its number of levels."""
     return {
         task.id: cells
         for task in manifest.tasks
@@ -30,7 +30,7 @@ def compared_tasks(manifest: Manifest) -> dict[str, int]:
 
 
 def require_open(file: ParticipantFile, campaign: str, connect: Callable[[str], Client]) -> None:
-    """Refuse to release anything to a campaign that has closed. Without a network nobody knows: the report waits."""
+    """Refuse to release anything to a campaign that has closed. Without a network, the report waits."""
     membership = file.membership(campaign)
     if membership is None or membership.withdrawn_at:
         return
@@ -44,9 +44,9 @@ def require_open(file: ParticipantFile, campaign: str, connect: Callable[[str], 
 def fetch_cuts(
     file: ParticipantFile, campaign: str, connect: Callable[[str], Client], retries: RetryPolicy | None = None
 ) -> None:
-    """Bring the kept cuts up to date; without a network they stay as they are.
+    """Update the stored cuts; without a network they stay as they are.
 
-    A list that a device must not answer is refused, and the earlier one is kept.
+    A list that a device must not answer is refused, and the earlier one stays.
     """
     membership = file.membership(campaign)
     if membership is None or membership.withdrawn_at or not compared_tasks(membership.manifest):

@@ -1,7 +1,7 @@
 """The participant's file as a database: its tables, and how it is made, checked and written.
 
-A new file is complete before it gets its name. A file that is damaged, foreign or of a later version is refused before
-anything in it changes.
+A new file gets its name only when it is complete. A file that is damaged, of another kind or of a later version is
+refused before anything in it changes.
 """
 
 import os
@@ -69,13 +69,13 @@ CREATE TABLE released_tasks (              -- one release per campaign and task,
 """
 
 
-# What files of an earlier version lack.
+# What files of earlier versions lack.
 _ADDED = {
     1: "ALTER TABLE memberships ADD COLUMN task_order TEXT",
     2: "ALTER TABLE memberships ADD COLUMN cuts BLOB",
 }
 _TABLES = {"limits", "memberships", "consents", "releases", "released_tasks"}
-# SQLite's messages about an inconsistent file: bad pages or schema, or invalid text.
+# SQLite's error codes for an inconsistent file: bad pages or schema, or invalid text.
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT}
 
 
@@ -83,7 +83,7 @@ def _make(path: Path) -> None:
     """Create a file, complete and on disk before it gets its name; if another process was faster, its file stays."""
     whole = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        # Created here before SQLite opens it, so that nobody else can read it even for a moment.
+        # Created here before SQLite opens it, so that nobody else can read it, even for a moment.
         os.close(os.open(whole, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(whole, isolation_level=None)
         try:
@@ -112,7 +112,7 @@ class Database:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             if not self.path.exists():
-                # Looked for again after its log: another process may have made both in the meantime.
+                # Looked for again after its log was found: another process may have made both in the meantime.
                 if self.path.with_name(f"{self.path.name}-wal").exists() and not self.path.exists():
                     raise Problem("damaged_file", f"file {self.path}: it is missing, although its log exists")
                 _make(self.path)
@@ -121,7 +121,7 @@ class Database:
                 raise Problem("damaged_file", f"file {self.path}: it is empty, which a ledger never is")
             self.connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
-                self._check()  # before changing a file that may not be ours
+                self._check()  # before changing a file that may be of another kind
                 os.chmod(self.path, 0o600)
                 self.connection.execute("PRAGMA synchronous = FULL")
             except BaseException:
@@ -133,7 +133,7 @@ class Database:
             raise Problem("damaged_file", f"file {self.path}: its schema is not valid text") from None
 
     def _check(self) -> None:
-        """Refuse a file that is not ours, or damaged: a ledger that forgets would let noise be drawn twice."""
+        """Refuse a file of another kind, or a damaged one: with an incomplete ledger, noise could be drawn twice."""
         ((version,),) = self.rows("PRAGMA user_version")
         if version not in (*_ADDED, VERSION):
             raise Problem(
@@ -148,10 +148,10 @@ class Database:
         if verdict != "ok":
             raise Problem("damaged_file", f"file {self.path}: {' '.join(str(verdict).split())}")
         if version != VERSION:
-            self._bring_up_to_date()
+            self._migrate()
 
-    def _bring_up_to_date(self) -> None:
-        """Add what a file of an earlier version lacks, once; another process may be faster."""
+    def _migrate(self) -> None:
+        """Add what a file of an earlier version lacks, unless another process has just done it."""
         with self.transaction():
             ((version,),) = self.rows("PRAGMA user_version")
             for earlier in range(version, VERSION):

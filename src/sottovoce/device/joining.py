@@ -23,8 +23,8 @@ def join(
 ) -> Membership:
     """Check the campaign of a link against the participant's limits, ask them, and enrol.
 
-    Consent and the enrolment's secrets are on the disk before the server is asked, so whatever happens then, the same
-    enrolment can be repeated: by joining again with the same link, or by the sender before the first report.
+    Consent and the enrolment's secrets are stored on disk before the request to enrol is sent. Whatever happens then,
+    the same enrolment can be repeated: by joining again with the same link, or by the sender before the first report.
     """
     if before := _joined_by(file, link):
         return enrol(file, before, client)
@@ -59,10 +59,10 @@ def _joined_by(file: ParticipantFile, link: InvitationLink) -> Membership | None
 
 
 def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manifest:
-    """The manifest of a link; one with another hash is refused.
+    """The manifest that a link leads to; a manifest with another hash is refused.
 
-    A link without a hash could mean anything the server likes, something else for each participant. It is refused
-    unless the participant says that they trust the server.
+    If the link has no hash, the server could offer anything, and something else to each participant. Such a link is
+    refused unless the participant has chosen to trust the server.
     """
     if link.manifest_sha256 is None and not trust_server:
         raise Problem("link_without_hash", "the link: it carries no hash, so the server could offer anything")
@@ -71,7 +71,7 @@ def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manife
     if link.manifest_sha256 is not None and sha256_of(data) != link.manifest_sha256:
         raise Problem(
             "manifest_mismatch",
-            f"manifest {sha256_of(data)[:12]}…: it must be {link.manifest_sha256[:12]}…, as the link says",
+            f"manifest {sha256_of(data)[:12]}…: it must be {link.manifest_sha256[:12]}…, as in the link",
         )
     try:
         manifest = Manifest.parse(data)
@@ -80,7 +80,7 @@ def _offered(link: InvitationLink, client: Client, trust_server: bool) -> Manife
             mistake.code, mistake.detail, fix="tell the operator, or use a newer version of sottovoce"
         ) from None
     if manifest.campaign != campaign:
-        raise Problem("bad_answer", f"campaign {campaign!r}: its manifest is that of {manifest.campaign!r}")
+        raise Problem("bad_answer", f"campaign {campaign!r}: its manifest belongs to campaign {manifest.campaign!r}")
     return manifest
 
 

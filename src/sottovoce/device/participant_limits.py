@@ -1,8 +1,8 @@
 """A participant's own limits: what a campaign must promise before the device takes part.
 
-What a manifest promises is computed by `sottovoce.protocol.promise`: in plain Python for laws without exceptions, by
-the sums of `sottovoce.privacy.guarantee` (NumPy, loaded when needed) for the others, since a simple bound would refuse
-campaigns that keep the limit. `sottovoce.device.sanity` checks it independently. What several campaigns learn
+`sottovoce.protocol.promise` computes what a manifest promises. For laws without exceptions it uses plain Python. For
+the others it loads NumPy and uses the sums of `sottovoce.privacy.guarantee`, since a simple bound would refuse
+campaigns that keep the limit. `sottovoce.device.sanity` checks the result independently. What several campaigns learn
 together is bounded by basic composition: ε and δ add up.
 """
 
@@ -15,7 +15,7 @@ from sottovoce.errors import BadParameter
 from sottovoce.protocol import Manifest, NumberTask, Problem, Promise, promise_of
 from sottovoce.protocol.manifest import MOST_GRIDS
 
-_TOLERANCE = 1e-9  # figures are doubles: a sum of promises may exceed a round limit by this little
+_TOLERANCE = 1e-9  # figures are doubles: a sum of promises may exceed a round limit by this much
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Limits:
     """The largest ε and δ of one campaign, its smallest distance, and the largest ε and δ of all campaigns together.
 
     The distance is a share of a task's range, since ranges have all kinds of units: with 0.01, values that lie a
-    hundredth of the range apart must already be hard to distinguish.
+    hundredth of the range apart must be hard to distinguish.
     """
 
     epsilon: float = 3.0
@@ -57,7 +57,7 @@ class Limits:
                 raise Problem(
                     "weaker_than_limits",
                     f"distance {distance} on task {task.id!r}: only values this close together are protected; your "
-                    f"limit is {float(width) * self.distance:.4g}, which is {self.distance:.4g} of its range",
+                    f"limit is {float(width) * self.distance:.4g}, which is {self.distance:.4g} of the task's range",
                 )
         long = [part for part in manifest.parts if not part.is_pure]  # the others take one division each
         if len(long) > MOST_GRIDS:
@@ -87,7 +87,7 @@ class Limits:
             raise Problem("weaker_than_limits", f"delta {promise.delta:.3g}: your limit is {self.delta:.3g}")
 
     def check_total(self, spent: Promise, promise: Promise) -> None:
-        """Refuse what, added to all that was released before, would exceed the limit across all campaigns."""
+        """Refuse a promise that, added to all earlier releases, would exceed the limit across all campaigns."""
         for name, before, more, limit in (
             ("epsilon", spent.epsilon, promise.epsilon, self.total_epsilon),
             ("delta", spent.delta, promise.delta, self.total_delta),

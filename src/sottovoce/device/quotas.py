@@ -1,4 +1,4 @@
-"""Which tasks still need readings: devices ask before they spend anything of a participant's limits."""
+"""Which tasks still need readings: devices check this before anything counts against a participant's limits."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,7 @@ from sottovoce.protocol.http import RetryPolicy, TryLater
 def fetch_full(
     file: ParticipantFile, campaign: str, connect: Callable[[str], Client], retries: RetryPolicy | None = None
 ) -> frozenset[str]:
-    """The tasks that need no more readings; without a network, none is known."""
+    """The tasks that need no more readings; without a network, none."""
     membership = file.membership(campaign)
     if membership is None or membership.withdrawn_at:
         return frozenset()
@@ -23,7 +23,7 @@ def fetch_full(
 
 
 def refuse_if_full(manifest: Manifest, client: Client) -> None:
-    """Refuse a campaign to which nothing can be contributed any more."""
+    """Refuse a campaign if all of its tasks have enough readings."""
     with suppress(TryLater):
         if client.full_tasks(manifest.campaign) >= manifest.task_of.keys():
             raise Problem(

@@ -74,7 +74,7 @@ def drawn_order(manifest: Manifest, stream: ByteStream) -> list[int]:
 
 
 def _asked_for(membership: Membership, readings: Mapping[str, str], released: Mapping[str, str]) -> Mapping[str, str]:
-    """The readings to release: all of them, or those that the device's own order of tasks puts first."""
+    """The readings to release: all of them, or the first ones in the device's own order of tasks."""
     if membership.task_order is None:
         return readings
     manifest = membership.manifest
@@ -84,7 +84,7 @@ def _asked_for(membership: Membership, readings: Mapping[str, str], released: Ma
 
 
 def _cuts(membership: Membership, readings: Mapping[str, str]) -> Alternatives:
-    """The alternatives for tasks that are compared; none for those that have enough readings, and are not listed."""
+    """The alternatives for tasks that are compared; none if a task has enough readings, and so is not listed."""
     manifest = membership.manifest
     compared = [task for task in readings if task in compared_tasks(manifest)]
     if not compared:
@@ -101,7 +101,7 @@ def _cuts(membership: Membership, readings: Mapping[str, str]) -> Alternatives:
 def noisy_readings(
     manifest: Manifest, readings: Mapping[str, str], stream: ByteStream, cuts: Alternatives | None = None
 ) -> list[dict[str, Any]]:
-    """What is reported of these readings, with exact noise.
+    """What is reported for these readings, with exact noise.
 
     Numbers that share a grid are noised together, grid by grid; then come comparisons, each with one of its
     alternative ``cuts``; then the answers to questions, all together.
@@ -140,7 +140,7 @@ def noisy_readings(
 
 
 def choice_of(manifest: Manifest, task: ChoiceTask, answer: str) -> int:
-    """The number of the choice that a participant wrote, in any of the campaign's languages, case and spaces."""
+    """The number of the choice that a participant wrote, in any of the campaign's languages, cases and spacings."""
     wanted = comparable(answer)
     for number, choice in enumerate(task.choices):
         if wanted in map(comparable, [choice] if isinstance(choice, str) else choice.values()):
@@ -154,7 +154,7 @@ def choice_of(manifest: Manifest, task: ChoiceTask, answer: str) -> int:
 
 
 def clipped_readings(manifest: Manifest, readings: Mapping[str, str]) -> list[str]:
-    """Tasks whose readings lie outside their range, so that its nearest end counts instead."""
+    """Tasks whose readings lie outside the range, so that its nearest end is used instead."""
     return [
         task.id
         for task in manifest.tasks
@@ -201,7 +201,7 @@ def _check(
             f"task {next(iter(readings))!r}: the campaign takes all readings of a participant at once, and you have "
             f"already released {len(released)}",
         )
-    fits = len(released) < manifest.most_answers  # where the device draws, it takes no more than there is room for
+    fits = len(released) < manifest.most_answers  # a device that draws its tasks releases no more than are left
     if not (fits if membership.task_order else len(released) + len(readings) <= manifest.most_answers):
         raise Problem(
             "too_many_readings",
@@ -227,12 +227,12 @@ def read_readings(path: Path, task: str = "task", value: str = "value") -> dict[
     for _, cells in read_rows(str(path), text, (task, value)):
         add_reading(readings, cells.get(task, ""), cells.get(value, ""))
     if not readings:
-        raise NoClaims(f"{path}: it holds no reading; write one line per task")
+        raise NoClaims(f"{path}: it has no readings; write one line per task")
     return readings
 
 
 def add_reading(readings: dict[str, str], task: str, reading: str) -> None:
-    """One more reading; each task once."""
+    """Add a reading; each task may have only one."""
     if task in readings:
         raise Problem("repeated_task", f"task {task!r}: it has more than one reading")
     readings[task] = reading.strip()

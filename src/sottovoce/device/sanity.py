@@ -1,8 +1,9 @@
 """An independent check of a promise, in formulas short enough to check by hand and without NumPy.
 
-The figures of `sottovoce.privacy.guarantee` are upper bounds, and long computations. Each law also has lower bounds
-that share nothing with them: no true promise is below them. Where they disagree, one of the two is wrong, and nothing
-is sent. docs/reference/protocol.md ("How a device checks a promise") derives them; the browser page has the same.
+The figures of `sottovoce.privacy.guarantee` are upper bounds, found by long computations. Each law also has simple
+lower bounds, derived independently: no true promise is below them. If a promise is below a lower bound, one of the two
+is wrong, and nothing is sent. docs/reference/protocol.md ("How a device checks a promise") derives these bounds; the
+browser page uses the same ones.
 """
 
 import math

@@ -36,7 +36,7 @@ def flush(
         if campaign not in (None, membership.campaign):
             continue
         if membership.withdrawn_at:
-            with suppress(Problem):  # a refusal was shown when they withdrew
+            with suppress(Problem):  # the participant saw any refusal when withdrawing
                 _report_withdrawal(file, membership, connect, retries, deadline)
         elif queued := file.releases(membership.campaign, "queued"):
             outcomes += _deliver(file, membership, queued, connect, retries, deadline)

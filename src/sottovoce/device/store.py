@@ -1,4 +1,4 @@
-"""The participant's file: what they agreed to, what they released, and what is still to be sent. One SQLite file each.
+"""The participant's file: one SQLite file with what they agreed to, what they released, and what is still to be sent.
 
 Everything is stored here durably before it leaves the device. So neither a crash at any point nor a second process with
 the same file can make the device draw noise twice for one task: the primary key of ``released_tasks`` prevents it.
@@ -39,7 +39,7 @@ class Membership:
     withdrawn_at: str | None
     withdrawal_confirmed: int  # 0 or 1
     cuts: bytes | None  # the published cuts as they were fetched last
-    task_order: tuple[int, ...] | None  # in which the device answers tasks, where it draws which ones
+    task_order: tuple[int, ...] | None  # in which the device answers tasks, if it draws which ones
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ParticipantFile(Database):
         self.connection.execute("INSERT OR REPLACE INTO limits VALUES (1, ?, ?, ?, ?, ?)", astuple(limits))
 
     def spent(self) -> Promise:
-        """What all campaigns together may have learnt: each counts once, for all that it may ask. ε and δ add up."""
+        """What all campaigns together may have learnt. Each counts once, for everything it may ask; ε and δ add up."""
         (row,) = self.rows(
             "SELECT total(epsilon), total(delta) FROM "
             "(SELECT max(epsilon) AS epsilon, max(delta) AS delta FROM releases GROUP BY campaign)"
@@ -124,8 +124,9 @@ class ParticipantFile(Database):
     ) -> Membership:
         """Record that the participant agreed to these bytes, and the secrets of the enrolment to come.
 
-        A campaign that is joined already stays as it is. An enrolment that did not succeed may be tried with another
-        invitation, and a campaign to which nothing was released may be joined again on other terms.
+        A campaign that was already joined on the same terms stays as it is. An enrolment that did not succeed may be
+        tried again with another invitation, and a campaign to which nothing was released may be joined again on other
+        terms.
         """
         with self.transaction():
             before = self.membership(manifest.campaign)
@@ -194,8 +195,8 @@ class ParticipantFile(Database):
     def release(self, campaign: str, draw: "Draw", keep: Mapping[str, str]) -> Release:
         """Draw noise for a campaign and store it, in one atomic step.
 
-        ``draw`` gets the membership and the tasks released before, and returns the report; it runs while no other
-        process can write to this file. ``keep`` are raw readings to keep, by task.
+        ``draw`` gets the membership and the tasks released before, and returns the report's id, tasks and bytes; no
+        other process can write to this file while it runs. ``keep`` are raw readings to keep, by task.
         """
         with self.transaction():
             membership = self.membership(campaign)
@@ -237,7 +238,7 @@ class ParticipantFile(Database):
         return [Release(Promise(*row[:2]), *row[2:]) for row in rows]
 
     def tasks_of(self, report_id: str) -> dict[str, str | None]:
-        """The tasks of a release, with the raw readings where they were kept."""
+        """The tasks of a release, with the raw readings if they were kept."""
         return dict(self.rows("SELECT task, reading FROM released_tasks WHERE report_id = ? ORDER BY task", report_id))
 
     def settle(self, report_id: str, state: str, refusal: Problem | None) -> None:

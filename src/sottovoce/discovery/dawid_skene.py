@@ -36,7 +36,7 @@ class DawidSkene(TruthDiscovery):
 
     name = "dawid-skene"
     title = "Dawid–Skene"
-    words = "learns how often each person mistakes one answer for another."
+    words = "estimates how often each person mistakes one answer for another."
     kinds = ("choice",)
     needs_one_list = True
     takes_known = True

@@ -1,8 +1,8 @@
-"""The words that people read, in every language: one file of texts per language, shared by the server and the page.
+"""The texts that people read: one file per language, shared by the server and the page.
 
-A text is a sentence with gaps (``{count}``), or its plural forms, of which ``count`` chooses one. The page's half is
-``language.js``; in the browser, numbers and dates are left to ``Intl``. Here the few rules that are needed stand in the
-file of the language, and a test holds them to the browser's.
+A text is a sentence with placeholders (``{count}``), or a set of plural forms, one of which is chosen by ``count``. In
+the browser, ``language.js`` fills in the texts, and ``Intl`` formats numbers and dates. Here, each language's file
+contains the few rules that are needed; a test compares the results with those of the browser.
 """
 
 import json
@@ -16,7 +16,7 @@ Text = str | dict[str, str]
 _GAP = re.compile(r"\{(\w+)\}")
 _DECIMAL = re.compile(r"([-−]?)(\d+)(?:\.(\d*))?")
 DEFAULT = "en"
-# The default first, where people look for it in a list, then the others by their tags. Each file is a language.
+# The default comes first, where people look for it in a list; the others are sorted by their tags.
 LANGUAGES = (
     DEFAULT,
     *sorted(
@@ -29,13 +29,13 @@ LANGUAGES = (
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of a language, and how it writes numbers."""
+    """The texts of a language, and its rules for writing numbers."""
 
     language: str
     texts: dict[str, Text]
 
     def say(self, key: str, **gaps: object) -> str:
-        """A text with its gaps filled; whole numbers are written as the language does."""
+        """A text with its placeholders filled in; whole numbers follow the rules of the language."""
         text = self.texts[key]
         if isinstance(text, dict):
             singular = str(gaps["count"]) in self._rule("number.singular").split()
@@ -43,7 +43,7 @@ class Texts:
         return _GAP.sub(lambda gap: self._shown(gaps[gap[1]]), text)
 
     def decimal(self, text: str) -> str:
-        """A decimal text, such as "-1234.50", with the signs of the language and all its digits."""
+        """A decimal text, such as "-1234.50", with the separators of the language and all its digits."""
         found = _DECIMAL.fullmatch(text)
         if found is None:
             return text.replace(".", self._rule("number.decimal")).replace("-", "−")

@@ -8,7 +8,7 @@ import { noiseOf } from "./manifest.js";
 const [FEWEST_CASES, MOST_CASES, LITTLE, MUCH] = [10, 1e6, 25, 1e6];
 const [ROWS, COLUMNS, STEP] = [5, 20, 16];
 
-/** A question as a group of choices, below its `help`. The browser's own radio buttons bring keyboard and screen reader with them. */
+/** A question as a group of choices, below its `help`. The browser's own radio buttons work with keyboards and screen readers. */
 export function choiceField(task, id, help, drafts) {
   const error = h("p.error", { id: `${id}-error` });
   const chosen = () => task.choices.map((_, place) => place).find((place) => place === drafts.get(task.id)); // what is stored may not be one of the choices
@@ -35,10 +35,10 @@ export function choiceField(task, id, help, drafts) {
   return { task, input: inputs[0], error, element, read: () => ({ reading: chosen() }) };
 }
 
-/** What a participant chose, or what is sent of it. */
+/** The choice of a participant, or what is sent for it. */
 export const choiceText = (value, { choices }) => [value].flat().map((place) => choices[place]).join(", ");
 
-/** What happens to an answer out of this many, as in the installed client: how often another is sent, what that hides. */
+/** What happens to an answer out of this many, as in the installed client: how often another one is sent, and what that hides. */
 export const answerWords = (law, cells) => say(`answer.${law.cellsReported > 1 ? "set" : cells === 2 ? "two" : "many"}`, answerGaps(law, cells));
 
 export function answerGaps(law, cells) {
@@ -57,7 +57,7 @@ function shareText(chance) {
   return say(`answer.share.${times ? "about" : "below"}`, { times: times || 1, base });
 }
 
-/** For each number of choices in a campaign: the words, and a hundred dots of which some are another answer. */
+/** For each number of choices in a campaign: the words, and a hundred dots, some of which stand for another answer. */
 export function answersPicture(manifest) {
   const questions = manifest.tasks.filter(({ kind }) => kind === "choice");
   const counts = [...new Set(questions.map(({ choices }) => choices.length))].sort((one, other) => one - other);

@@ -55,7 +55,7 @@ const showConnection = () => (offline.hidden = navigator.onLine);
 async function keepUpdated() {
   const workers = navigator.serviceWorker;
   registration = await workers.register("service-worker.js", { updateViaCache: "none" }).catch(() => null);
-  if (!registration) return; // this browser keeps nothing for later, but the page works with a network
+  if (!registration) return; // this browser stores no files for later, but the page works with a network
   const offer = () => (update.hidden = !(registration.waiting && workers.controller));
   registration.addEventListener("updatefound", () => registration.installing.addEventListener("statechange", offer));
   offer();
@@ -84,10 +84,10 @@ if (isSecureContext) {
     showQueue();
     showAgain();
   });
-  // Whether nothing is kept is decided when the page is loaded.
+  // Whether the device is shared, so that nothing is kept, is decided when the page is loaded.
   addEventListener("hashchange", () => (isKiosk === location.hash.endsWith("&kiosk") ? route() : location.reload()));
   if (isKiosk) startOverWhenIdle(async () => (await read()).releases.some(({ state }) => state === "queued"));
-  // Send whenever it may succeed: now, when the network is back, when the page becomes visible again.
+  // Send whenever that may succeed: now, when the network is back, and when the page becomes visible again.
   document.addEventListener("visibilitychange", () => document.hidden || flush());
   addEventListener("online", flush);
   for (const event of ["online", "offline"]) addEventListener(event, showConnection);
@@ -95,7 +95,7 @@ if (isSecureContext) {
   showConnection();
   showQueue();
   flush();
-  Promise.resolve(route()).finally(keepUpdated); // the view first: keeping the page for later takes as much loading again
+  Promise.resolve(route()).finally(keepUpdated); // the view first: storing the page for later loads everything once more
 } else {
   languageChanges.addEventListener("change", () => {
     nameHeader();

@@ -34,7 +34,7 @@ export async function showCampaign(link) {
   }
 }
 
-/** Choose the record that a link belongs to: of the person who joined by it, or of the one who says that it is theirs. */
+/** Choose the record that a link belongs to: that of the person who joined with it, or of whoever says that it is theirs. */
 async function choosePerson(link) {
   if (isKiosk) return;
   const known = await Promise.all((await people()).map(async (name) => [name, await read(name)]));
@@ -110,7 +110,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
   let joined;
   let drafts;
   let pairs; // what was measured and what was sent, until the page is left
-  let hindrance; // why the last tap sent nothing
+  let hindrance; // why nothing was sent last time
   let end; // why nothing more can be sent
 
   async function draw() {
@@ -122,7 +122,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     const left = readingsComeAtOnce(manifest) && answered.length ? 0 : mostReadings(manifest) - answered.length;
     const isAnswered = ({ id }) => answered.includes(id);
     const notFull = tasksInOrder(joined).filter((task) => isAnswered(task) || !isFull(joined, task));
-    // Where the device draws which tasks it answers, only these are asked: what is left out must not depend on readings.
+    // If the device draws the tasks that it answers, only these are shown: what is left out must not depend on readings.
     const asked = deviceDraws(manifest) ? notFull.slice(0, mostReadings(manifest)) : notFull;
     const isOver = withdrawn || end || left <= 0;
     const open = shown({ ...manifest, tasks: isOver ? [] : asked.filter((task) => !isAnswered(task)) });
@@ -151,7 +151,7 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     if (joined.own) await showKept();
   }
 
-  /** Readings that the participant kept, beside the results: fetched again for every view. */
+  /** Readings that the participant kept, beside the results, which are fetched again for every view. */
   async function showKept() {
     const { ownAnswers } = await import("./own-answers.js").catch(() => ({}));
     if (ownAnswers) kept.replaceChildren(...(await ownAnswers(joined, draw)));
@@ -189,10 +189,10 @@ async function showJoined({ campaign }, { isNew = false } = {}) {
     !withdrawn && endOf(joined).catch(() => null),
     joined.manifest.levels && refreshCuts(joined).catch(() => {}), // for a phone that has no network when its reading is sent
   ]);
-  return draw(); // tasks may have got enough readings meanwhile
+  return draw(); // some tasks may have enough readings by now
 }
 
-/** On a device that people share. */
+/** Shown on a device that people share. */
 const kioskBanner = () => h("p.banner", say("kiosk.banner"), " ", button(say("kiosk.over"), startOver, ".plain"));
 
 /** Lead those who have just joined to the first question. */

@@ -1,12 +1,12 @@
-// Requests to the campaign server, which is not trusted: its answers are checked before use.
+// Requests to the campaign server, which is not trusted: its responses are checked before use.
 
 import { canonicalBytes, Problem } from "./manifest.js";
 
 const API = new URL("../api/", import.meta.url);
 const TIMEOUT = 15_000; // milliseconds
 const LONG_TIMEOUT = 120_000; // a picture over a slow network
-const SHORT_TIMEOUT = 5_000; // somebody is waiting, and what is already known is good enough
-const TEMPORARY = [408, 425, 429]; // and all from 500 on: the same request may succeed later
+const SHORT_TIMEOUT = 5_000; // somebody is waiting, and what is already stored is good enough
+const TEMPORARY = [408, 425, 429]; // and everything from 500 on: the same request may succeed later
 
 export async function lookUp(invitation) {
   const { campaign_id: campaign, state } = await ask("invitations/look-up", { invitation });
@@ -15,16 +15,16 @@ export async function lookUp(invitation) {
 export const manifestBytes = (campaign) => send("GET", `campaigns/${campaign}/manifest`);
 /** The invitation that a short code stands for. */
 export const invitationOf = async (code) => text((await ask("codes", { code })).invitation, /^[\w-]{16,128}$/);
-/** Whether a campaign takes readings, and which tasks have enough; like the cuts, the same for everybody. */
+/** Whether a campaign accepts readings, and which tasks have enough; the same for everybody, and requested anonymously. */
 export async function stateOf(campaign) {
   const { state, full } = json(await send("GET", `campaigns/${campaign}/state`, null, null, SHORT_TIMEOUT));
   return { isOpen: state !== "closed", full: Array.isArray(full) ? full.filter((task) => typeof task === "string") : [] };
 }
-/** The published cuts, the same for everybody; nothing says who asks. */
+/** The published cuts, the same for everybody; the request is anonymous. */
 export const cuts = async (campaign) => json(await send("GET", `campaigns/${campaign}/cuts`, null, null, SHORT_TIMEOUT));
-/** A picture of the campaign (plan or logo), the same for everybody; nothing says who asks. */
+/** A picture of the campaign (plan or logo), the same for everybody; the request is anonymous. */
 export const pictureBytes = (campaign, kind) => send("GET", `campaigns/${campaign}/${kind}`, null, null, LONG_TIMEOUT);
-/** What is public about each task; without results there is nothing. */
+/** The public results of each task; empty if there are none. */
 export async function results(campaign) {
   const { results: tasks } = json(await send("GET", `campaigns/${campaign}/results`));
   return Array.isArray(tasks) ? tasks : [];
@@ -53,7 +53,7 @@ async function send(method, path, body, token, timeout = TIMEOUT) {
     throw new Problem("unreachable", {}, { later: true });
   }
   if (answer.ok) return content;
-  // A refusal outside the protocol did not come from the server, so it counts as no answer.
+  // A refusal outside the protocol did not come from the server, so it counts as no response.
   const later = TEMPORARY.includes(answer.status) || answer.status >= 500;
   const isProblem = answer.headers.get("Content-Type")?.startsWith("application/problem+json");
   const code = isProblem ? text(json(content).code, /^[a-z_]{1,40}$/) : later ? "unavailable" : "bad_answer";

@@ -1,11 +1,11 @@
-// Public cuts, with which readings are compared, and the level of a reading among them. Cuts are odd numbers of half grid
-// steps, so that a reading, which is on the grid, never lies on a cut.
+// The public cuts that readings are compared with, and the level of a reading among them. Cuts are odd numbers of half
+// grid steps, so that a reading, which is on the grid, never lies on a cut.
 
 import { isCompared, Problem } from "./manifest.js";
 
 const MOST_ALTERNATIVES = 100;
 
-/** Whether a device may answer these cuts: the right number of them, on half steps, and rising. */
+/** Whether a device may answer these cuts: the right number of them, on half steps, in ascending order. */
 export function areCuts(cuts, levels) {
   return (
     Array.isArray(cuts) &&
@@ -14,7 +14,7 @@ export function areCuts(cuts, levels) {
   );
 }
 
-/** The alternatives of each task in a published list (a Map), every one of them checked. */
+/** The alternatives of each task in a published list (a Map), all of them checked. */
 export function alternativesOf(manifest, { tasks: listed }) {
   const compared = new Set(manifest.tasks.filter((task) => isCompared(manifest, task)).map(({ id }) => id));
   const isRight = ([id, offered]) =>
@@ -25,7 +25,7 @@ export function alternativesOf(manifest, { tasks: listed }) {
   return new Map(Object.entries(listed));
 }
 
-/** Whether a task has enough readings, by the last lists that this device has: of full tasks, and of cuts to compare with. */
+/** Whether a task has enough readings, according to the last lists that this device fetched: full tasks, and cuts. */
 export const isFull = ({ manifest, cuts, full }, task) =>
   Boolean(full?.includes(task.id) || (cuts && isCompared(manifest, task) && !cuts.has(task.id)));
 

@@ -1,4 +1,4 @@
-// Comparisons in words: what happens to a reading, the question that it is asked, and the answers.
+// Comparisons in words: what happens to a reading, the question about it, and the answers.
 
 import { answerGaps, dots } from "./answer.js";
 import { levelOf } from "./comparing.js";
@@ -9,7 +9,7 @@ import { lawOf } from "./laws.js";
 import { isCompared, noiseOf } from "./manifest.js";
 import { stepsOf } from "./noisy.js";
 
-/** What happens to readings that are compared, and a hundred dots of which some are another answer. */
+/** What happens to readings that are compared, and a hundred dots, some of which stand for another answer. */
 export function comparisonPicture(manifest) {
   const task = manifest.tasks.find((one) => isCompared(manifest, one));
   if (!task) return [];
@@ -33,5 +33,5 @@ export function levelText(level, cuts, task) {
   return low && high ? say("compare.between", { low, high }) : low ? say("compare.above", { cut: low }) : say("compare.below", { cut: high });
 }
 
-/** The answer that is true of a reading. */
+/** The true answer for a reading. */
 export const ownLevelText = (reading, cuts, task) => levelText(levelOf(stepsOf(reading, task), cuts), cuts, task);

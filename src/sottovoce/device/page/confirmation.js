@@ -1,8 +1,8 @@
-// A question in a dialog of its own, above the view, which may be drawn again meanwhile.
+// A question in a dialog above the view, which may be redrawn in the meantime.
 
 import { h } from "./dom.js";
 
-/** Whether somebody agrees. Escape and Enter change nothing: the button that leaves everything as it is has the focus. */
+/** Whether the participant agrees. Escape and Enter change nothing: the focus is on the button that leaves things as they are. */
 export function confirmed({ title, body, yes, no, kind = "" }) {
   return new Promise((resolve) => {
     const refusal = h("button.plain", no);
@@ -11,7 +11,7 @@ export function confirmed({ title, body, yes, no, kind = "" }) {
       dialog.remove();
       resolve(dialog.returnValue === "yes");
     };
-    // The event of closing comes later than the next key or tap may, which would find the dialog still there and be lost.
+    // The next key or tap may come before the close event. It would find the dialog still there and be lost.
     const answer = (event) => {
       event.preventDefault();
       dialog.close(event.submitter.value);

@@ -1,5 +1,6 @@
-// δ at many ε at once, from privacy losses and their chances, as in the installed client. A loss between two of these ε, the
-// corners, is divided between them such that the chances before and after a move remain: at the corners δ stays as it is.
+// δ at many ε at once, from privacy losses and their chances, as in the installed client. These ε are called corners. A
+// loss between two corners is divided between them, keeping the chances before and after a move, so δ at the corners is
+// unchanged.
 
 const ROUNDING = 1e-12; // more than the rounding errors of any one loss
 const SLACK = 1 + 1e-9; // more than those of products and sums of positive terms
@@ -15,7 +16,7 @@ export class Corners {
     this.chances = new Float64Array(ends.length);
   }
 
-  /** Add losses, the largest first, with these chances times a factor. Those below 0 say nothing about δ. */
+  /** Add losses, the largest first, with these chances times a factor. Losses below 0 do not affect δ. */
   add(losses, chances, factor) {
     let below = this.ends.length - 1;
     for (let place = 0; place < losses.length; place += 1) {

@@ -26,11 +26,11 @@ function changed() {
   otherTabs.postMessage("");
 }
 
-/** Token and hash of an invitation link; nothing if the address is not one. */
+/** Token and hash of an invitation link; empty if the address is not one. */
 export function readLink({ pathname, hash: fragment }) {
   const token = pathname.split("/").at(-1);
   const [, hash] = /^#sha256=([0-9a-f]{64})$/.exec(withoutMark(fragment)) ?? [];
-  const isFromCode = fragment === FROM_CODE; // it was typed, and says nothing about the terms
+  const isFromCode = fragment === FROM_CODE; // a code was typed, which does not fix the terms
   if (token && (!/^[\w-]{16,128}$/.test(token) || (fragment && !hash && !isFromCode))) throw new Problem("bad_link");
   return token && { token, hash, isFromCode };
 }
@@ -45,7 +45,7 @@ export async function hashOf(bytes) {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** What a link invites to. This does not spend the invitation. */
+/** The campaign that a link invites to. This does not spend the invitation. */
 export async function offered({ token, hash, isFromCode }) {
   if (!hash && !isFromCode) throw new Problem("link_without_hash");
   const { campaign, isOpen } = await client.lookUp(token);
@@ -61,8 +61,8 @@ export async function offered({ token, hash, isFromCode }) {
 const endIn = ({ deadline }) => (deadline && Date.parse(deadline) <= Date.now() ? "deadline_passed" : "campaign_not_open");
 
 /**
- * Why a campaign takes no more readings, if it does not; without a network nobody knows. Nothing says who asks. Which tasks
- * have enough is kept.
+ * Why a campaign accepts no more readings; null if it does, or without a network. The request is anonymous. Which tasks have
+ * enough readings is stored.
  */
 export async function endOf({ campaign, manifest }) {
   const state = await client.stateOf(campaign).catch(() => null);
@@ -80,7 +80,7 @@ export function judged({ manifest }, record) {
   return promise;
 }
 
-/** Agree to an offer, store the consent, and enrol. Only this spends the invitation; a repeated call gets the same answer. */
+/** Agree to an offer, store the consent, and enrol. Only this spends the invitation; a repeated call has the same outcome. */
 export async function join(offer) {
   const { campaign, manifest_sha256: hash, invitation } = offer;
   await change((record) => {
@@ -99,7 +99,7 @@ export async function join(offer) {
   await enrol(campaign).finally(changed);
 }
 
-/** The participant's token. */
+/** The participant's token, from the server if it is not stored yet. */
 export function enrol(campaign, who = person()) {
   return navigator.locks.request("enrolment", async () => {
     const { participant_token: known, invitation, enrolment_key: key } = (await read(who)).memberships[campaign];
@@ -114,7 +114,7 @@ export function enrol(campaign, who = person()) {
 // Started with the page, so that both have the same version.
 const worker = new Worker(new URL("noise-worker.js", import.meta.url), { type: "module" });
 
-/** Is rejected if noise cannot be drawn: the worker could not be loaded, or has failed. */
+/** Rejects if noise cannot be drawn, because the worker could not be loaded or has failed. */
 export const workerFailure = new Promise((_, reject) => {
   worker.onerror = (event) => {
     event.preventDefault(); // it is explained on the page
@@ -131,8 +131,8 @@ function drawn(...asked) {
 }
 
 /**
- * Bring the kept cuts up to date; without a network they stay as they are. A list that a device must not answer is
- * refused, and the one from before is kept.
+ * Update the stored cuts; without a network they stay as they are. A list that a device must not answer is refused, and the
+ * earlier one stays.
  */
 export async function refreshCuts({ campaign, manifest, manifest_sha256: hash, withdrawn_at: withdrawn }) {
   if (withdrawn || !manifest.levels) return;
@@ -166,11 +166,11 @@ export async function release(membership, measured, { isKept = false } = {}) {
   if (end) throw new Problem(end); // before anything is spent
   const [readings, cuts] = await answerable(membership, measured);
   const begun = performance.now();
-  const noisy = await drawn(manifest.noise, manifest.tasks, readings, undefined, cuts); // its bytes are the worker's own
+  const noisy = await drawn(manifest.noise, manifest.tasks, readings, undefined, cuts); // the worker draws its own random bytes
   const report_id = crypto.randomUUID();
   const body = canonicalBytes({ report_id, manifest_sha256, readings: noisy });
   await change((record) => {
-    check(campaign, manifest_sha256, readings, record); // noise that is not stored has not been seen by anybody
+    check(campaign, manifest_sha256, readings, record); // if this throws, nobody has seen the noise
     const joined = record.memberships[campaign];
     if (isKept) joined.own = new Map([...(joined.own ?? []), ...readings]);
     record.releases.push({ report_id, campaign, epsilon, delta, readings: noisy, body, released_at: now(), state: "queued" });
@@ -183,7 +183,7 @@ export async function release(membership, measured, { isKept = false } = {}) {
 export const answeredIn = ({ releases }, campaign) =>
   releases.flatMap((one) => (one.campaign === campaign ? one.readings.map(({ task }) => task) : []));
 
-/** The tasks in the order in which this device answers them: its own, where it drew one, and as many as there is room for. */
+/** The tasks in the order in which this device answers them: the order that it drew, if it draws tasks. */
 export const tasksInOrder = ({ manifest: { tasks }, task_order: order }) => (order ? order.map((place) => tasks[place]) : tasks);
 
 /** Whether this can be the reading of a task: a number as text, or the number of a choice. */
@@ -229,7 +229,7 @@ async function sendAll() {
   return hindrance;
 }
 
-/** An answer outside the protocol counts as no answer: the report itself is fine, so it waits. */
+/** A response outside the protocol counts as none: the report itself is fine, so it waits. */
 const isNoAnswer = ({ later, code }) => later || code === "bad_answer";
 
 async function deliver({ campaign }, who) {

@@ -1,12 +1,12 @@
-// Laws of few losses that reveal no less than a part, or than any of several. As a function of e^ε, δ is convex: lines
-// between a few of its values, or of the largest of several δ, are the δ of such a law. docs/reference/page-promises.md
+// Laws with few losses that reveal no less than one part, or than any of several. As a function of e^ε, δ is convex: lines
+// between a few of its values, or between the largest of several δ, are the δ of such a law. docs/reference/page-promises.md
 // explains why every step errs upwards; the installed client does the same.
 
 import { deltaOf, inSteps, largestOf, valuesOf } from "./losses.js";
 
 export const LARGEST = 1e7; // a larger loss promises nothing
 export const SMALLEST = 1e-100; // a smaller one leaves nothing to divide
-export const MOST_DOTS = 250; // values of δ, where losses are in the hundreds: they are in effect rounded up to the next
+export const MOST_DOTS = 250; // values of δ; where losses are in the hundreds, they are in effect rounded up to the next one
 const FINE_LEVELS = 256; // of the positive losses of one reading of several kinds
 const TINY = 1e-300;
 const SLACK = 1 + 1e-9; // more than the rounding errors of products and sums of positive terms
@@ -22,7 +22,7 @@ export function lossesOf({ pure, bound }, usual, negligible) {
   return lossesAt({ pure, bound }, Array.from({ length: dots + 1 }, (_, place) => top * (place / dots)), top / dots); // the last is the top itself
 }
 
-/** The law of a part by its δ at these ε, of which the first is 0; null if its losses cannot be counted. */
+/** The law of a part, from its δ at these ε, which begin with 0; null if its losses cannot be counted. */
 export function lossesAt({ pure, bound }, all, spacing) {
   if (!bound) return null;
   const ends = pure < all.at(-1) ? [...all.filter((end) => end < pure), pure] : all;
@@ -30,7 +30,7 @@ export function lossesAt({ pure, bound }, all, spacing) {
   return connected(ends, ends.map((end, place) => (end < pure ? Math.min(1, deltas[place]) : 0)), spacing);
 }
 
-/** A law in place of one whose δ(0) is negligible: it reveals everything as rarely as that, and otherwise nothing. */
+/** A law in place of one with a negligible δ(0): it reveals everything with that chance, and otherwise nothing. */
 export const withoutLosses = (delta) => ({ top: 0, spacing: 1, chances: Float64Array.of(SLACK), lost: delta * SLACK });
 
 /** A law that reveals no less than either of two, whichever it is. */
@@ -84,7 +84,7 @@ function connected(ends, deltas, spacing) {
     const chance = index ? chanceOf(before, here, kept[index - 1]) : (deltas[before] - deltas[here]) / -Math.expm1(ends[before] - ends[here]);
     return Math.max(0, chance);
   });
-  // Whatever the rounding: the chances are made as large as they have to be.
+  // Whatever rounding did, the chances are made as large as they have to be.
   const lost = deltas[kept[0]];
   const short = kept.map((place) => {
     const profile = losses.reduce((total, loss, index) => total - chances[index] * Math.expm1(Math.min(0, ends[place] - loss)), lost);

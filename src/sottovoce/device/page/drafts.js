@@ -1,14 +1,14 @@
-// What was typed or measured and not sent yet, by task. It is kept in this browser, so that a reload costs nothing, until
-// it is sent; then it is erased.
+// What was typed or measured but not sent yet, by task. It is kept in this browser, so that a reload loses nothing, and
+// erased once it is sent.
 
 import { forget, keep, kept } from "./kept.js";
 
 export class Drafts {
   #entries;
   #key;
-  place = 0; // where questions come one after the other
+  place = 0; // of the current question, if they come one after the other
 
-  /** `isKept`: whether they survive a reload; on a device that several people share they must not. `who`: whose they are. */
+  /** `isKept`: whether drafts survive a reload, which they must not on a shared device. `who`: whose drafts they are. */
   constructor({ manifest_sha256: hash }, isKept = true, who = "own") {
     this.#key = isKept && (who === "own" ? `draft-${hash}` : `draft-${who}-${hash}`);
     this.#entries = new Map(this.#key ? stored(this.#key) : []);
@@ -36,7 +36,7 @@ export class Drafts {
     this.#write();
   }
 
-  /** Forget all others: they were sent, perhaps by another tab. */
+  /** Erase all other drafts: they were sent, perhaps by another tab. */
   keepOnly(tasks) {
     this.#entries = new Map([...this.#entries].filter(([task]) => tasks.includes(task)));
     this.#write();
@@ -49,7 +49,7 @@ export class Drafts {
   }
 }
 
-/** Only pairs of a task and what was typed: whatever else is there was not written by this page. */
+/** Only pairs of a task and what was typed: anything else was not written by this page. */
 function stored(key) {
   try {
     const pairs = JSON.parse(kept(key) ?? "[]");

@@ -21,7 +21,7 @@ export function exactNumber(text) {
 }
 
 export const times = (a, b) => ratio(a.n * b.n, a.d * b.d);
-export const over = (a, b) => ratio(a.n * b.d, a.d * b.n); // by a positive one
+export const over = (a, b) => ratio(a.n * b.d, a.d * b.n); // b must be positive
 export const plus = (a, b) => ratio(a.n * b.d + b.n * a.d, a.d * b.d);
 export const minus = (a, b) => plus(a, { n: -b.n, d: b.d });
 export const isLess = (a, b) => a.n * b.d < b.n * a.d;
@@ -39,13 +39,13 @@ export function root(n) {
   }
 }
 
-/** How many bits a whole number has; 0 has none. */
+/** The number of bits of a whole number; 0 has none. */
 export function bits(n) {
   const text = n.toString(16);
   return n ? 4 * text.length + 28 - Math.clz32(parseInt(text[0], 16)) : 0;
 }
 
-/** The smallest double that is not below a ratio of at least 0; infinite if there is none. */
+/** The smallest double that is not below a ratio of at least 0; Infinity if there is none. */
 export const roundedUp = (exact) => asDouble(exact, ceil);
 
 /** The largest double that is not above a ratio of at least 0. */

@@ -13,8 +13,8 @@ import { nameOf, problemText } from "./views.js";
 const MOST_AT_ONCE = 5; // with more tasks than this, questions come one after the other
 
 /**
- * A form for these tasks, of which `left` may be answered. `send(readings, options)` is called with a Map of readings by
- * task, once they are in order and confirmed.
+ * A form for these tasks; `left` of them may still be answered. `send(readings, options)` is called with a Map of readings
+ * by task, once they are valid and confirmed.
  */
 export function form({ manifest }, tasks, left, { drafts, panels }, send) {
   const summary = h("p.error", { role: "alert" });
@@ -63,7 +63,7 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
     return { task, input, error, element, read: () => readInput(input.value, task) };
   }
 
-  /** Enter moves to the next field, and from the last one to the button, which it does not press. */
+  /** Enter moves to the next field, and from the last one to the button, without pressing it. */
   function goOn(event, place) {
     event.preventDefault();
     if (place === fields.length - 1) return sender.focus();
@@ -71,7 +71,7 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
     return fields[place + 1].input.focus();
   }
 
-  /** The readings, unless something is wrong with them. */
+  /** The readings, if all are valid. */
   function checked() {
     const readings = new Map();
     const wrong = fields.filter(({ task, input, error, read }) => {
@@ -93,7 +93,7 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
   async function submit() {
     const readings = checked();
     if (!readings || document.querySelector("dialog")) return;
-    // Nobody but the operator sees results that are not public, so there is nothing to compare with.
+    // If results are not public, only the operator sees them, so there is nothing to compare with.
     const keeping = drafts.areKept && manifest.public_results !== false && h("input", { type: "checkbox", id: "keep" });
     const once = readingsComeAtOnce(manifest) && readings.size < tasks.length && h("p", say("form.once"));
     const isSure = await confirmed({
@@ -103,7 +103,7 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
     if (!isSure) return;
     sender.disabled = true;
     await send(readings, { isKept: Boolean(keeping) && keeping.checked });
-    sender.disabled = false; // what could not be sent is still here
+    sender.disabled = false; // if sending failed, the readings are still here
   }
 
   return h("form.card", { onsubmit: (event) => event.preventDefault(), onfocusin: showOnPlan, autocomplete: "off" }, h("h2", hasQuestions ? say("form.answers") : say("form.title")),
@@ -111,13 +111,13 @@ export function form({ manifest }, tasks, left, { drafts, panels }, send) {
     plan.element, steps?.place, fields.map(({ element }) => element), summary, h("p.actions", steps?.buttons, sending));
 }
 
-/** One field after the other: where it is, and buttons to go on and back. The last one is sent with all the others. */
+/** One field after the other, with its number and buttons to go on and back. On the last one, all are sent. */
 function stepper(fields, sending, drafts) {
   const place = h("p.eyebrow", { role: "status" });
   let current = 0;
   const goTo = (number) => {
     current = number;
-    drafts.place = number; // survives drawing the page again
+    drafts.place = number; // survives a redraw of the page
     fields.forEach(({ element }, other) => (element.hidden = other !== number));
     place.textContent = say("form.step", { place: number + 1, count: fields.length });
     [back.hidden, next.hidden, sending.hidden] = [!number, number === fields.length - 1, number < fields.length - 1];

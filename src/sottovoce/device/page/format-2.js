@@ -1,4 +1,4 @@
-// The second format of manifests: numbers and choices, each under a law of its own, in several languages.
+// The second format of manifests: numbers and choices, each with its own law, in several languages.
 
 import { hasFields, isMoment, isText, isWhole, MOST_TASKS, takesNoise } from "./fields.js";
 import { isLaw, lawOf } from "./laws.js";
@@ -45,7 +45,7 @@ function hasLaws({ tasks, noise, levels, unit }) {
   return !numbers.length || answers("number") || haveNoise(numbers, lawOf(laws.number), unit);
 }
 
-/** Numbers perturbed or accounted for together need one grid and one distance; a pure ε is simply added up. */
+/** Numbers that are perturbed or counted together need one grid and one distance; pure ε are simply added up. */
 function haveNoise(numbers, law, unit) {
   const pairs = new Set(numbers.map(({ grid, distance }) => `${grid} ${distance}`));
   const areSeparate = !law.readingsComeAtOnce && (law.isPure || unit === "reading");

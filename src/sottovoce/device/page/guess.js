@@ -1,8 +1,8 @@
-// What nobody can find out, in words that need no mathematics: how often somebody who has only two possibilities left
-// would guess the right one from everything that this device sends.
+// The promise without mathematics: how often somebody who has only two possibilities left would guess the right one from
+// everything that this device sends.
 //
-// If no event is more than e^ε times as likely under one of them as under the other, except for a chance of δ, then the
-// best guess after a fair coin chose between them is right with a chance of at most (e^ε + δ) / (1 + e^ε).
+// Suppose that no event is more than e^ε times as likely under one possibility as under the other, except for a chance of
+// δ. If a fair coin chose between them, the best guess is right with a chance of at most (e^ε + δ) / (1 + e^ε).
 
 import { exactNumber, floor, isLess, minus, over, plus, ratio, stepsAsText, times } from "./exact.js";
 import { decimal, say, spokenTag, withUnit } from "./language.js";
@@ -12,7 +12,7 @@ import { distanceText } from "./promise.js";
 const MOST_CASES = 1e6;
 const TOLERANCE = 1e-9; // figures are doubles
 
-/** How often a guess is right at most: of as many cases as it takes to be wrong in one of them. */
+/** How often a guess is right at most, out of enough cases for at least one wrong guess. */
 export function guessed({ epsilon, delta }) {
   const wrong = (1 - delta) / (1 + Math.exp(Math.min(epsilon, 700)));
   for (let base = 100; base <= MOST_CASES; base *= 10) {

@@ -1,4 +1,4 @@
-// The A-weighting of IEC 61672: how loud the ear finds each pitch. Three filters of second order, for any sample rate.
+// The A-weighting of IEC 61672: how loud each pitch sounds to the ear. Three second-order filters, for any sample rate.
 //
 // The standard's formula has poles at 20.6 Hz (twice), 107.7 Hz, 737.9 Hz and 12,194 Hz (twice) and four zeros at 0. Each
 // pole moves to the sample rate by the bilinear transform; 1 kHz is 0 dB.

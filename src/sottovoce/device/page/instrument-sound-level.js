@@ -25,7 +25,7 @@ export function panel(task, take) {
 
   async function begin() {
     news.say(null);
-    toggle.disabled = true; // a second tap would start a second recording
+    toggle.disabled = true; // a second tap would start another recording
     const sound = await navigator.mediaDevices?.getUserMedia({ audio: asTheyAre }).catch(({ name }) => name);
     toggle.disabled = false;
     if (!sound?.getTracks) return news.say(sound === "NotAllowedError" ? "instrument.denied" : "instrument.missing");
@@ -34,7 +34,7 @@ export function panel(task, take) {
     const sleep = stayAwake();
     const interrupt = () => end?.("instrument.interrupted");
     const unwatch = watch(shownLevel, interrupt);
-    for (const track of sound.getTracks()) track.onended = interrupt; // a call came, or the permission was taken back
+    for (const track of sound.getTracks()) track.onended = interrupt; // a call came in, or the permission was revoked
     end = (why = "instrument.stopped") => {
       end = null;
       [...sound.getTracks().map((track) => track.stop()), context.close(), unwatch(), sleep()];
@@ -46,7 +46,7 @@ export function panel(task, take) {
     news.say("sound.measuring");
     const worklet = new URL("instrument-sound-worklet.js", import.meta.url);
     if (!(await context.audioWorklet.addModule(worklet).then(() => true, () => false))) return end?.("instrument.notLoaded");
-    if (!end) return null; // stopped meanwhile
+    if (!end) return null; // stopped in the meantime
     const loudness = new AudioWorkletNode(context, "loudness", { numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit" });
     loudness.port.onmessage = ({ data: [more, samples] }) => {
       if (!end) return;

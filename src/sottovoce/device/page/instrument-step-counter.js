@@ -1,9 +1,9 @@
-// Steps in the readings of an acceleration sensor. A step is a swing of the acceleration's strength, up and then down,
-// that is large enough for the last few seconds; single knocks do not count, only steps that follow each other.
+// Counts steps in the readings of an acceleration sensor. A step is a swing of the acceleration's strength, up and then
+// down, that is large compared with the last few seconds. Single knocks do not count, only several steps in a row.
 
-const SETTLE = 1; // seconds: what stays the same for longer is gravity
-const SMOOTH = 0.055; // seconds: twice, so that faster shaking is left out
-const SHORTEST = 0.26; // seconds from step to step, of a runner
+const SETTLE = 1; // seconds: what stays constant for longer is gravity
+const SMOOTH = 0.055; // seconds: applied twice, so that faster shaking is filtered out
+const SHORTEST = 0.26; // seconds from step to step when running
 const LONGEST = 1.6; // a longer pause begins a new walk
 const FEWEST = 3; // steps in a row that make a walk
 const LEAST_SWING = 0.45; // m/s²

@@ -1,5 +1,5 @@
-// A length, walked: steps counted by the motion sensor, times the length of a stride. The stride is calibrated once over
-// a known distance and kept in this browser.
+// A length, measured by walking: steps counted by the motion sensor, times the length of a stride. The stride is calibrated
+// once over a known distance and kept in this browser.
 
 import { button, h } from "./dom.js";
 import { exactNumber } from "./exact.js";

@@ -10,7 +10,7 @@ export function panel(task, take) {
   let [start, before, timer] = [null, 0, null];
   const unit = Object.hasOwn(SECONDS, task.unit) ? task.unit : "s";
   const time = display("stopwatch");
-  const elapsed = () => before + (start === null ? 0 : performance.now() - start); // a clock, not ticks: it runs on when the page is hidden
+  const elapsed = () => before + (start === null ? 0 : performance.now() - start); // from a clock, not from ticks, so that it keeps running when the page is hidden
   const show = () => (time.textContent = withUnit(shown(elapsed() / 1000, start === null ? 2 : 1), "s"));
   const begin = () => {
     start = performance.now();

@@ -1,16 +1,16 @@
-// Instruments that measure in the page. Each is a module of its own that is loaded when somebody wants to measure a task
-// that names it, and that asks for its sensor only then. It has one function:
+// Instruments that measure in the page. Each is a module of its own. It is loaded, and requests its sensor, only when
+// somebody wants to measure a task that names it. It has one function:
 //
 // panel(task, take)   an element to measure with; take(text) hands over a reading, as decimal text
 //
-// What a sensor delivers stays in the module's memory: nothing is stored or sent but the reading, with noise, as if it
-// had been typed. Calibrations are kept in this browser. Typing stays possible, also without a sensor.
+// Sensor data stay in the module's memory. Only the reading leaves it, and is treated as if it had been typed. Calibrations
+// are kept in this browser. Typing remains possible, with or without a sensor.
 
 import { button, h } from "./dom.js";
 import { INSTRUMENTS } from "./known-instruments.js";
 import { decimal, say, spokenTag } from "./language.js";
 
-/** Have files kept for later, when there may be no network. */
+/** Store files for later, when there may be no network. */
 export function keepForLater(files) {
   const workers = navigator.serviceWorker;
   const load = () => files.map((file) => fetch(new URL(file, import.meta.url)).catch(() => null));
@@ -18,7 +18,7 @@ export function keepForLater(files) {
   else workers?.addEventListener("controllerchange", load, { once: true });
 }
 
-/** A button that opens the instrument of a task; nothing if it has none. */
+/** A button that opens the instrument of a task, if it has one. */
 export function opener(task, panels, take) {
   const { id } = task;
   const [instrument] = task.instrument?.split(":") ?? [];
@@ -33,7 +33,7 @@ export function opener(task, panels, take) {
     const { panel } = await import(`./${module}`).catch(() => ({}));
     open.disabled = false;
     if (!panel) return place.append(h("p.error", { role: "alert" }, say("instrument.notLoaded")));
-    const started = { place, take }; // another form may take over
+    const started = { place, take }; // a later form may replace these
     panels.set(id, started);
     place.lang = spokenTag();
     return place.replaceChildren(panel(task, (text) => started.take(text)));
@@ -42,14 +42,14 @@ export function opener(task, panels, take) {
   return place;
 }
 
-/** An open instrument, in the language that the page speaks now; what it has measured stays. */
+/** An open instrument, in the page's current language; what it has measured stays. */
 function renamed(place) {
   if (place.lang !== spokenTag()) place.firstElementChild.dispatchEvent(new Event("language"));
   place.lang = spokenTag();
   return place;
 }
 
-/** The element of an instrument. `parts` gives what it holds, now and whenever the page speaks another language. */
+/** The element of an instrument. `parts` returns its contents, now and whenever the language changes. */
 export function holder(parts) {
   const element = h("div");
   const fill = () => element.replaceChildren(...parts().flat().filter(Boolean));
@@ -58,7 +58,7 @@ export function holder(parts) {
   return element;
 }
 
-/** What an instrument says about itself: say(key, gaps) says something else, say() the same in the current language. */
+/** An instrument's message: say(key, gaps) changes it, say() repeats it in the current language. */
 export function message() {
   const element = h("p", { role: "status" });
   let [said, gapsOf] = [null, () => ({})];
@@ -71,11 +71,11 @@ export function message() {
   };
 }
 
-/** What an instrument shows in large letters. */
+/** The large display of an instrument. */
 export const display = (id) => h("output.display", { "aria-live": "off", "data-instrument": id });
 
-/** Stop measuring when the page is hidden or left, the phone sleeps, or the instrument is not on the page any more.
- * Returns what ends the watch. */
+/** Stop measuring when the page is hidden or left, the phone sleeps, or the instrument is no longer on the page.
+ * Returns a function that ends this. */
 export function watch(element, stop) {
   const over = new AbortController();
   const look = () => (document.hidden || !element.isConnected) && stop();
@@ -89,7 +89,7 @@ export function watch(element, stop) {
   };
 }
 
-/** Keep the screen on while measuring, where the browser can. Returns what lets it sleep again. */
+/** Keep the screen on while measuring, where the browser can. Returns a function that lets it sleep again. */
 export function stayAwake() {
   const asked = navigator.wakeLock?.request("screen").catch(() => null); // measuring does not wait for it
   return () => asked?.then((lock) => lock?.release());

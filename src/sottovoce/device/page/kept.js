@@ -1,5 +1,5 @@
-// Small things that this browser keeps for the page and that never leave it: the language, what instruments need,
-// and what was typed and not sent yet. On a device that people share, they are gone when the page is loaded again.
+// Small items that this browser keeps for the page and that never leave it: the language, calibrations of instruments, and
+// what was typed but not sent yet. On a device that people share, they are gone when the page is loaded again.
 
 import { isKiosk } from "./kiosk.js";
 
@@ -20,7 +20,7 @@ export function keep(key, text) {
   try {
     localStorage.setItem(name(key), text);
   } catch {
-    // asked again next time
+    // not kept, so it has to be entered again next time
   }
 }
 

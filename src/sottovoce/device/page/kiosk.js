@@ -1,8 +1,8 @@
-// A device that several people share, such as a tablet on a stand: nothing of one person stays for the next. The link
-// says so, after its hash. Everything is kept in memory only, and is gone when the page is loaded again.
+// A device that several people share, such as a tablet on a stand: nothing of one person stays for the next. A mark
+// after the link's hash turns this on. Everything is kept in memory only, and is gone when the page is loaded again.
 
 const MARK = "&kiosk";
-const IDLE = 120_000; // milliseconds without a touch, after which somebody has left
+const IDLE = 120_000; // milliseconds without a touch, after which the person has probably left
 
 export const isKiosk = Boolean(globalThis.location?.hash?.endsWith(MARK));
 
@@ -12,7 +12,7 @@ export const withoutMark = (fragment) => (fragment.endsWith(MARK) ? fragment.sli
 /** Begin again, for the next person. */
 export const startOver = () => location.reload();
 
-/** Begin again automatically when nobody has touched the device for a while, unless something waits to be sent. */
+/** Begin again automatically when nobody has touched the device for a while, unless something is waiting to be sent. */
 export function startOverWhenIdle(isWaiting) {
   let timer;
   const later = () => {

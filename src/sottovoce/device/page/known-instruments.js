@@ -1,5 +1,5 @@
-// The instruments that this page has, by name. Each is a module of its own, instrument-NAME.js; here stand the files that
-// it loads besides, and whether a task can state for how long to measure, in seconds: sound-level:60.
+// The instruments that this page has, by name. Each is a module of its own, instrument-NAME.js. This table lists the other
+// files that it loads, and whether a task can state how long to measure, in seconds, as in sound-level:60.
 
 export const INSTRUMENTS = new Map([
   ["steps", { files: ["instrument-step-counter.js"] }],

@@ -1,5 +1,5 @@
-// Which language the page speaks: the one chosen here, else the first of the browser's languages that there is. The
-// server lists the languages in the page itself, so that the switch is there before anything is loaded.
+// The page's language: the one chosen here, or else the first of the browser's languages that is available. The server
+// lists the languages in the page itself, so that the switch is there before anything is loaded.
 
 import { keep, kept } from "./kept.js";
 import { say, speak, spokenTag } from "./language.js";
@@ -24,7 +24,7 @@ function preferred() {
   return "en";
 }
 
-/** The texts of a language. Networks fail for a moment, so it is asked for again, later and later. */
+/** The texts of a language. Networks can fail briefly, so the request is repeated, after longer and longer pauses. */
 async function textsIn(tag, pauses = PAUSES) {
   const answer = await fetch(new URL(`texts/${tag}.json`, import.meta.url)).catch(() => null);
   const texts = answer?.ok && (await answer.json().catch(() => null));
@@ -48,14 +48,14 @@ choice.addEventListener("change", async () => {
   try {
     await use(tag);
   } catch {
-    choice.value = spokenTag(); // the page goes on in the language that it has
+    choice.value = spokenTag(); // the page stays in its current language
     return languageChanges.dispatchEvent(new Event("failure"));
   }
   keep("language", tag);
   return languageChanges.dispatchEvent(new Event("change"));
 });
 
-/** The chosen language, else the browser's; if it cannot be loaded, English, which may have been kept for later. */
+/** The chosen language, or else the browser's; if it cannot be loaded, English, which may have been stored for later. */
 const first = offered.find((tag) => tag === kept("language")) ?? preferred();
 export const spoken = use(first).catch(() => use("en"));
 spoken.catch(() => (document.querySelector("#broken").hidden = false));

@@ -1,10 +1,10 @@
-// Everything that depends on the language: the texts, and how numbers and dates are written and read. One file of texts
-// per language, of which only the chosen one is loaded; the rest is the browser's own knowledge (Intl).
+// Everything that depends on the language: the texts, and how numbers and dates are written and read. There is one file of
+// texts per language, and only the chosen one is loaded; the browser supplies the rest (Intl).
 
 let [spoken, locale, texts] = ["en", "en", {}];
 let plurals, signs;
 
-/** Speak a language from now on. `own` are the browser's languages: de-CH writes numbers its own way. */
+/** Use a language from now on. `own` are the browser's languages: de-CH has its own way to write numbers. */
 export function speak(tag, content, own = []) {
   [spoken, texts] = [tag, content];
   locale = own.find((one) => one.split("-")[0] === tag.split("-")[0]) ?? tag;
@@ -13,12 +13,12 @@ export function speak(tag, content, own = []) {
   signs = Object.fromEntries(parts.map(({ type, value }) => [type, value]));
 }
 
-/** The language that the page speaks. */
+/** The page's current language. */
 export const spokenTag = () => spoken;
 
 export const knows = (key) => Object.hasOwn(texts, key);
 
-/** A text of the page's language, with its gaps filled. If it has plural forms, `count` chooses one. */
+/** A text in the page's language, with its placeholders filled in. If it has plural forms, `count` chooses one. */
 export function say(key, gaps = {}) {
   const found = texts[key] ?? key;
   const text = found.other ? found[plurals.select(gaps.count)] ?? found.other : found;
@@ -30,7 +30,7 @@ const withMinus = (text) => text.replace("-", "−");
 
 export const number = (value) => withMinus(format({ maximumFractionDigits: 2 }).format(value));
 
-/** A decimal text, such as "-1234.50", with the signs of the language and all its digits. */
+/** A decimal text, such as "-1234.50", with the separators of the language and all its digits. */
 export function decimal(text) {
   const [, sign, whole, part] = /^([-−]?)(\d+)\.?(\d*)$/.exec(text) ?? [];
   if (whole === undefined) return withMinus(text.replace(".", signs.decimal)); // it has an exponent
@@ -43,7 +43,7 @@ export function figure(value) {
   return decimal(short && short < 1e-3 ? short.toExponential() : String(short));
 }
 
-/** A moment on this device's clock; with its zone where others have to agree on it, as on a deadline. */
+/** A moment on this device's clock; with the time zone if others have to agree on it, as on a deadline. */
 export const moment = (text, withZone = false) =>
   new Date(text).toLocaleString(locale, withZone ? { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" } : { dateStyle: "medium", timeStyle: "short" });
 /** A time in words: "1 minute", "10 seconds". */

@@ -5,7 +5,7 @@ import { exactNumber, isParameter, over, ratio } from "./exact.js";
 import { uniform, urn } from "./sampler.js";
 
 const [SLACK, TINY] = [1 + 1e-9, 1e-11]; // for the rounding of sums and logarithms
-const TERM_PRODUCTS = 20; // that take as long as a term of a sum
+const TERM_PRODUCTS = 20; // products that take as long as one term of a sum
 const MOST_SUMMED = 60; // answers that all change: δ is summed up to here, and bounded by the pure ε beyond
 
 /** The logarithm of a quotient, which may itself be beyond the range of doubles. */
@@ -51,7 +51,7 @@ export class TwoLayer {
     return urn(stream, (ones.n * more) / ones.d, (zeros.n * more) / zeros.d, more, cells.length).map((one) => [Number(one)]);
   }
 
-  /** The largest change of ln φ(j), φ(j) the chance that certain j of all answers are flipped. */
+  /** The largest change of ln φ(j), where φ(j) is the chance that a certain j of all answers are flipped. */
   pureEpsilon(moved, readings) {
     const logs = this.#logChances(readings);
     const steps = logs.slice(1).map((log, place) => Math.abs(log - logs[place]));
@@ -65,7 +65,7 @@ export class TwoLayer {
    */
   bound(moved, readings, work) {
     const pure = this.pureEpsilon(moved, readings);
-    const ofCoin = (epsilon) => (Math.max(0, -Math.expm1(epsilon - pure)) / (1 + Math.exp(-pure))) * SLACK; // a biased coin, which reveals most
+    const ofCoin = (epsilon) => (Math.max(0, -Math.expm1(epsilon - pure)) / (1 + Math.exp(-pure))) * SLACK; // a biased coin, which reveals the most
     if (moved > MOST_SUMMED) return ofCoin;
     const [logs, all] = [this.#logChances(readings), logWays(readings)];
     const most = Math.max(...logs.map((log, flips) => log + all[flips]));

@@ -1,6 +1,6 @@
-// The laws that this page knows, by name. A law is a class in a file of its own: built from the parameters of its text
-// form, it draws, and bounds what that promises from above and from below. What it does, in words, is in the files of the
-// languages.
+// The laws that this page supports, by name. A law is a class in a file of its own, built from the parameters of its text
+// form. It draws noise and bounds what it promises from above and from below. Its description in words is in the language
+// files.
 //
 // readingsComeAtOnce, isPure   what it needs of a campaign, and whether its ε has no exception
 //
@@ -11,7 +11,7 @@
 //                              pureEpsilon(steps, moved) and the losses(steps) of one reading
 // leastEpsilon(…), chanceOfNoNoise(grid)   the simple bounds of sanity.js
 //
-// A law for answers, each one of several cells, has
+// A law for answers, where each answer is one of several cells, has
 // cellsReported                how many cells an answer reports
 // takesCells(cells)            whether it can perturb answers out of this many cells
 // channel(cells)               the chances that the true cell, and that any other one, is reported
@@ -33,7 +33,7 @@ export const LAWS = new Map([Shared, Fresh, Floored, Gaussian, Response, TwoLaye
 /** The law that a text such as "fresh:0.5" names. */
 export function lawOf(text) {
   const [name, ...parameters] = text.split(":");
-  // A number counts as the double that it is read as.
+  // A number stands for the double that it is read as.
   return new (LAWS.get(name))(...parameters.map((one) => (/^\d/.test(one) ? Number(one) : one)));
 }
 

@@ -26,7 +26,7 @@ export function deltaOf({ top, spacing, chances, lost }, epsilon) {
   return total * SLACK;
 }
 
-/** The largest loss that is not infinite, rounded up such that `deltaOf` counts nothing but what is lost there. */
+/** The largest finite loss, rounded up such that `deltaOf` counts only infinite losses there. */
 export const largestOf = ({ top }) => top + 3 * ROUNDING * Math.abs(top);
 
 /** The losses of one reading with discrete Laplace noise of this scale that moves by this many steps, or by a few more. */

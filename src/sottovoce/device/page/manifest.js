@@ -5,7 +5,7 @@ import { hasFields, isDecimal, isLine, isMoment, isRange, isText, isWhole, MOST_
 import { isSecondManifest } from "./format-2.js";
 import { isNoiseLaw, lawOf } from "./laws.js";
 
-/** Codes are those of the protocol, the words are in the file of a language. `later`: the same may succeed later. */
+/** The codes are the protocol's; the words are in the language files. `later`: the same request may succeed later. */
 export class Problem extends Error {
   constructor(code, detail = {}, { later = false, retryAfter = 0 } = {}) {
     super(code);
@@ -26,7 +26,7 @@ export function canonicalText(document, levels = 8) {
 
 export const canonicalBytes = (document) => new TextEncoder().encode(canonicalText(document));
 
-/** Read canonical bytes; any other form is refused: a duplicate key, a space, a fraction, half a character. */
+/** Read canonical bytes. Any other form is refused, such as a duplicate key, a space, a fraction or half a character. */
 function parseCanonical(bytes) {
   try {
     if (bytes.length > MOST_BYTES) throw new RangeError();
@@ -74,20 +74,20 @@ function isFirstTask(task) {
 export const noiseOf = ({ noise }, { kind = "number" }) => (typeof noise === "string" ? noise : noise[kind]);
 /** A text of the campaign, in this language if there is one, otherwise in the campaign's own. */
 export const textOf = ({ language }, text, wanted = language) => (typeof text === "string" ? text : text[wanted] ?? text[language]);
-/** Whether a participant's readings share what is drawn, so that they must be noised together. */
+/** Whether a participant's readings share a draw, so that noise must be added to all of them at once. */
 export const readingsComeAtOnce = (manifest) => manifest.tasks.some((task) => lawOf(noiseOf(manifest, task)).readingsComeAtOnce);
-/** How many tasks a participant answers at most. */
+/** How many tasks a participant may answer at most. */
 export const mostReadings = ({ readings, tasks, answer = readings }) => Math.min(answer, tasks.length);
-/** Whether each device draws which of the tasks it answers. */
+/** Whether each device draws at random which tasks it answers. */
 export const deviceDraws = ({ answer, tasks }) => answer < tasks.length;
 /** The number of a participant's readings that may change while the promise still holds. */
 export const movedReadings = (manifest) => (manifest.unit === "participant" ? mostReadings(manifest) : 1);
 /** Whether a task is answered by comparing its reading with public cuts. */
 export const isCompared = ({ levels }, { kind }) => levels !== undefined && kind === "number";
-/** The distance up to which a number is protected; nothing where any two values are. */
+/** The distance up to which a number is protected; undefined if any two values are. */
 export const protectedDistance = ({ distance }, task) => task.distance ?? (task.kind === "choice" ? undefined : distance);
 
-/** The parts of a campaign: tasks that one law protects in the same way, with a grid and a distance or a number of cells. */
+/** The parts of a campaign: tasks with the same law and the same grid and distance, or the same number of cells. */
 export function partsOf(manifest) {
   const parts = new Map();
   for (const task of manifest.tasks) {

@@ -35,15 +35,15 @@ function comparedNumbers(noise, asked, readings, cuts, stream) {
   return asked.map(({ id }, place) => ({ task: id, cuts: drawn[place], value: levels[place] }));
 }
 
-/** What is sent for these readings in grid steps, each with its cuts: a level for each. */
+/** The levels that are sent for these readings in grid steps, each compared with its cuts. */
 export function compare(noise, comparisons, stream) {
   const held = comparisons.map(([reading, cuts]) => [levelOf(reading, cuts), cuts.length + 1]);
   return reportedCells(noise, held, stream).map(([level]) => level);
 }
 
 /**
- * What is reported of a release: {task, value}, and cuts where numbers are compared. Readings are by task: a number as
- * text, or the number of a choice. `cuts` are the alternatives of each task that is compared, also by task.
+ * What a release reports: {task, value}, and cuts if numbers are compared. `readings` has a number as text, or the number of
+ * a choice, by task. `cuts` has the alternatives of each task that is compared, also by task.
  */
 export function noisyReadings(noise, tasks, readings, stream = new ByteStream(), cuts = new Map()) {
   const asked = tasks.filter(({ id }) => readings.has(id)).sort((a, b) => (a.id < b.id ? -1 : 1));

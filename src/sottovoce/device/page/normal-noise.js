@@ -1,4 +1,4 @@
-// What the laws of normal noise share: discrete normals on a grid, and a variance that each participant draws once.
+// Shared by the laws of normal noise: discrete normals on a grid, and a variance that each participant draws once.
 
 import { exactNumber, over, plus, ratio, roundedDown, roundedUp, times } from "./exact.js";
 import { profile } from "./profile.js";

@@ -1,5 +1,5 @@
 // A participant's own readings beside what the crowd found: only if they asked to keep them, and only on this device.
-// The results are public and fetched without saying who asks.
+// The results are public, and the request for them is anonymous.
 
 import { choiceText } from "./answer.js";
 import * as client from "./client.js";
@@ -8,11 +8,11 @@ import { decimal, say, withUnit } from "./language.js";
 import { change } from "./store.js";
 import { nameOf, shown } from "./views.js";
 
-/** What the crowd found about a task, as text; nothing while there is no result yet. */
+/** What the crowd found about a task, as text; empty while there is no result. */
 function foundText(result, task, manifest) {
   const { truth, low, high } = Object(result);
   if (task.choices) {
-    // Results name the answer in the campaign's own language.
+    // Results contain the answer in the campaign's own language.
     const place = manifest.tasks.find(({ id }) => id === task.id).choices.map((choice) => (typeof choice === "string" ? choice : choice[manifest.language])).indexOf(truth);
     return place < 0 ? null : task.choices[place];
   }
@@ -23,7 +23,7 @@ function foundText(result, task, manifest) {
   return withUnit(text(truth), task.unit) + (known ? ` (${say("own.between", { low: text(low), high: text(high) })})` : "");
 }
 
-/** A section with each kept reading and its result. `draw` draws the view again, after they were erased. */
+/** A section with each kept reading and its result. `draw` redraws the view after they were erased. */
 export async function ownAnswers({ campaign, manifest, own }, draw) {
   const results = await client.results(campaign).catch(() => []);
   const { tasks } = shown(manifest);

@@ -1,4 +1,5 @@
-// What was measured and what was sent instead, side by side, once: readings are stored only if the participant asked.
+// What was measured and what was sent instead, side by side. It is shown once: readings are stored only if the participant
+// asked for that.
 
 import { choiceText } from "./answer.js";
 import { levelOf } from "./comparing.js";
@@ -15,7 +16,7 @@ function isUnchanged({ value, cuts }, measured, task) {
   return cuts ? value === levelOf(steps, cuts) : BigInt(value) === steps;
 }
 
-/** `state` is that of the release: it is done only when the server has it. */
+/** `state` is the state of the release, which is done only when the server has it. */
 export function pairsCard({ manifest, own }, pairs, state) {
   const { tasks } = shown(manifest);
   const staysFor = ({ id }) => h("small", own?.has(id) ? say("own.stays") : say("pairs.stays"));

@@ -1,12 +1,12 @@
-// A second invitation in one browser: is it for the same person, whose ledger and limits continue, or for somebody else,
-// who gets their own? Loaded when the question comes up.
+// Asks, at a second invitation in one browser, whether it is for the same person, whose ledger and limits continue, or for
+// somebody else, who gets their own. Loaded when needed.
 
 import { button, h } from "./dom.js";
 import { say } from "./language.js";
 import { newPerson } from "./store.js";
 import { redrawnBy, show, shown } from "./views.js";
 
-/** The name of the record to use; `before` are those that there are. */
+/** The name of the record to use; `before` are the existing ones. */
 export const whoIsIt = (before) => new Promise((resolve) => ask(before, resolve));
 
 function ask(before, answer) {

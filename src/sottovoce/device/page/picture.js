@@ -7,7 +7,7 @@ import { lawOf } from "./laws.js";
 const [WIDTH, BASE, TOP] = [340, 96, 24];
 const PARTS = 200; // a drawn variance is approximated by this many equally likely ones
 
-/** Density of the noise, and the distance within which nine tenths of it lie. */
+/** The density of the noise, and the distance within which nine tenths of it lie. */
 export function spread(noise) {
   const variances = lawOf(noise).variances(PARTS);
   const normal = (x, variance) => Math.exp((-x * x) / (2 * variance)) / Math.sqrt(2 * Math.PI * variance);

@@ -1,5 +1,5 @@
-// Pictures of a campaign: the plan of the place, and the logo. One is shown only if it has the hash that the manifest
-// names, and only as an image. It is loaded whole, as everybody does.
+// Pictures of a campaign: the plan of the place, and the logo. A picture is shown only if it has the hash in the
+// manifest, and only as an image. It is loaded whole, in the same way for everybody.
 
 import { pictureBytes } from "./client.js";
 import { hashOf } from "./device.js";
@@ -7,7 +7,7 @@ import { Problem } from "./manifest.js";
 
 const MOST_BYTES = 8 << 20;
 const CACHE = "sottovoce-plans";
-const addresses = new Map(); // of pictures that were checked or are under way, by hash
+const addresses = new Map(); // of pictures that were checked or are being loaded, by hash
 
 async function checked(bytes, sha256) {
   if (bytes.length > MOST_BYTES || (await hashOf(bytes)) !== sha256) throw new Problem("plan_mismatch");
@@ -25,10 +25,10 @@ async function picture(campaign, kind, sha256) {
   return bytes;
 }
 
-/** Only a drawing begins with text; browsers recognise all other kinds by themselves. */
+/** Only SVG drawings begin with text; browsers recognise all other kinds by themselves. */
 const typeOf = (bytes) => (bytes[0] === "<".charCodeAt(0) ? "image/svg+xml" : "");
 
-/** Where the checked picture is: a view that is drawn again while it loads waits for the same one. */
+/** The address of the checked picture. A view that is redrawn while the picture loads waits for the same one. */
 export function addressOf(campaign, kind, sha256) {
   if (!addresses.has(sha256)) {
     const address = picture(campaign, kind, sha256).then((bytes) => URL.createObjectURL(new Blob([bytes], { type: typeOf(bytes) })));
@@ -38,5 +38,5 @@ export function addressOf(campaign, kind, sha256) {
   return addresses.get(sha256);
 }
 
-/** Show a picture that is known already, such as the one of a draft, which is not public yet. */
+/** Use a picture that is already available, such as that of a draft, which is not public yet. */
 export const usePicture = (sha256, address) => addresses.set(sha256, Promise.resolve(address));

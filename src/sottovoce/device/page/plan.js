@@ -7,7 +7,7 @@ import { nameOf } from "./views.js";
 
 const [WHOLE, LARGEST] = [10_000, 4];
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const sizes = new Map(); // how large somebody made a plan, by hash
+const sizes = new Map(); // the chosen size of each plan, by hash
 let isStyled = false;
 
 function style() {
@@ -29,7 +29,7 @@ function next(marks, from, [dx, dy]) {
   return far(best) < Infinity ? best : from;
 }
 
-/** Fills an element with the plan; resolves to what marks a task as the chosen one. */
+/** Fill an element with the plan. Resolves to a function that marks a task as chosen. */
 export async function plan(element, manifest, tasks, choose, isDone) {
   style();
   const { sha256 } = manifest.plan;

@@ -7,7 +7,7 @@ import { say } from "./language.js";
 const FILES = ["plan.js", "plan.css", "pictures.js"];
 
 /**
- * The plan with these tasks on it. `choose(task)` is called when somebody chooses one, `isDone(task)` says whether there
+ * The plan with these tasks on it. `choose(task)` is called when somebody chooses one, `isDone(task)` tells whether there
  * is a reading. Returns an element to show, and `mark(task)`, to be called when the task is chosen elsewhere.
  */
 export function planBeside(manifest, tasks, choose, isDone) {

@@ -24,7 +24,7 @@ const NEAR_NORMAL = 1e-3; // how far, in logarithms, a sum of discrete normals m
 
 /** The most work for one check, whatever a server asks: a second or two. */
 export const workload = () => ({ terms: 1e7, products: 1e9 });
-const [GROUP_PRODUCTS, TERM_PRODUCTS] = [100, 20]; // that take as long as a look at one group of variances, and at one term
+const [GROUP_PRODUCTS, TERM_PRODUCTS] = [100, 20]; // products that take as long as checking one group of variances, and as one term
 
 /**
  * A function from ε to an upper bound on δ(ε), or to 1 where that exceeds `most`; errors far below `delta` do not matter.
@@ -91,8 +91,8 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
     const upTo = [0]; // the chance of all before each
     for (const { chance } of some) upTo.push(upTo.at(-1) + chance);
     return (epsilon) => {
-      const keep = work.terms * 0.95; // for later evaluations
-      // The first reveal their reading for certain, and the last add nothing.
+      const keep = work.terms * 0.95; // kept for later evaluations
+      // The first groups reveal their reading for certain, and the last add nothing.
       let [first, after] = [0, some.length];
       while (first < after) {
         const middle = (first + after) >> 1;
@@ -114,7 +114,7 @@ export function profile({ fixed, quantum }, steps, moved, delta, work, most = de
   /** δ at each of these ε, where all narrow variances are summed once, not for each ε. */
   function at(epsilons) {
     const [corners, others] = [new Corners(epsilons), []];
-    // Where these are far apart, variances need not be close.
+    // If these ε are far apart, variances need not be close.
     const apart = Math.min(...epsilons.slice(2).map((epsilon, place) => 1 - epsilons[place + 1] / epsilon));
     for (const group of apart > LOOSE ? groupsOf(fixed, quantum, moved, negligible, apart / 4, apart / 4) : groups) {
       const [variance, deviations] = [group.variance * moved, deviationsOf(group)];

@@ -1,7 +1,7 @@
 // What a manifest promises, in figures, for the noise that the sampler really draws on the campaign's grid; and whether
 // that is enough for this participant.
 //
-// Some laws promise a pure ε, one exact division. For the others an ε is accepted if an upper bound on its δ is
+// Some laws promise a pure ε, which is one exact division. For the others, an ε is accepted if an upper bound on its δ is
 // small enough.
 
 import { ceil, exactNumber, isLess, minus, over, roundedUp, times } from "./exact.js";
@@ -27,8 +27,8 @@ const MOST_GROUPS = 100; // that are counted together: what more of them promise
 const [SMALLEST_DELTA, SMALLEST_SHARED] = [1e-290, 1e-280]; // far above what a double loses: of one part, and of several
 
 /**
- * An ε that holds, except with a chance of at most δ: never below the exact one. Infinite if there is none. An ε without
- * exception that is at most `enough` is taken as it is.
+ * An ε that holds, except with a chance of at most δ; it is never below the exact one, and Infinity if there is none. A pure
+ * ε of at most `enough` is used as it is.
  */
 export function promiseOf(manifest, delta, enough = Infinity) {
   const [work, parts, moved, readings] = [workload(), partsOf(manifest), movedReadings(manifest), mostReadings(manifest)];
@@ -93,7 +93,7 @@ function worst(parts, moved) {
 /** A sum of doubles, rounded up. */
 const sumOf = (numbers) => (numbers.length === 1 ? numbers[0] : numbers.reduce((sum, number) => sum + number, 0) * (1 + numbers.length * Number.EPSILON));
 
-/** The distance, with the unit or units of the tasks; nothing where no number is sent with noise. */
+/** The distance, with the unit or units of the tasks; undefined if no number is sent with noise. */
 export function distanceText(manifest) {
   const numbers = manifest.tasks.filter((task) => protectedDistance(manifest, task));
   if (!numbers.length) return undefined;
@@ -135,7 +135,7 @@ const chanceText = (delta) =>
     ? say("promise.chance.odds", { odds: Math.min(Math.floor((1 + TOLERANCE) / delta), 1e9) })
     : say("promise.chance.percent", { percent: Math.ceil(100 * delta * (1 - TOLERANCE)) });
 
-/** What the manifest promises; a problem if that is less than the participant asks for. */
+/** What the manifest promises; a problem if that is less than the participant's limits require. */
 export function judge(manifest, limits) {
   for (const task of manifest.tasks) {
     const { title, id, low, high } = task;
@@ -157,7 +157,7 @@ export function checkLimits(promise, limits) {
   }
 }
 
-/** Refuse what, added to all that was released before, would exceed the limit across all campaigns. */
+/** Refuse a promise that, added to all earlier releases, would exceed the limit across all campaigns. */
 export function checkTotal(before, promise, limits) {
   for (const limit of ["epsilon", "delta"]) {
     const [spent, found, most] = [before[limit], promise[limit], limits[`total_${limit}`]];
@@ -165,7 +165,7 @@ export function checkTotal(before, promise, limits) {
   }
 }
 
-/** The smallest ε that was seen to hold on this grid, at least `epsilon`: rounded up by a ten-thousandth, or to 1e-6. */
+/** The smallest ε that was found to hold on this grid, at least `epsilon`: rounded up by a ten-thousandth, or to 1e-6. */
 function smallest(keeps, epsilon) {
   if (epsilon && keeps(epsilon)) return epsilon;
   let high = Math.max(1, epsilon);

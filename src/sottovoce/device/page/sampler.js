@@ -2,7 +2,7 @@
 
 import { bits, root, size } from "./exact.js";
 
-/** Random bytes, taken one after the other; by default from the system's secure source. */
+/** Random bytes, one after the other; by default from the system's secure source. */
 export class ByteStream {
   #bytes = new Uint8Array(0);
   #place = 0;

@@ -1,12 +1,12 @@
-// A second check of a promise, by formulas short enough to verify by hand. Each law has its own: lower bounds that share
-// nothing with the upper bounds of promise.js, so that no true promise is below them. docs/reference/protocol.md derives
-// them ("How a device checks a promise"); the installed client has the same.
+// A second check of a promise, with formulas short enough to verify by hand. Each law has simple lower bounds, derived
+// independently of the upper bounds of promise.js: no true promise is below them. docs/reference/protocol.md derives them
+// ("How a device checks a promise"); the installed client uses the same ones.
 
 import { mostReadings, movedReadings, partsOf, Problem } from "./manifest.js";
 
 const SLACK = 1e-9; // for the rounding of these very formulas, as a share and as a difference
 
-/** Refuse a promise that cannot be true of the manifest's noise, whoever computed it. */
+/** Refuse a promise that cannot be true for the manifest's noise, whoever computed it. */
 export function checkPromise(manifest, { epsilon, delta }) {
   const isPromise = epsilon >= 0 && epsilon < Infinity && delta >= 0 && delta < 1;
   const [most, moved] = [mostReadings(manifest), movedReadings(manifest)];

@@ -1,4 +1,4 @@
-// The page without a network. The server adds two lines before this one: FILES, the page's files with their hashes,
+// Makes the page work without a network. The server adds two lines before this one: FILES, the page's files with their hashes,
 // and VERSION, a hash over them all. So this script changes with any file, and each version has a cache of its own.
 
 const CACHE = `sottovoce-page-${VERSION}`;
@@ -14,7 +14,7 @@ addEventListener("fetch", (event) => {
   if (method === "GET" && Object.hasOwn(FILES, file)) event.respondWith(kept(file, event.request));
 });
 
-/** Languages, instruments, pictures, plans and the question of who is there are loaded when somebody uses them. */
+/** Languages, instruments, pictures, plans and the question about the person are loaded only when they are used. */
 const isLoadedOnUse = (file) => /^(texts\/|instrument-|(pictures|plan|person)\.)/.test(file);
 const request = (file) => new Request(file, { integrity: `sha256-${FILES[file]}`, cache: "no-cache" });
 

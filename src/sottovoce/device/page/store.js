@@ -1,7 +1,7 @@
 // The participant's record: consents, releases, and what is still to be sent. One document in IndexedDB.
 //
-// Everything is stored before it leaves the device. A change sees the current record, whichever tab wrote it last, and is
-// atomic: so each task is released once.
+// Everything is stored before it leaves the device. A change starts from the current record, whichever tab wrote it last,
+// and is atomic, so each task is released once.
 
 import { keep, kept } from "./kept.js";
 import { isKiosk } from "./kiosk.js";
@@ -45,11 +45,11 @@ function inMemory(work) {
   return work(record, { put: (changed) => (memory = changed) });
 }
 
-// Several people may use one browser. Each has a record; the first one's has had this name from the beginning.
+// Several people may use one browser. Each has a record; the first person's has had this name from the beginning.
 const FIRST = "own";
 let current = kept("person") ?? FIRST;
 
-/** Whose record is read and changed. */
+/** The person whose record is read and changed. */
 export const person = () => current;
 export function usePerson(name) {
   current = name;
@@ -83,7 +83,7 @@ export const change = (work, name = current) =>
     name,
   );
 
-/** What all campaigns together may have learnt: each counts once, for everything it may ask. ε and δ add up. */
+/** What all campaigns together may have learnt. Each counts once, for everything it may ask; ε and δ add up. */
 export function spentBy({ releases }) {
   const campaigns = [...new Map(releases.map((release) => [release.campaign, release])).values()];
   const total = (figure) => campaigns.reduce((sum, release) => sum + release[figure], 0);

@@ -1,4 +1,4 @@
-// The fields of a task in the second format: which kinds of tasks have them, and which values they take.
+// The fields of a task in the second format: which kinds of tasks have them, and which values they may have.
 
 import { comparable, hasFields, isDecimal, isLine, isRange, isText, isWhole } from "./fields.js";
 import { isInstrument } from "./known-instruments.js";
@@ -22,7 +22,7 @@ const isPoint = (point) => isList(point, 2, 2) && point.every((part) => isWhole(
 const areChoices = (choices, { language }) =>
   isList(choices, 2, MOST_CHOICES) && choices.every((choice) => isSaid(choice, language, 1, 200)) && areDifferent(choices, language);
 
-/** By name, a question mark where a field may be missing: what it takes, which kind has it if not both, whether people read it. */
+/** By name, with a question mark if a field may be missing: its values, its kind of task if not both, whether people read it. */
 const FIELDS = {
   id: { takes: (id) => isLine(id, 1, 100) },
   kind: { takes: (kind) => KINDS.includes(kind) },
@@ -39,7 +39,7 @@ const FIELDS = {
   choices: { of: "choice", takes: areChoices, isSpoken: true },
 };
 
-/** The fields of a kind of task, as `hasFields` takes them. */
+/** The fields of a kind of task, for `hasFields`. */
 export const fieldsOf = (kind) => Object.keys(FIELDS).filter((name) => (FIELDS[name].of ?? kind) === kind);
 const ALLOWED = new Map(KINDS.map((kind) => [kind, fieldsOf(kind).join(" ")]));
 const SPOKEN = new Set(Object.keys(FIELDS).filter((name) => FIELDS[name].isSpoken));
@@ -50,7 +50,7 @@ export function isTask(task, manifest) {
     Object.entries(task).every(([name, entry]) => (FIELDS[name] ?? FIELDS[`${name}?`]).takes(entry, manifest));
 }
 
-/** A task with what people read as `said` gives it. */
+/** A task whose texts for people are replaced by what `said` returns. */
 export const spokenTask = (task, said) =>
   Object.fromEntries(Object.entries(task).map(([name, entry]) => [name, !SPOKEN.has(name) ? entry : Array.isArray(entry) ? entry.map(said) : said(entry)]));
 

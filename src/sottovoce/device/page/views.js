@@ -1,4 +1,4 @@
-// What several views share.
+// Shared by several views.
 
 import { choiceText } from "./answer.js";
 import { levelText } from "./comparison.js";
@@ -21,14 +21,14 @@ export function show(title, ...content) {
   scrollTo(0, 0);
 }
 
-/** Give an element these children. Those that it has already do not move: they keep focus, selection and a tap that has begun. */
+/** Give an element these children. Existing ones do not move, so they keep focus, selection and a tap that has begun. */
 function fill(element, children) {
   for (const old of [...element.childNodes]) if (!children.includes(old)) old.remove();
   for (const [place, child] of children.entries())
     if (element.childNodes[place] !== child) element.insertBefore(child, element.childNodes[place] ?? null);
 }
 
-/** Keeps elements as they are while the data that they are made of stays the same: `same(name, of, make)`. */
+/** Keeps elements as they are while the data they are made from stay the same: `same(name, of, make)`. */
 export function keeper() {
   const made = new Map();
   return (name, of, make) => {
@@ -40,7 +40,7 @@ export function keeper() {
 
 let again;
 
-/** What draws the current view; called when the language changes. */
+/** The function that draws the current view; called when the language changes. */
 export const redrawnBy = (draw) => (again = draw);
 export const showAgain = () => again();
 export const isShown = (draw) => again === draw;
@@ -79,14 +79,14 @@ export function contactLink(contact) {
   return scheme === undefined ? contact : h("a", { href: scheme + contact, rel: "noreferrer", target: !scheme && "_blank" }, contact);
 }
 
-/** A manifest with its texts in the language of the page, for showing. What counts is the manifest itself. */
+/** A manifest with its texts in the page's language, for display only: what counts is the manifest itself. */
 export function shown(manifest) {
   const said = (text) => textOf(manifest, text, spokenTag());
   const { title, asked_by, purpose, contact, tasks } = manifest;
   return { ...manifest, title: said(title), asked_by: said(asked_by), purpose: said(purpose), contact: contact && said(contact), tasks: tasks.map((task) => spokenTask(task, said)) };
 }
 
-/** One release: when, what, and its state. A campaign costs what it may learn in all, once: with its first release. */
+/** One release: when, what, and its state. A campaign's whole cost counts once, with its first release. */
 export function releaseCard({ state, problem, readings, released_at: when, epsilon, delta }, manifest, isFirst) {
   const { title, tasks } = shown(manifest);
   const row = (reading) => tasks.filter(({ id }) => id === reading.task).map((task) => [nameOf(task), sentText(reading, task)]);

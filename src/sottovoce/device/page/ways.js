@@ -14,7 +14,7 @@ const NEGLIGIBLE = 1e-4; // share of δ for the losses that are too large to be 
 // each of very many. That costs about 1/2000 of its ε.
 const [USUAL_DOTS, DOTS, ALL_DOTS, FEWEST_DOTS] = [96, 18, 2400, 24];
 const [ROUGH_STEP, STEP] = [1.15, 1.1]; // from one of these values to the next: at first, and beyond an ε that holds
-const AT_LEAST = 0.7; // share of a rough bound that ε is expected to be at least
+const AT_LEAST = 0.7; // ε is expected to be at least this share of a rough bound
 const [BEYOND, FAR] = [6, 80]; // times such an ε, or above it: larger losses count as infinite
 
 /**
@@ -124,7 +124,7 @@ export function largestEpsilon(parts, most, delta, work) {
   if (others === null) return undefined;
   const before = sum(joint.map((part, place) => part.epsilon(root.high[place], share))) + (others ? smallestEpsilon(others, share) : 0);
   if (before === 0) return 0;
-  // Roughly first: then it is known where values of δ are worth their time.
+  // Roughly at first, to see where values of δ are worth their time.
   const top = Math.min(2 * before, LARGEST);
   const roughly = spread(0, top / 64, top / 64, top, ROUGH_STEP);
   const bound = searched(before, ROUGHLY, joint.map(() => roughly), work.products / 4);
