@@ -26,7 +26,7 @@ def simulate(
         str | None,
         typer.Option(
             help="synthetic; floorplan: 247 walkers and 129 hallways, with errors as large as real ones; or "
-            "careful-floorplan: the same with walkers who make few errors. The size of a floorplan is fixed. The "
+            "careful-floorplan: of the same size, with much smaller errors. The size of a floorplan is fixed. The "
             "default is synthetic; with --url it is floorplan."
         ),
     ] = None,
@@ -131,7 +131,7 @@ def simulate(
         task: dict[str, Any] = (
             {"low": 0, "high": 50, "unit": "m"}
             if chosen in floorplans
-            # Readings err beyond the truths' range, so that of the tasks is twice as wide.
+            # Readings can lie outside the range of the truths, so the tasks' range is twice as wide.
             else {"low": low - width / 2, "high": high + width / 2}
         )
         connection = {"ca": ca, "insecure_http": insecure_http}
