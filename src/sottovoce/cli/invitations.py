@@ -117,6 +117,6 @@ def revoke(
 
 @connected
 def renew(client: "OperatorClient", campaign: CampaignArgument, number: InvitationArgument, json: bool = False) -> None:
-    """Replace a link for one person that was lost before it was used; the old link stops working."""
+    """Replace a one-person link that was lost before it was used; the old link stops working."""
     made = client.renew_invitation(campaign, number)
     print_done(json, {"number": made["id"], "link": made["url"]}, made["url"])

@@ -75,7 +75,7 @@ def plan(
     pilot: Annotated[
         Path | None,
         typer.Option(
-            help="Claims from which to estimate the quality of raw readings or answers, instead of giving it."
+            help="Claims from which the quality of raw readings or answers is estimated; not with --error-rate."
         ),
     ] = None,
     columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
@@ -97,8 +97,8 @@ def plan(
 ) -> None:
     """Find the noise law that keeps a promise at the least cost in accuracy.
 
-    With --choices, the promise is for any two answers: the plan says how often the crowd is wrong at several ε, whether
-    answers should report sets of choices, and of what size. It then accepts --delta only with --unit participant.
+    With --choices, the promise is for any two answers: the plan shows how often the crowd is wrong at several ε, and
+    whether answers should report sets of choices, and of what size. Then --delta needs --unit participant.
     """
     from sottovoce.cli.choice_plans import show_choice_plan
     from sottovoce.planning import plan as find_plans

@@ -133,7 +133,8 @@ def guarantee(
     ] = None,
     choices: Annotated[int | None, typer.Option(help="For answers to questions: how many choices there are.")] = None,
     levels: Annotated[
-        int | None, typer.Option(help="For numbers that are compared with public cuts: the number of cuts plus one.")
+        int | None,
+        typer.Option(help="For numbers that are compared with published values (cuts): the number of cuts plus one."),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Compute δ for this ε.")] = None,
     delta: Annotated[float | None, typer.Option(help="Compute ε for this δ.")] = None,

@@ -37,7 +37,7 @@ def simulate(
     low: Annotated[float, typer.Option(help="Smallest truth.")] = 0.0,
     high: Annotated[float, typer.Option(help="Largest truth.")] = 10.0,
     noise: Annotated[
-        str | None, typer.Option(help=f"Noise law, such as shared:0.5; none by default, with --url {_USUAL_NOISE}.")
+        str | None, typer.Option(help=f"Noise law, such as shared:0.5; none by default; with --url, {_USUAL_NOISE}.")
     ] = None,
     range: Annotated[
         str | None,
@@ -56,7 +56,11 @@ def simulate(
     ] = None,
     least_answers: Annotated[
         int,
-        typer.Option(min=1, help="With --range: cuts change after at least this many answers; 5 or more in campaigns."),
+        typer.Option(
+            min=1,
+            help="With --range: cuts (the published values) change after at least this many answers; 5 or more in "
+            "campaigns.",
+        ),
     ] = 1,
     late: Annotated[
         float,

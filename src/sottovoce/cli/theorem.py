@@ -22,7 +22,7 @@ def theorem(
     lambda2: Annotated[
         float | None,
         typer.Option(
-            help="Rate λ2 of the noise variances; by default the largest that keeps the promise.", show_default=False
+            help="Rate λ2 of the noise variances; by default the largest with this ε and δ.", show_default=False
         ),
     ] = None,
     b: Annotated[

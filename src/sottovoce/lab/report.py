@@ -127,8 +127,8 @@ equal weights).</p>{reason}"""
             return ""
         rows, numbers = self.comparison.rows(), self.result.fit.kind_ == "number"
         names = [name for name in rows[0] if name != "method"]
-        titles = {"n_iter": "iterations", "effective_users": "effective users", "furthest": "most at", "mae": "MAE",
-                  "rmse": "RMSE", "coverage": f"within {self.result.level:.0%}",
+        titles = {"n_iter": "iterations", "effective_users": "effective users", "furthest": "differs most at",
+                  "mae": "MAE", "rmse": "RMSE", "coverage": f"within {self.result.level:.0%}",
                   "apart": f"{'mean distance' if numbers else 'truths that differ'} from "
                            f"{rows[0]['method']}"}  # fmt: skip
         percent = ("coverage", "accuracy", *(() if numbers else ("apart",)))
