@@ -48,7 +48,7 @@ def run(console: Console, cases: int, seed: int = 1) -> bool:
             console.print(f"ε = {epsilon}, installed client {installed:.6g}: {described}")
     console.print(
         f"\nthe page's promises: {cases} manifests (seed {seed}), {faults} below the exact figure or over 1% above "
-        f"it, {apart} over 1% above the installed client's; computing one took at most "
+        f"it, {apart} over 1% above the installed client's; computing a promise took at most "
         f"{max(milliseconds for _, milliseconds in answers):.0f} ms"
     )
     return faults == 0

@@ -122,7 +122,7 @@ def main() -> None:
         [entry for folder in asked.folder for entry in sets_in(folder)] if asked.folder else list(imitated(asked.seed))
     )
     if not sets:
-        sys.exit(f"{asked.folder[0]}: it contains no set, a folder with claims.csv and truth.csv; name another folder")
+        sys.exit(f"{asked.folder[0]}: it contains no set (a folder with claims.csv and truth.csv); name another folder")
     for name, claims, truths in sets:
         print_set(Console(), name, claims, truths, asked.methods.split(","))
         if asked.gold:

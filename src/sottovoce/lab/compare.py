@@ -63,7 +63,7 @@ def sets_in(folder: str | Path, kind: Kind | None = None) -> list[Crowd]:
     found = [crowd for place in (folder, *sorted(folder.iterdir())) if place.is_dir() for crowd in _set_in(place, kind)]
     if not found:
         raise UnreadableFile(
-            f"{folder}: it contains no data set, that is, a folder with {', or '.join(_FILES)}; name another folder"
+            f"{folder}: it contains no data set; name a folder with {', or '.join(_FILES)}; or a folder of such folders"
         )
     return found
 

@@ -148,7 +148,7 @@ class Efficiency(Experiment):
 def _crowd(size: int, rng: np.random.Generator) -> Claims:
     """This many claims of users who err with variances from Exponential(1), each object claimed by random users."""
     users, objects = size // _CLAIMS_PER_USER, size // _CLAIMS_PER_OBJECT
-    # One user from each of equal slices of the crowd: so they differ and are already in order.
+    # One user from each of several equal slices of the crowd, so that they differ and are already in order.
     slices = np.arange(_CLAIMS_PER_OBJECT, dtype=np.int32) * (users // _CLAIMS_PER_OBJECT)
     chosen = slices + rng.integers(0, users // _CLAIMS_PER_OBJECT, (objects, _CLAIMS_PER_OBJECT), dtype=np.int32)
     deviations = np.sqrt(rng.exponential(1.0, users))

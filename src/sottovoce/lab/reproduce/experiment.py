@@ -142,7 +142,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def note(self, table: Table) -> str:
-        """What was chosen where the paper gives nothing; printed under the figure."""
+        """What was chosen because the paper does not state it; printed under the figure."""
 
     def choices(self, table: Table) -> list[tuple[str, str, str]]:
         """Parameters: what it is, what the paper says, what was chosen here."""

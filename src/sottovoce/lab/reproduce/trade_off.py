@@ -214,8 +214,8 @@ class ExactTradeOff(TradeOff):
 
 
 _CLAIM = (
-    "Even much noise moves the aggregates only a little: the MAE rises slowly as ε falls, and with a mean |noise| near "
-    "1 it stays below 0.1."
+    "Even large noise moves the aggregates only a little: the MAE rises slowly as ε falls, and with a mean |noise| "
+    "near 1 it stays below 0.1."
 )
 _EXACT = "What changes with the exact ε of the noise, for the same Δ and δ?"
 
