@@ -1,6 +1,6 @@
 """``make bench``: every ratio in one run.
 
-What needs only the package is `sottovoce bench`. This adds loading compared with DuckDB; crowd-kit, which has an
+`sottovoce bench` measures what needs only the package. This adds loading compared with DuckDB; crowd-kit, which has an
 environment of its own because of its dependencies; the noise-aware estimator; promises compared with exact figures; the
 server and its pages compared with their limits; and the engines for more claims than fit in memory.
 """
@@ -25,7 +25,7 @@ console = Console()
 
 
 def compare_crowd_kit() -> None:
-    """crowd-kit's only method for numbers on 10⁶ claims, full runs: it makes one pass, CRH iterates to the end."""
+    """Whole fits on 10⁶ claims: crowd-kit's only method for numbers makes one pass, CRH iterates until it converges."""
     claims = CrowdSize(10**6, 1000, 1000).draw()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "claims.parquet"
@@ -37,7 +37,7 @@ def compare_crowd_kit() -> None:
     CRH().fit(claims)
     ours = fastest(lambda: CRH().fit(claims), 3)
     console.print(
-        f"crowd-kit ClosestToAverage / our CRH, on 10⁶ claims, data in memory, to the end: {theirs / ours:,.0f}"
+        f"crowd-kit ClosestToAverage / our CRH, whole fits on 10⁶ claims, data in memory: {theirs / ours:,.0f}"
     )
 
 

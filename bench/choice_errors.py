@@ -1,8 +1,8 @@
-"""How often truths of randomised choices are wrong: the default method beside others, and beside the best there can be.
+"""How often truths of randomised choices are wrong: the default method beside others, and beside the best possible.
 
 ``python -m bench.choice_errors`` simulates crowds of 18 sizes for each number of choices and ε, and prints the share of
 wrong truths in percent, with standard errors. ``python -m bench.choice_errors FOLDER`` adds noise to real sets of
-answers: for each, a folder in it with claims.csv and truth.csv.
+answers; each is a folder in FOLDER, with claims.csv and truth.csv.
 """
 
 import itertools
@@ -35,7 +35,7 @@ METHODS = ("oracle", "best", "noise-aware", "majority", "Dawid–Skene")
 
 
 def wrong(world: ChoiceWorld, law: Response, best: bool = True, sampler: int = 0) -> dict[str, float]:
-    """Percent of wrong truths by each method; ``best`` knows the law that users were drawn from, but no user."""
+    """Percentage of wrong truths by each method; ``best`` uses the distribution of the users, but knows no user."""
     methods: dict[str, TruthDiscovery] = {"noise-aware": NoiseAware(str(law)), "majority": Majority()}
     methods["Dawid–Skene"] = DawidSkene()
     votes = {name: method.fit(world.claims).chances_.entries for name, method in methods.items()}
@@ -46,8 +46,10 @@ def wrong(world: ChoiceWorld, law: Response, best: bool = True, sampler: int = 0
 
 
 def best_chances(world: ChoiceWorld, law: Response, seed: int) -> NDArray[np.float64]:
-    """Posterior chances under the very law that `choice_crowd` draws from, by Gibbs sampling: no method can do better
-    on average without knowing the users."""
+    """Posterior chances, by Gibbs sampling, under the distribution that `choice_crowd` draws from.
+
+    No method can do better on average without knowing the users.
+    """
     claims, options = world.claims, world.choices
     shape = (np.arange(64) + 0.5) / 64
     channel = law.channel(options)
@@ -98,7 +100,7 @@ def _gibbs(offsets, users, answers, n_users, options, right, prior, truths, seed
 
 
 def simulated(console: Console, scale: float) -> None:
-    """The mean over all sizes, the larger ones alone, and the size at which the majority fares best beside ours."""
+    """Means over all sizes, the larger ones alone, and the size at which ours compares worst with the majority."""
     table = Table("choices", "ε", "sizes", *METHODS, "ours − oracle", "ours − majority", box=None, header_style="bold")
     for options, epsilon in CELLS:
         law, found = Response(epsilon), {}

@@ -1,13 +1,13 @@
 """Choices: an iteration compared with NumPy's bincount and with one over numbers; whole fits compared with peers.
 
-Two iterations are shown. In the second one of NoiseAware all votes are counted, because what it believes of users has
-just changed. In later ones most objects rest: their votes are so one-sided that no weight has moved far enough to
-matter, and they are not counted. CRH begins with a vote, so that most objects rest in its second iteration already. How
-many iterations a fit takes, and how long a whole one is, is shown beside them: this crowd is an easy one.
+Two iterations are shown. In the second iteration of NoiseAware all votes are counted, because its estimates of the
+users have just changed. In later ones most objects rest: their votes are so one-sided that no weight has changed enough
+to matter, and they are not counted again. CRH begins with a vote, so most objects rest in its second iteration already.
+The number of iterations and the duration of a whole fit are shown beside them; this crowd is an easy one.
 
-The NumPy beside NoiseAware computes less: it fetches one number per claim instead of two, and does not learn how often
-users are right. A bare pass, in as many threads, only reads each claim and fetches these numbers of its user: whatever
-counts all votes takes longer than that.
+The NumPy beside NoiseAware computes less: it fetches one number per claim instead of two, and does not estimate how
+often users are right. A bare pass, in as many threads, only reads each claim and fetches these numbers of its user:
+anything that counts all votes takes longer.
 
 On its own: ``python -m bench.choices [--quick]``; ``--peers`` adds crowd-kit and truthdiscovery, in their environment.
 """
@@ -36,8 +36,8 @@ from sottovoce.engines.threads import in_threads
 from sottovoce.lab.bench import CrowdSize, fastest, iteration_seconds
 
 OPTIONS = (2, 4, 10)
-# In the first crowd a thousand users answer each question, so that two iterations are enough for everybody; in the
-# second twenty do, which is closer to what is usual.
+# In the first crowd a thousand users answer each question, so that two iterations are enough for every method. In the
+# second, twenty do, which is more realistic.
 PEER_CLAIMS = (CrowdSize(10**6, 1000, 1000), CrowdSize(10**6, 10**4, 5 * 10**4))
 
 
@@ -141,7 +141,7 @@ def run(console: Console, quick: bool, peers: bool = True) -> None:
 
 
 def compare_peers(console: Console) -> None:
-    """Whole fits of other people's code on 10⁶ choices, data in memory, over that of NoiseAware."""
+    """Whole fits with other packages on 10⁶ choices, data in memory, relative to NoiseAware."""
     for crowd in PEER_CLAIMS:
         claims, method = draw(crowd, 4), NoiseAware()
         method.fit(claims)
@@ -153,7 +153,7 @@ def compare_peers(console: Console) -> None:
                 [peers_python(console), Path(__file__).with_name("choices_peer.py"), path],
                 check=True, capture_output=True, text=True,
             )  # fmt: skip
-        console.print(f"\nChoices, {crowd.name}, to the end: NoiseAware takes {method.n_iter_} iterations")
+        console.print(f"\nChoices, {crowd.name}, whole fits: NoiseAware takes {method.n_iter_} iterations")
         for name, seconds in json.loads(ran.stdout.splitlines()[-1]).items():
             console.print(f"{name} / our NoiseAware: {seconds / ours:,.1f}")
 

@@ -17,7 +17,7 @@ from sottovoce.comparisons.posterior import Scale
 from sottovoce.privacy.laws import parse_answer_law
 from sottovoce.worlds.sequential import SequentialCrowd, SequentialOutcome
 
-SEARCHING = 10  # spreads: while intervals are this wide, the truth is not found yet
+SEARCHING = 10  # spreads: while an interval is this wide, the truth has not been found
 LIMITS = ((0.5, 2, 0.45), (1, 2, 0.16), (2, 2, 0.085), (4, 4, 0.072))  # ε, levels, RMSE over spread at 500 people
 TASKS, ANSWERS = 10_000, 100
 
@@ -47,7 +47,7 @@ def print_errors(runs: int) -> None:
         print(f"{name}: {other.rmse / at_once.rmse:.2f} ± {error:.2f} of the error at once (at most 1.25)")
     for guess in (0.5, 1.0, 3.0):
         covered = [played(1, 300, 10, spread_guess=guess, seed=(3, run)).coverage for run in range(max(1, runs // 10))]
-        print(f"spread guessed {guess} times as large: {np.mean(covered):.1%} covered (at least 93 %)")
+        print(f"spread guessed {guess} times as large: {np.mean(covered):.1%} covered (at least 93%)")
     for epsilon in (1.0, 4.0):
         errors = played(epsilon, 500, runs, liars=0.1, seed=4).errors
         error = errors.std(ddof=1) / math.sqrt(len(errors))

@@ -1,8 +1,8 @@
-"""Whether the default method settles on everything: small random sets, crowds, and resamples of real or imitated sets.
+"""Whether the default method always converges: on small random sets, crowds, and resamples of real or imitated sets.
 
-``python -m bench.convergence [FOLDER]`` with 3,000 small sets, 4,000 crowds and imitations, and 20 resamples of each
-set of the folder (see `bench.sets`). A resample draws as many users, with all their claims, and some of them several
-times.
+``python -m bench.convergence [FOLDER]`` fits 3,000 small sets, 4,000 crowds and imitations, and 20 resamples of each
+set in the folder (see `bench.sets`). A resample draws the same number of users, with replacement, each with all their
+claims.
 """
 
 import argparse
@@ -22,16 +22,16 @@ from sottovoce.worlds.crowds import any_claims, any_crowd, resampled
 
 LAWS = (None, None, "fresh:0.5", "shared:0.5")
 LAWS_OF_CROWDS = (None, "fresh:0.5", "shared:0.5", "floored:2:0.5", "gaussian:1")
-MOST = 1000  # iterations, those that a user gets by default
+MOST = 1000  # iterations, the default
 
 
 def small(seed: int) -> tuple[Claims, str | None]:
-    """A small random set, and the law of noise to suppose."""
+    """A small random set, and the noise law to assume."""
     return any_claims(seed), LAWS[seed // 4 % 4]
 
 
 def large(seed: int) -> tuple[Claims, str | None]:
-    """A crowd or a resampled imitation, and the law of noise to suppose."""
+    """A crowd or a resampled imitation, and the noise law to assume."""
     return any_crowd(seed), LAWS_OF_CROWDS[seed // 10 % len(LAWS_OF_CROWDS)]
 
 
@@ -53,7 +53,7 @@ def report(console: Console, name: str, found: Iterator[tuple[int, int | None]])
             needed.append(many)
     half, most = (int(np.quantile(needed, share)) if needed else 0 for share in (0.5, 1.0))
     console.print(
-        f"{name}: {len(needed):,} settle, half of them within {half} iterations, all within {most}; "
+        f"{name}: {len(needed):,} converge, half of them within {half} iterations, all within {most}; "
         f"{len(unsettled):,} do not{f' (seeds {unsettled[:10]})' if unsettled else ''}",
         highlight=False,
     )
@@ -61,10 +61,10 @@ def report(console: Console, name: str, found: Iterator[tuple[int, int | None]])
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, help="with one folder per set; without it, imitations")
-    parser.add_argument("--small", type=int, default=3000, help="random sets")
-    parser.add_argument("--large", type=int, default=4000, help="crowds and imitations")
-    parser.add_argument("--resamples", type=int, default=20, help="of each set of the folder")
+    parser.add_argument("folder", nargs="?", type=Path, help="folder with one folder per set; imitations by default")
+    parser.add_argument("--small", type=int, default=3000, help="number of small random sets")
+    parser.add_argument("--large", type=int, default=4000, help="number of crowds and imitations")
+    parser.add_argument("--resamples", type=int, default=20, help="number of resamples of each set")
     asked = parser.parse_args()
     console = Console()
     report(console, "small random sets", ((seed, iterations(*small(seed))) for seed in range(asked.small)))

@@ -79,7 +79,7 @@ def requests(rng: random.Random, count: int, campaign: str, manifest: str) -> It
         method, _, path = rng.choice(_ROUTES).replace("{c}", campaign).partition(" ")
         method = method if rng.random() < 0.9 else rng.choice(_METHODS)
         path = _mutated(rng, path, 0.3)
-        if rng.random() < 0.7:  # otherwise most would fail in the parser
+        if rng.random() < 0.7:  # otherwise the HTTP parser would reject most of them
             path = "".join(
                 letter if letter.isascii() and letter.isprintable() and letter != " " else "%20" for letter in path
             )

@@ -1,8 +1,8 @@
-"""Numbers from many users: an iteration of CRH compared with NumPy's bincount, and with what it cannot do without.
+"""Numbers from many users: an iteration of CRH compared with NumPy's bincount, and with a lower bound, the floor.
 
-The floor is that each claim adds to its object, and then fetches a number of its object and adds to its user, over the
-same blocks, in as many threads. Each of the two is an access to a random place: no arrangement of the rest makes an
-iteration faster than that.
+The floor only adds each claim to a sum of its object, then fetches a number of that object and adds it to a sum of its
+user, over the same blocks and in as many threads. Both are accesses to random places in memory, so no iteration can be
+faster.
 
 On its own: ``python -m bench.many_users [--quick]``.
 """
@@ -41,7 +41,7 @@ def add_and_fetch(
 
 
 def blocks_of(claims: Claims) -> list[Listed]:
-    """Claims about some objects each, in the order of users, with objects counted from 0."""
+    """Blocks of claims about some objects each, sorted by user, with objects numbered from 0."""
     found = []
     for first in range(0, len(claims), BLOCK):
         some = slice(first, first + BLOCK)

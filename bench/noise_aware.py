@@ -20,7 +20,7 @@ from sottovoce.privacy.normal_laplace import normal_laplace
 
 Floats = NDArray[np.float64]
 USERS = 150
-# law, rate λ1 of users' variances, objects, fill, most that the ratio should be
+# law, rate λ1 of users' variances, objects, fill, largest acceptable ratio
 CASES: tuple[tuple[NoiseLaw, float, int, float, float], ...] = (
     (SharedVariance(0.5), 1.0, 30, 1.0, 1.05),
     (SharedVariance(0.1), 5.0, 30, 1.0, 1.05),
@@ -36,7 +36,7 @@ CASES: tuple[tuple[NoiseLaw, float, int, float, float], ...] = (
 def crowd(
     rng: np.random.Generator, law: NoiseLaw, error_rate: float, objects: int, fill: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Claims (users × objects), truths, and the variances that an oracle knows, those of shared noise included."""
+    """Claims (users × objects), truths, and the variances that an oracle knows, including those of shared noise."""
     truths, variances = rng.uniform(0, 10, objects), rng.exponential(1 / error_rate, USERS)
     if isinstance(law, SharedVariance):
         variances = variances + rng.exponential(1 / law.rate, USERS)
@@ -56,7 +56,7 @@ def oracle(matrix: Floats, law: NoiseLaw, variances: Floats) -> Floats:
     weights = np.where(present, 1 / variances[:, None], 0)
     truths = (weights * claimed).sum(axis=0) / weights.sum(axis=0)
     if isinstance(law, FreshVariance):
-        for _ in range(25):  # by reweighting with the density of error and noise together
+        for _ in range(25):  # reweighted with the density of error and noise together
             sizes = np.abs(claimed - truths) + 1e-9
             scores = [normal_laplace(row, own, law.scale)[0] for row, own in zip(sizes, variances, strict=True)]
             weights = np.where(present, -np.stack(scores) / sizes, 0)
@@ -67,7 +67,7 @@ def oracle(matrix: Floats, law: NoiseLaw, variances: Floats) -> Floats:
 def oracle_ratio(
     law: NoiseLaw, error_rate: float, objects: int, fill: float, runs: int
 ) -> tuple[float, float, float, float]:
-    """Our error over the oracle's on the same data, its standard error, CRH's, and the coverage of 95 % intervals."""
+    """Our error over the oracle's on the same data, its standard error, CRH's, and the coverage of 95% intervals."""
     ours, theirs, crh, covered = [], [], [], []
     for run in range(runs):
         matrix, truths, variances = crowd(np.random.default_rng((run, 5)), law, error_rate, objects, fill)
@@ -86,7 +86,7 @@ def oracle_ratio(
 
 def compare_with_oracle(console: Console, runs: int) -> None:
     table = Table(title=f"Error / error of an oracle that knows every variance, {USERS} users, {runs} runs", box=None)
-    for heading in ("noise", "λ1", "objects", "fill", "noise-aware", "±", "at most", "CRH", "95 % intervals cover"):
+    for heading in ("noise", "λ1", "objects", "fill", "noise-aware", "±", "at most", "CRH", "95% intervals cover"):
         table.add_column(heading, justify="right")
     for law, rate, objects, fill, most in CASES:
         ratio, error, crh, covered = oracle_ratio(law, rate, objects, fill, runs)

@@ -1,8 +1,8 @@
 """The page's promises against exact sums, for any manifest (``python -m bench.page_promises [CASES]``).
 
 `make test` does this for a few manifests with the fast laws. Here manifests have any law, or one for numbers and one
-for choices; the exact figure of a drawn variance takes seconds, and for some there is none: those are compared with the
-installed client. The exit code is 1 if any figure is below the exact one, or more than 1 % above it.
+for choices. For a law that draws variances, an exact figure takes seconds to compute. Manifests without an exact figure
+are compared with the installed client. The exit code is 1 if any figure is below the exact one, or over 1% above it.
 """
 
 import random
@@ -47,9 +47,9 @@ def run(console: Console, cases: int, seed: int = 1) -> bool:
             apart += 1
             console.print(f"ε = {epsilon}, installed client {installed:.6g}: {described}")
     console.print(
-        f"\nthe page's promises: {cases} manifests (seed {seed}), {faults} below the exact figure or over 1 % above "
-        f"it, {apart} over 1 % above the installed client's; a judgement took "
-        f"{max(milliseconds for _, milliseconds in answers):.0f} ms at most"
+        f"\nthe page's promises: {cases} manifests (seed {seed}), {faults} below the exact figure or over 1% above "
+        f"it, {apart} over 1% above the installed client's; computing a promise took at most "
+        f"{max(milliseconds for _, milliseconds in answers):.0f} ms"
     )
     return faults == 0
 

@@ -1,4 +1,4 @@
-"""The environment of other people's packages, which need much that nothing else here needs."""
+"""A separate environment for other people's packages, which have many dependencies of their own."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ PEERS = HERE.parent / ".venv-peers"
 def peers_python(console: Console) -> Path:
     """The interpreter of that environment, which is made when it is first needed.
 
-    A package that cannot be installed here is named, and left out: some need libraries of the system.
+    A package that cannot be installed is reported and left out: some need libraries of the system.
     """
     python, ready = PEERS / "bin" / "python", PEERS / ".ready"
     packages = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["dependency-groups"]["bench"]

@@ -38,7 +38,7 @@ def run(console: Console, quick: bool, seconds: float = math.inf) -> Counter[str
         assert verdict != "too small", (case, promise)
         counts["cases"] += 1
         counts["no promise"] += math.isinf(promise.epsilon)
-        counts["over 1 % too large, or refused"] += bool(verdict)
+        counts["over 1% too large, or refused"] += bool(verdict)
         if verdict:
             console.print(f"{verdict}: {case}, ε = {promise.epsilon:.6g}")
         elif 0 < promise.epsilon < math.inf and case.exact(promise.epsilon) is not None:

@@ -1,4 +1,4 @@
-"""A campaign of comparisons whose server is killed again and again while people answer, one after the other.
+"""A campaign of comparisons whose server is killed again and again while people answer, one after another.
 
 ``python -m bench.restarts [KILLS]``
 """
@@ -101,10 +101,10 @@ def main(kills: int) -> None:
             server.kill()
             server.start()
             same = server.cuts(campaign) == before
-            print(f"{done} kills, {len(links)} people; cuts after the last restart the same: {same}")
+            print(f"{done} kills, {len(links)} people; cuts unchanged after the last restart: {same}")
             sent, stored = _sent(folder), _stored(server.database)
             print(f"answers sent {sum(sent.values())}, lost {sum((sent - stored).values())}, "
-                  f"doubled {sum((stored - sent).values())}")  # fmt: skip
+                  f"duplicated {sum((stored - sent).values())}")  # fmt: skip
             if sent != stored or not same:
                 sys.exit(1)
         finally:

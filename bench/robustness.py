@@ -24,7 +24,7 @@ OFFSETS = (0.5, 1.0, 2.0, 5.0)
 STEPS = (0.5, 1, 2, 4, 8)  # of rounding, over the usual error
 SIZES = ((12, 8), (20, 5), (50, 10), (150, 20))  # objects, and claims about each
 DRAWS = 8
-_EXACT = 0.1  # steps: a smaller error counts as this, or there is no ratio to one of zero
+_EXACT = 0.1  # steps: smaller errors count as this, so that no ratio divides by zero
 
 
 def methods(law: NoiseLaw) -> dict[str, TruthDiscovery]:
@@ -103,7 +103,7 @@ def print_coverage() -> None:
 
 
 def rounded(errors: Errors, step: float, objects: int, claims: int, whole: bool) -> tuple[float, float]:
-    """Coverage of claims rounded to a step, and their error over the smaller one of mean and median."""
+    """Coverage on claims rounded to a step, and the error relative to the smaller of those of mean and median."""
     covered, missed = [], np.zeros(3)
     for draw in range(DRAWS):
         rng = np.random.default_rng((draw, 17))

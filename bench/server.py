@@ -200,8 +200,8 @@ def run(console: Console, quick: bool) -> None:
             send_all(port, iter([_EMPTY] * _SETTLING), CLIENTS)
             send_all(server.port, server.reports(range(people, people + _SETTLING)), CLIENTS)
             server.wait_for_results(_SETTLING)
-            # In turns, so that other work on the machine affects both; short ones for the empty endpoint, or the pause
-            # between reports would count as their end, and results would be computed in every turn.
+            # In turns, so that other work on the machine affects both. Those of the empty endpoint are short: after a
+            # longer pause the server would take the reports to be over, and compute results in every turn.
             slices = [range(first, first + people // _TURNS) for first in range(0, people, people // _TURNS)]
             turns, before = [], server.megabytes()
             for some in slices:

@@ -1,9 +1,9 @@
 """Every method on sets of claims with known truths: error, coverage, width of intervals, iterations.
 
 ``python -m bench.sets FOLDER`` takes a folder with one folder per set (claims.csv: user, object, value; truth.csv:
-object, value); without one, imitations of published sets. Coverage and width are over objects with five or more claims,
-the width as the median, over the mean's. The row of the mean has its own t-interval. ``--gold 10`` also shows what the
-default method makes of known truths, a third of each set's, drawn ten times.
+object, value); without one, it uses imitations of published sets. Coverage and width are over objects with five or more
+claims; the width is the median, relative to that of the mean's t-intervals. ``--gold 10`` also shows how much known
+truths help the default method: a third of those of each set, drawn ten times.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def measure(fit: TruthDiscovery, truths: Truths) -> dict[str, Any]:
 
 
 def print_gold(console: Console, name: str, claims: Claims, truths: Truths, draws: int) -> None:
-    """The default method when a third of the truths, a new draw each time, is known: figures over the others."""
+    """The default method if a third of the truths, drawn anew each time, is known: figures over the others."""
     labels = [label for label in texts(claims.object_labels) if label in truths]
     known = len(labels) // 3
     if known < LEAST_KNOWN:
@@ -83,8 +83,8 @@ def print_gold(console: Console, name: str, claims: Claims, truths: Truths, draw
     without, with_gold = ({key: np.mean([pair[k][key] for pair in found]) for key in found[0][k]} for k in (0, 1))
     console.print(
         f"{name}: {known} of {len(labels)} truths known, {draws} draws: error on the others "
-        f"{with_gold['mae'] / without['mae']:.3f} of that without; intervals hold {with_gold['covered']:.1%} "
-        f"(without {without['covered']:.1%})\n",
+        f"{with_gold['mae'] / without['mae']:.3f} of that without them; intervals contain {with_gold['covered']:.1%} "
+        f"(without them {without['covered']:.1%})\n",
         highlight=False,
     )
 
@@ -99,7 +99,7 @@ def print_set(console: Console, name: str, claims: Claims, truths: Truths, metho
     table = Table(
         title=f"{name}: {len(claims):,} claims, {claims.n_users:,} users, {claims.n_objects:,} objects", box=None
     )
-    for heading in ("method", "MAE", "/ better average", "95 % intervals hold", "width / mean's", "iterations"):
+    for heading in ("method", "MAE", "/ better average", "in 95% intervals", "width / mean's", "iterations"):
         table.add_column(heading, justify="left" if heading == "method" else "right")
     for method, figures in found.items():
         table.add_row(
@@ -113,18 +113,16 @@ def print_set(console: Console, name: str, claims: Claims, truths: Truths, metho
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="*", type=Path, help="with one folder per set")
+    parser.add_argument("folder", nargs="*", type=Path, help="folder with one folder per set")
     parser.add_argument("--methods", default=",".join(name for name in METHODS if "number" in METHODS[name].kinds))
-    parser.add_argument("--seed", type=int, default=0, help="of the imitations")
-    parser.add_argument("--gold", type=int, default=0, help="draws of known truths, a third of each set's")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the imitations")
+    parser.add_argument("--gold", type=int, default=0, help="number of draws of known truths, a third of each set's")
     asked = parser.parse_args()
     sets = (
         [entry for folder in asked.folder for entry in sets_in(folder)] if asked.folder else list(imitated(asked.seed))
     )
     if not sets:
-        sys.exit(
-            f"{asked.folder[0]}: there is no set: each is a folder with claims.csv and truth.csv; name their parent"
-        )
+        sys.exit(f"{asked.folder[0]}: it contains no set (a folder with claims.csv and truth.csv); name another folder")
     for name, claims, truths in sets:
         print_set(Console(), name, claims, truths, asked.methods.split(","))
         if asked.gold:

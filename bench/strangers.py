@@ -33,7 +33,7 @@ def _fill(size: int, before: str, each: str, after: str) -> bytes:
 
 
 def _documents(size: int) -> Iterator[tuple[str, bytes]]:
-    """JSON that costs the most to read, by what a stranger would try."""
+    """JSON that is expensive to read, named by what a stranger would try."""
     report = '{"manifest_sha256":"' + "0" * 64 + '","readings":['
     end = f'],"report_id":"{_ID}"}}'
     again = '{{"task":"{n}","value":1}}'

@@ -1,8 +1,8 @@
 """How long are the hallways? A crowd of walkers measures them, first without noise and then with it.
 
-A script with cells: run it whole (`python examples/hallways.py`), or cell by cell in an editor that knows `# %%`.
-It needs matplotlib (the extra `plot`). With a folder as its argument it reads claims.csv and truth.csv from
-there instead of simulating a crowd.
+A script with cells: run it whole (`python examples/hallways.py`), or cell by cell in an editor that supports `# %%`.
+It needs matplotlib (the extra `plot`). With a folder as its argument, it reads claims.csv and truth.csv from there
+instead of simulating a crowd.
 """
 
 # %% A crowd: 247 walkers, 129 hallways, 740 readings; three walkers in four measured a single hallway
@@ -73,7 +73,7 @@ for option in plans:
     )
 print(plans[0].sentence())
 
-# %% The same crowd, as the server would see it: so few readings per hallway average out little of the noise
+# %% The same crowd, as the server would see it: with so few readings per hallway, little of the noise averages out
 law = plans[0].law
 noisy = world.with_simulated_noise(law, seed=2).claims
 for method in (sv.NoiseAware(noise=law), sv.CRH(), sv.Mean()):

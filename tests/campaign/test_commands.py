@@ -56,7 +56,7 @@ def test_from_draft_to_export(campaigns, draft, tmp_path):
     assert by_task["hall-3"]["truth"] is None
     text = " ".join(campaigns.run("campaign", "results", draft).stdout.split())
     assert "learns almost nothing about any one reading" in text
-    assert "Fewer than 5 claims, so withheld: 1 of 3 tasks" in text
+    assert "Withheld, with fewer than 5 claims: 1 of 3 tasks" in text
 
     for suffix in ("csv", "parquet", "jsonl"):
         campaigns("export", draft, "claims", "--out", tmp_path / f"claims.{suffix}")

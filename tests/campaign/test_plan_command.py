@@ -70,7 +70,7 @@ def test_what_is_wrong_is_refused_before_anything_is_sent(campaigns, draft, file
     refused = campaigns.refused("plan", draft, "--picture", files / "plan.svg", "--places", files / "no-box.geojson")
     assert "LEFT:BOTTOM:RIGHT:TOP" in refused
     assert "four numbers" in campaigns.refused("plan", draft, "--places", files / "halls.geojson", "--frame", "1:2")
-    assert "name the file" in campaigns.refused("plan", draft, "--frame", "0:0:1:1")
+    assert "add --places FILE" in campaigns.refused("plan", draft, "--frame", "0:0:1:1")
     both = campaigns.refused("plan", draft, "--clear", "--picture", files / "plan.svg")
     assert "leave out --clear, or the others" in both
     assert "nothing.png" in campaigns.refused("plan", draft, "--picture", files / "nothing.png")

@@ -66,7 +66,7 @@ def test_readings_are_perturbed(european, tmp_path):
         "perturb", european, "--noise", "response:1", "--choices", "a,b", "--out", tmp_path / "x.csv", *OPTIONS
     )
     assert refused.returncode == 2
-    assert "about numbers" in refused.stderr
+    assert "for numbers, not answers" in " ".join(refused.stderr.split())
 
 
 def test_a_pilot_is_read_with_the_options_that_its_mistakes_call_for(tmp_path):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from html import escape
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from patience import PATIENCE, until
 from sottovoce.lab.reproduce import FIGURES, named
 from sottovoce.lab.reproduce.experiment import Setting
 from sottovoce.lab.reproduce.runner import reproduce
+from sottovoce.lab.reproduce.style import draw_files
 
 
 def reproduced(out, *figures, **options):
@@ -54,6 +56,16 @@ def whole_run(tmp_path_factory):
 
 def tables_of(out):
     return {name: (out / f"{name}.csv").read_bytes() for name in FIGURES}
+
+
+def test_the_file_of_numbers_has_the_columns_of_every_row(tmp_path):
+    """The rows of a figure's second panel may have columns that the first row lacks."""
+    blank = SimpleNamespace(name="two-panels", size=(2, 2), draw=lambda *_: None, note=lambda _: "two panels")
+    draw_files(blank, [{"part": "error", "error": 0.5}, {"part": "gain", "epsilon": 1.0}], tmp_path)
+    assert rows_of(tmp_path / "two-panels.csv") == [
+        {"part": "error", "error": "0.5", "epsilon": ""},
+        {"part": "gain", "error": "", "epsilon": "1"},
+    ]
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def options(
     """Options that come before a command."""
 
 
-# In groups, as people look for them.
+# Grouped by what people want to do.
 ANALYSE, PRIVACY, CAMPAIGN, PARTICIPANT, RESEARCH = (
     "Analyse claims", "Privacy", "Run a campaign", "Take part", "Research",
 )  # fmt: skip
@@ -76,8 +76,8 @@ app.add_typer(campaign.app, name="campaign", rich_help_panel=CAMPAIGN)
 
 
 def main() -> None:
-    """Run the command; mistakes in the input end with exit code 2 and one clear sentence."""
-    # Read when NumPy and SciPy are loaded, which is later. Matrices are tiny here: threads would wait for each other.
+    """Run the command; a mistake in the input ends it with exit code 2 and one clear sentence."""
+    # NumPy and SciPy read this when they are loaded, later on. Matrices are tiny here: more threads would only wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app()

@@ -105,7 +105,7 @@ def _audit_of(
     progress: "Callable[[int, int], None]",
     **options: float | None,
 ) -> "Audit":
-    """The audit of a law for numbers or answers, on draws from elsewhere or on what devices draw."""
+    """The audit of a law for numbers or answers, on draws made elsewhere or with the devices' sampler."""
     from sottovoce.privacy.audit import AnswerDraws, AnswerSetting, NumberDraws, NumberSetting, audit, audit_draws
     from sottovoce.privacy.laws import parse_answer_law, parse_noise_law
 

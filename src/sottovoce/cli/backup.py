@@ -1,4 +1,4 @@
-"""``sottovoce backup`` and ``sottovoce restore``: copies of a server's database, checked."""
+"""``sottovoce backup`` and ``sottovoce restore``: checked copies of a server's database."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

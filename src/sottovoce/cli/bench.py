@@ -1,4 +1,4 @@
-"""``sottovoce bench``: how fast this machine discovers truths, as ratios."""
+"""``sottovoce bench``: the speed of truth discovery on this machine, as ratios."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -9,7 +9,7 @@ from sottovoce.cli.output import JsonOption, console, plain_table, print_json, p
 
 
 def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, a few seconds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Small crowds only; takes a few seconds.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Measure an iteration of each method against NumPy and against one plain read of the claims."""
@@ -18,12 +18,12 @@ def bench(
     with progress_bar() as progress:
         task = progress.add_task("starting", total=None)
 
-        def say(what: str) -> None:
+        def show(what: str) -> None:
             progress.update(task, description=what)
 
         crowds = measure.QUICK if quick else measure.FULL
-        rows = [row for crowd in crowds for row in measure.iteration_ratios(crowd, say)]
-        growth = measure.growth(say, quick)
+        rows = [row for crowd in crowds for row in measure.iteration_ratios(crowd, show)]
+        growth = measure.growth(show, quick)
     if json:
         print_json({"iterations": [asdict(row) for row in rows], "growth": dict(growth)})
         return

@@ -1,4 +1,4 @@
-"""``sottovoce campaign``: what an operator does with a running server."""
+"""``sottovoce campaign``: create and run campaigns on a running server."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,7 +61,7 @@ def create(
     unit: Annotated[
         str | None,
         typer.Option(
-            help="What the promise protects: reading (one by itself) or participant (all of a participant's readings "
+            help="What the promise protects: reading (each by itself) or participant (all of a participant's readings "
             "together)."
         ),
     ] = None,
@@ -140,7 +140,7 @@ def duplicate(
     title: Annotated[str | None, typer.Option(help="Another title; the same by default.")] = None,
     json: bool = False,
 ) -> None:
-    """Make a draft with the tasks, texts, plan, noise, quotas and known truths of a campaign, for other people."""
+    """Copy a campaign into a new draft, for other people: its tasks, texts, plan, noise, quotas and known truths."""
     made = client.duplicate(campaign, {} if title is None else {"title": title})
     print_done(
         json,
@@ -233,7 +233,7 @@ def target(
     ] = None,
     json: bool = False,
 ) -> None:
-    """Say what the truth of a number is in a campaign's results; new results follow within seconds."""
+    """Choose what counts as the truth of a number in a campaign's results; new results follow within seconds."""
     from sottovoce.discovery import METHODS, takes
 
     changed = client.set_target(campaign, truth)
@@ -332,7 +332,7 @@ def _not_the_newest(trouble: dict[str, str]) -> str:
 
 
 def _noise_of(entry: dict[str, Any]) -> str:
-    # In the second format, each task has its own.
+    # In the second manifest format, each task has a distance of its own.
     distances = {entry["distance"], *(task.get("distance") for task in entry["tasks"])} - {None}
     apart = f", distance {distances.pop()}" if len(distances) == 1 else ""
     return f"{_laws_of(entry)}{apart}, per {entry['unit']}"
@@ -343,7 +343,7 @@ def _laws_of(entry: dict[str, Any]) -> str:
 
 
 def _levels_for(draft: dict[str, Any]) -> int | None:
-    """The usual number of levels, where numbers are compared and nothing is said about it."""
+    """The usual number of levels, if numbers are compared and the draft sets none."""
     from sottovoce.comparisons.policy import usual_levels
     from sottovoce.privacy.laws import parse_law
 
@@ -356,7 +356,7 @@ def _levels_for(draft: dict[str, Any]) -> int | None:
 
 
 def _adds_noise(draft: dict[str, Any]) -> bool:
-    """Whether numbers get noise, within a distance; compared numbers are protected whatever they are."""
+    """Whether noise is added to numbers, which needs a distance; comparisons protect any value."""
     return "levels" not in draft and not all("distance" in task for task in draft.get("tasks", [{}]))
 
 

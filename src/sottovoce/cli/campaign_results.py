@@ -38,7 +38,7 @@ def results(
         + (f" ({counted(results['iterations'], 'iteration')})" if results.get("iterations") else "")
         + f", {results['level']:.0%} intervals."
         + (
-            f" Fewer than {results['least_claims']} claims, so withheld: {withheld} of {counted(many, 'task')}."
+            f" Withheld, with fewer than {results['least_claims']} claims: {withheld} of {counted(many, 'task')}."
             if withheld
             else ""
         ),

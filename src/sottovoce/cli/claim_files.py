@@ -40,8 +40,8 @@ class ColumnOptions:
     object: Annotated[
         str,
         typer.Option(
-            help="Column that identifies the object; join several as sensor+room, and round times down as "
-            "sensor+time@hour."
+            help="Column that identifies the object; sensor+room joins two columns, and sensor+time@hour rounds times "
+            "down to the hour."
         ),
     ] = "object"
     value: Annotated[str, typer.Option(help="Column with the claimed value.")] = "value"
@@ -80,7 +80,7 @@ LeftOutOption = Annotated[
 
 
 def check_left_out(path: Path | None, skip_bad: bool) -> None:
-    """Refuse a file for rows that are not left out, or that cannot be written, before anything is read."""
+    """Before anything is read, refuse a file that cannot be written, and one that would stay empty."""
     from sottovoce.claims.writing import check_place
 
     if path is None:
@@ -98,7 +98,7 @@ def read_claims(
     duplicates: Duplicates,
     left_out: Path | None,
 ) -> "Claims":
-    """Claims of a file, with a report of the rows that were left out."""
+    """Read the claims of a file, and report the rows that were left out."""
     from sottovoce.claims import Claims
     from sottovoce.claims.writing import write_table
 

@@ -1,4 +1,4 @@
-"""Commands whose help says what to type: flags take nothing, arguments are in capitals, as in the guides."""
+"""Typer commands whose help shows what to type, as in the guides: flags without a value, arguments in capitals."""
 
 import inspect
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def _as_typed(params: list[Any]) -> list[Any]:
         elif param.type_descriptor.is_list:
             param.metavar = f"<{param.bare_type().removeprefix('list[').removesuffix(']').lower()}>"
         elif param.type_descriptor.is_ranged:
-            param.metavar = f"<{param.type_descriptor.ranged_type_name}>"  # the range itself stands behind it
+            param.metavar = f"<{param.type_descriptor.ranged_type_name}>"  # Typer adds the range itself
     return params
 
 
@@ -43,7 +43,7 @@ class CommandGroup(TyperGroup):
 
 
 class CommandLine(typer.Typer):
-    """A Typer application of such commands, which shows its help where no command is given."""
+    """A Typer application with these commands; without a command, it shows its help."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(cls=CommandGroup, no_args_is_help=True, **options)

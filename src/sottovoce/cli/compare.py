@@ -30,7 +30,7 @@ def compare(
         KindOption | None,
         typer.Option(help="What the values in the folders are; by default, the format or the values decide."),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Repetitions of every random part.")] = 10,
+    runs: Annotated[int, typer.Option(min=1, help="Number of runs, each with new random numbers.")] = 10,
     participants: Annotated[int, typer.Option(help="Users of the synthetic world.")] = 150,
     objects: Annotated[int, typer.Option(help="Objects of the synthetic world.")] = 30,
     error_rate: Annotated[
@@ -101,7 +101,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
             before = place
         console.print(table)
     console.print()
-    console.print("± is the standard error over the runs; a real data set without noise is one run.", highlight=False)
+    console.print(
+        "± is the standard error over the runs; a real data set without noise is run only once.", highlight=False
+    )
 
 
 def _cell(row: dict[str, Any], measure: str) -> str:

@@ -53,7 +53,8 @@ def print_comparison(compared: "Comparison") -> None:
     away = f"away: mean distance from {fit.name}" if numbers else f"other: share of truths that differ from {fit.name}"
     stopped = "" if all(row["converged"] for row in rows) else "; >: not converged after this many iterations"
     console.print(
-        f"{away}; most at: where they differ most; effective: as if this many users had equal weights{stopped}.",
+        f"{away}; most at: object that differs most; effective: equivalent number of users with equal weights"
+        f"{stopped}.",
         highlight=False,
     )
 
@@ -62,7 +63,7 @@ def write_report(
     result: "Result | ChoiceResult", source: str, engine: "Engine", noise: str | None, scores: dict[str, Any] | None,
     known: "Known | None", left_out: list[dict[str, Any]], truth: Path | None, options: dict[str, Any], path: Path,
 ) -> None:  # fmt: skip
-    """Write the page of a result, with all methods compared where the claims are in memory."""
+    """Write the page of a result; all methods are compared on it if the claims are in memory."""
     from sottovoce.discovery.comparison import Comparison
     from sottovoce.engines import MemoryEngine
     from sottovoce.lab.report import ResultReport

@@ -1,4 +1,4 @@
-"""Comparisons on the command line: what ``sottovoce discover`` and ``sottovoce simulate`` do with them."""
+"""Comparisons on the command line, for ``sottovoce discover`` and ``sottovoce simulate``."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -31,7 +31,7 @@ def discover_comparisons(
     level: float,
     json: bool,
 ) -> None:
-    """Truths from a file of comparisons."""
+    """Estimate truths from a file of comparisons."""
     import pyarrow as pa
 
     from sottovoce.claims.labels import label_column
@@ -134,7 +134,7 @@ def simulate_comparisons(
     seed: int,
     json: bool,
 ) -> None:
-    """A campaign of comparisons, in which people answer one after the other."""
+    """Simulate a campaign of comparisons, in which people answer one after another."""
     from sottovoce.comparisons.policy import Steps, usual_levels
     from sottovoce.privacy.laws import parse_answer_law
     from sottovoce.worlds.sequential import SequentialCrowd

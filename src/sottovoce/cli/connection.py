@@ -1,4 +1,4 @@
-"""The options of commands that reach a server, and the operator's connection to it."""
+"""The options of commands that connect to a server, and the operator's connection."""
 
 import inspect
 from collections.abc import Callable
@@ -49,7 +49,7 @@ WaitOption = Annotated[
 
 
 def connected(command: Callable[..., None]) -> Callable[..., None]:
-    """An operator's command with the options for reaching a server; it is passed the client for that server."""
+    """Add the options for connecting to a server to an operator's command, and pass it the client."""
 
     @wraps(command)
     def connect(server: str, token: str | None, ca: Path | None, insecure_http: bool, **options: Any) -> None:

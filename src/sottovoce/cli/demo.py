@@ -63,7 +63,8 @@ def demo(
         "count steps twice. An error that nearly all readings of a hallway share looks like part of its length; a few "
         "hallways measured with a tape would reveal it.\n"
         f"[bold]What is not promised:[/] readings more than {DISTANCE} m apart are easier to distinguish, and what all "
-        "readings of one walker have in common, such as their stride, shows more clearly the more of them they send.",
+        "readings of one walker have in common, such as the length of a stride, becomes clearer with every reading "
+        "sent.",
         highlight=False,
     )
     show_questions(second)

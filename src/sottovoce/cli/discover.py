@@ -68,7 +68,9 @@ def discover(
     ] = None,
     known: Annotated[
         Path | None,
-        typer.Option(help="File of known truths (object, value), from which the method learns how accurate users are."),
+        typer.Option(
+            help="File of known truths (object, value), from which the method estimates how accurate users are."
+        ),
     ] = None,
     columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
     duplicates: claim_files.DuplicatesOption = claim_files.Duplicates.ERROR,
@@ -110,7 +112,7 @@ def discover(
         EngineOption,
         typer.Option(
             help="Where to compute: in memory; on disk, block by block, or with Spark (packs only); auto chooses and "
-            "says why."
+            "prints the reason."
         ),
     ] = EngineOption.AUTO,
     spark_master: Annotated[
@@ -131,7 +133,7 @@ def discover(
         float | None,
         typer.Option(
             help="On a pack: factor (above 0, at most 1) that multiplies a round's losses once for each later round, "
-            "so that users are judged by their recent claims. Some methods only."
+            "so that a user's recent claims count more. Some methods only."
         ),
     ] = None,
     json: JsonOption = False,
@@ -168,7 +170,7 @@ def discover(
         ):  # fmt: skip
             if option not in (None, DEFAULT):
                 raise BadParameter(
-                    f"{name} {option}: {claims} holds comparisons, for which this option does not exist; omit it"
+                    f"{name} {option}: {claims} holds comparisons, and this option is not for comparisons; omit it"
                 )
         discover_comparisons(
             claims, noise=noise, range=range, user=columns.user, object=columns.object, skip_bad=cleaning.skip_bad,
@@ -198,7 +200,7 @@ def discover(
     if chosen != ALL and target is not None and not takes(chosen, "target"):
         aiming = " or ".join(name for name in METHODS if takes(name, "target"))
         raise BadParameter(f"--target {target.value}: {chosen} does not support targets; give --method {aiming}")
-    # With choices, methods that weigh users can use known truths; the fit, which knows the kind, refuses the others.
+    # With choices, methods that weigh users can use known truths; the fit, where the kind is known, refuses the others.
     if chosen != ALL and known is not None and not METHODS[chosen].takes_known and METHODS[chosen].kinds == ("number",):
         learning = " or ".join(name for name in METHODS if METHODS[name].takes_known)
         raise BadParameter(f"--known {known}: {chosen} cannot use known truths; give --method {learning}")

@@ -1,4 +1,4 @@
-"""``sottovoce explain``: why an object has the truth that it has."""
+"""``sottovoce explain``: which claims, with which weights, make up the truth of an object."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -96,4 +96,4 @@ def _print(explanation: "Explanation", level: float) -> None:
         table.add_row(escape(claim.user), *cells, ("far off" if numbers else "other answer") if claim.far_off else "")
     console.print(table)
     if len(explanation.claims) > _SHOWN:
-        console.print(f"… and {len(explanation.claims) - _SHOWN:,} with less weight; --json has them all.")
+        console.print(f"… and {len(explanation.claims) - _SHOWN:,} with less weight; --json shows them all.")

@@ -1,4 +1,4 @@
-"""``sottovoce campaign invite``, ``invitations``, ``revoke`` and ``renew``: who is let in."""
+"""``sottovoce campaign invite``, ``invitations``, ``revoke`` and ``renew``: who can join."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,7 +48,9 @@ def invite(
     from sottovoce.protocol.links import why_out_of_reach
 
     if code and people:
-        raise BadParameter("--code and --open: an invitation is a code or an open link; give one of the two")
+        raise BadParameter(
+            "--code and --open: an invitation is either a code or an open link; give only one of the two"
+        )
     if days and not (code or people):
         raise BadParameter(f"--days {days}: links for one person do not expire; leave it out, or give --code or --open")
     for path in filter(None, (out, qr)):
@@ -115,6 +117,6 @@ def revoke(
 
 @connected
 def renew(client: "OperatorClient", campaign: CampaignArgument, number: InvitationArgument, json: bool = False) -> None:
-    """Replace a link for one person that was lost before it was used; the old link stops working."""
+    """Replace a one-person link that was lost before it was used; the old link stops working."""
     made = client.renew_invitation(campaign, number)
     print_done(json, {"number": made["id"], "link": made["url"]}, made["url"])

@@ -78,17 +78,21 @@ def limits(
     preset: Annotated[
         str | None, typer.Argument(help="strict, usual or loose; options change individual limits.", show_default=False)
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Largest ε of a campaign.", show_default=False)] = None,
-    delta: Annotated[float | None, typer.Option(help="Largest δ of a campaign.", show_default=False)] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Largest ε accepted for one campaign.", show_default=False)
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Largest δ accepted for one campaign.", show_default=False)
+    ] = None,
     distance: Annotated[
         float | None,
         typer.Option(help="Smallest protected distance, as a share of a task's range.", show_default=False),
     ] = None,
     total_epsilon: Annotated[
-        float | None, typer.Option(help="Largest ε of all campaigns together.", show_default=False)
+        float | None, typer.Option(help="Largest ε accepted for all campaigns together.", show_default=False)
     ] = None,
     total_delta: Annotated[
-        float | None, typer.Option(help="Largest δ of all campaigns together.", show_default=False)
+        float | None, typer.Option(help="Largest δ accepted for all campaigns together.", show_default=False)
     ] = None,
     file: FileOption = None,
     json: JsonOption = False,

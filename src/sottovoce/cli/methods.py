@@ -1,4 +1,4 @@
-"""The option ``--method``: its choices are the methods that are registered.
+"""The option ``--method``: its choices are the registered methods.
 
 They are looked up when a command is used, not when it is defined, so that `sottovoce --help` loads no method.
 """
@@ -10,7 +10,7 @@ import typer
 from sottovoce.cli.command_line import Command
 
 ALL = "all"
-_METHODS = "METHODS"  # stands in a help text for the names of all of them
+_METHODS = "METHODS"  # placeholder for their names in a help text
 
 
 def _names(incomplete: str) -> list[str]:

@@ -42,8 +42,8 @@ def plan(
         str | None,
         typer.Option(
             "--range",
-            help="Promise for any two values in this range, LO:HI, instead of --distance: plans noise as wide as the "
-            "range, and comparisons.",
+            help="Instead of --distance: the promise covers any two values in this range, LO:HI. Plans noise as wide "
+            "as the range, and comparisons.",
         ),
     ] = None,
     choices: Annotated[
@@ -58,15 +58,15 @@ def plan(
     grid: Annotated[
         list[float] | None,
         typer.Option(
-            help="Grid step of the tasks: devices round to it and draw noise in its multiples; repeat the option for "
-            "several.",
+            help="Grid step of the tasks: devices round readings to it and draw noise in multiples of it; repeat the "
+            "option for several.",
             show_default="none: continuous noise",
         ),
     ] = None,
     error: Annotated[
         float | None,
         typer.Option(
-            help="Target error: show how many participants it takes. With --choices, the share of wrong results."
+            help="Target error: show how many participants it needs. With --choices, the share of wrong results."
         ),
     ] = None,
     error_rate: Annotated[
@@ -75,7 +75,7 @@ def plan(
     pilot: Annotated[
         Path | None,
         typer.Option(
-            help="Claims from which to estimate the quality of raw readings or answers, instead of giving it."
+            help="Claims from which the quality of raw readings or answers is estimated; not with --error-rate."
         ),
     ] = None,
     columns: claim_files.ColumnOptions = claim_files.USUAL_COLUMNS,
@@ -97,8 +97,8 @@ def plan(
 ) -> None:
     """Find the noise law that keeps a promise at the least cost in accuracy.
 
-    With --choices, the promise is for any two answers: the plan says how often the crowd is wrong at several ε, whether
-    answers should report sets of choices, and of what size. It then accepts --delta only with --unit participant.
+    With --choices, the promise is for any two answers: the plan shows how often the crowd is wrong at several ε, and
+    whether answers should report sets of choices, and of what size. Then --delta needs --unit participant.
     """
     from sottovoce.cli.choice_plans import show_choice_plan
     from sottovoce.planning import plan as find_plans
@@ -217,7 +217,7 @@ def plan(
         if warning := compared.warning(participants):
             notes.print(f"[yellow]Warning:[/] {escape(warning)}", highlight=False)
     console.print(f"\nBest: [bold]--noise {best.law}[/]\n{escape(best.sentence())}", highlight=False)
-    # Of almost equal ones the first: with one answer per device, several laws are the same but for their δ.
+    # The first of almost equal ones: with one answer per device, several laws differ only in δ.
     few = min([*plans, *([compared] if compared else [])], key=lambda option: float(f"{_few_error(option):.3g}"))
     few_error = _few_error(few)
     if few.answer is not None and few.answer < readings and few_error < best.predicted_error:

@@ -74,6 +74,6 @@ def revoke_operator(client: "OperatorClient", number: OperatorArgument, json: bo
 @app.command("renew")
 @connected
 def renew_operator(client: "OperatorClient", number: OperatorArgument, json: bool = False) -> None:
-    """Replace an operator's token; the old one stops working, the new one is shown only once."""
+    """Replace an operator's token; the old one stops working, and the new one is shown only once."""
     made = client.renew_operator(number)
     print_done(json, made, f"The new token of operator {number}, shown only once: {made['token']}")

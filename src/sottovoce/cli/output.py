@@ -39,7 +39,7 @@ def _finite(content: Any) -> Any:
 
 
 def print_done(json: bool, content: dict[str, Any], sentence: str) -> None:
-    """What was done: a sentence for people, or what it made for programs."""
+    """Report what was done: a sentence for people, or JSON for programs."""
     if json:
         print_json(content)
     else:
@@ -57,7 +57,7 @@ def plain_table(*texts: str, numbers: Iterable[str] = ()) -> Table:
 
 
 def figures_table() -> Table:
-    """A table without headings: what it is, a figure, and a remark on it."""
+    """A table without headings: name, figure, remark."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
@@ -78,7 +78,7 @@ def number(quantity: float, decimals: int | None = None) -> str:
 
 
 def cell(column: "Column", entry: Any, decimals: int | None) -> str:
-    """An entry of a result's column; what is measured has the decimals that its row allows."""
+    """An entry of a result's column; measured values get this many decimals."""
     if entry is None:
         return "–"
     if column.measured:

@@ -80,7 +80,7 @@ def perturb(
     if choices is not None:
         if cleaning.decimal is not None or cleaning.strip_units:
             raise BadParameter(
-                f"--choices {choices} with --decimal or --strip-units: these are about numbers, not answers; omit them"
+                f"--choices {choices} with --decimal or --strip-units: they are for numbers, not answers; omit them"
             )
         perturb_choices(claim_files.read_claims(readings, "choice", *reading), noise, choices, out, json)
         return
@@ -133,10 +133,11 @@ def guarantee(
     ] = None,
     choices: Annotated[int | None, typer.Option(help="For answers to questions: how many choices there are.")] = None,
     levels: Annotated[
-        int | None, typer.Option(help="For numbers that are compared with public cuts: the number of cuts plus one.")
+        int | None,
+        typer.Option(help="For numbers that are compared with published values (cuts): the number of cuts plus one."),
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Compute δ for this ε.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Compute ε for this δ.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Show what a law promises: exactly, for any number of readings, and as printed in the paper.

@@ -111,7 +111,7 @@ def convert(
 def _files(
     source: Path, name: str | None, truth: Path | None, column: str | None
 ) -> "tuple[PublicFormat, Path, Path | None]":
-    """The format, the file of claims and that of truths."""
+    """The format, the file of claims and the file of truths."""
     from sottovoce.claims.public_formats import FORMATS, format_named, format_of_folder
 
     form = format_named(name) if name else None

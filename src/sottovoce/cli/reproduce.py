@@ -24,7 +24,7 @@ def reproduce(
     ] = None,
     answers: Annotated[
         Path | None,
-        typer.Option(help="Folder with real answers: a folder for each set, with claims.csv and truth.csv."),
+        typer.Option(help="Folder with real answers: one folder per data set, with claims.csv and truth.csv."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few runs on small grids; takes seconds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
@@ -48,7 +48,7 @@ def reproduce(
     processes: Annotated[int | None, typer.Option(help="Number of processes; one per core by default.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Make the paper's figures and say which of its claims hold; the same command resumes an interrupted run.
+    """Make the paper's figures and report which of its claims hold; the same command resumes an interrupted run.
 
     Options from --lambda1 to --eta replace the figures' own parameters. Not every figure has all of them; an option
     without effect is reported.

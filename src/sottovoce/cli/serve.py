@@ -55,7 +55,7 @@ def serve(
     except ValidationError as mistake:
         first = mistake.errors(include_url=False, include_input=False)[0]
         variable = f"SOTTOVOCE_{str(first['loc'][0]).upper()}"
-        if first["type"] == "value_error":  # in our own words, which say what to do
+        if first["type"] == "value_error":  # worded by Settings, with the fix
             raise BadParameter(f"{variable}: {first['ctx']['error']}") from None
         raise BadParameter(f"setting {first['loc'][0]}: {first['msg']}; correct the option or {variable}") from None
     run(

@@ -26,7 +26,7 @@ def simulate(
         str | None,
         typer.Option(
             help="synthetic; floorplan: 247 walkers and 129 hallways, with errors as large as real ones; or "
-            "careful-floorplan: the same with walkers who make few errors. The size of a floorplan is fixed. The "
+            "careful-floorplan: of the same size, with much smaller errors. The size of a floorplan is fixed. The "
             "default is synthetic; with --url it is floorplan."
         ),
     ] = None,
@@ -37,7 +37,7 @@ def simulate(
     low: Annotated[float, typer.Option(help="Smallest truth.")] = 0.0,
     high: Annotated[float, typer.Option(help="Largest truth.")] = 10.0,
     noise: Annotated[
-        str | None, typer.Option(help=f"Noise law, such as shared:0.5; none by default, with --url {_USUAL_NOISE}.")
+        str | None, typer.Option(help=f"Noise law, such as shared:0.5; none by default; with --url, {_USUAL_NOISE}.")
     ] = None,
     range: Annotated[
         str | None,
@@ -56,7 +56,11 @@ def simulate(
     ] = None,
     least_answers: Annotated[
         int,
-        typer.Option(min=1, help="With --range: cuts change after at least this many answers; 5 or more in campaigns."),
+        typer.Option(
+            min=1,
+            help="With --range: cuts (the published values) change after at least this many answers; 5 or more in "
+            "campaigns.",
+        ),
     ] = 1,
     late: Annotated[
         float,
@@ -131,7 +135,7 @@ def simulate(
         task: dict[str, Any] = (
             {"low": 0, "high": 50, "unit": "m"}
             if chosen in floorplans
-            # Readings err beyond the truths' range, so that of the tasks is twice as wide.
+            # Readings can lie outside the range of the truths, so the tasks' range is twice as wide.
             else {"low": low - width / 2, "high": high + width / 2}
         )
         connection = {"ca": ca, "insecure_http": insecure_http}

@@ -66,6 +66,6 @@ def tasks(
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Show what was read differently from what its author may expect."""
+    """Show what was read differently from what the table's author may expect."""
     for note in notes:
         note_console.print(f"Note: {escape(note)}", highlight=False, soft_wrap=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def theorem(
     lambda1: Annotated[float, typer.Option(help="Rate λ1 of the users' error variances.")],
-    alpha: Annotated[float, typer.Option(help="Error α of the aggregates that should be rare.")],
+    alpha: Annotated[float, typer.Option(help="Size α of an error of the aggregates that should be rare.")],
     beta: Annotated[float, typer.Option(help="How rare: the probability β of an error of α or more.")],
     participants: Annotated[int, typer.Option(help="Users in the crowd (S).")],
     epsilon: Annotated[float, typer.Option(help="Privacy ε of one reading.")],
@@ -22,7 +22,7 @@ def theorem(
     lambda2: Annotated[
         float | None,
         typer.Option(
-            help="Rate λ2 of the noise variances; by default the largest that keeps the promise.", show_default=False
+            help="Rate λ2 of the noise variances; by default the largest with this ε and δ.", show_default=False
         ),
     ] = None,
     b: Annotated[

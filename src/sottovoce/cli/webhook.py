@@ -22,7 +22,7 @@ def webhook(
 ) -> None:
     """Set, show or remove the webhook of a campaign."""
     if url and remove:
-        raise BadParameter("--url and --remove: a webhook is set or removed; give one of the two")
+        raise BadParameter("--url and --remove: a webhook is either set or removed; give only one of the two")
     if remove:
         client.remove_webhook(campaign)
         print_done(json, {"removed": campaign}, f"The webhook of {campaign} is removed.")

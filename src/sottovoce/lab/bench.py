@@ -1,4 +1,4 @@
-"""Ratios, measured beside their reference in one run: seconds depend on the machine, ratios hardly do."""
+"""Ratios to a reference measured in the same run: seconds depend on the machine, ratios hardly do."""
 
 import time
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def iterative(method: type[TruthDiscovery]) -> bool:
 
 @dataclass(frozen=True)
 class CrowdSize:
-    """The size of a random crowd; dense where every user claims every object."""
+    """The size of a random crowd; it is dense if every user makes a claim about every object."""
 
     claims: int
     users: int
@@ -32,7 +32,7 @@ class CrowdSize:
         return f"{self.claims:.0e} {kind}, {self.users:.0e} users".replace("e+0", "e")
 
     def draw(self) -> Claims:
-        """Random claims without labels of their own; cells are drawn with few repeats, which are dropped."""
+        """Random claims with numbers as labels; the few repeated claims are dropped."""
         rng = np.random.default_rng(0)
         if self.users * self.objects == self.claims:
             cells = np.arange(self.claims)
@@ -131,7 +131,7 @@ def iteration_ratios(crowd: CrowdSize, progress: Callable[[str], None]) -> list[
 
 
 def growth(progress: Callable[[str], None], quick: bool = False) -> list[tuple[int, float]]:
-    """Time per claim of a CRH iteration, over that at 10⁶ claims, from 10⁵ claims upward."""
+    """Time per claim of a CRH iteration, relative to that at 10⁶ claims, from 10⁵ claims upward."""
     sizes = [10**5, 10**6] if quick else [10**5, 10**6, 10**7, 3 * 10**7]
     per_claim = {}
     for size in sizes:

@@ -1,4 +1,4 @@
-"""Methods × worlds × noise laws, repeated, to one table with standard errors; and the same on folders of real sets."""
+"""One table, with standard errors, for methods × worlds × noise laws, on simulated crowds and on real data sets."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -56,14 +56,14 @@ def simulated(name: str, participants: int, objects: int, error_rate: float) -> 
 
 
 def sets_in(folder: str | Path, kind: Kind | None = None) -> list[Crowd]:
-    """The real sets in a folder: itself, or its subfolders, in any public format that has names for its files."""
+    """The real data sets in a folder: itself, or its subfolders, in any public format with fixed file names."""
     folder = Path(folder)
     if not folder.is_dir():
         raise UnreadableFile(f"{folder}: there is no such folder; name one that contains data sets")
     found = [crowd for place in (folder, *sorted(folder.iterdir())) if place.is_dir() for crowd in _set_in(place, kind)]
     if not found:
         raise UnreadableFile(
-            f"{folder}: it contains no data set, which is a folder with {', or '.join(_FILES)}; name another folder"
+            f"{folder}: it contains no data set; name a folder with {', or '.join(_FILES)}; or a folder of such folders"
         )
     return found
 
@@ -89,9 +89,9 @@ def compare(
     level: float = 0.95,
     progress: Progress[str, int, int] | None = None,
 ) -> list[dict[str, Any]]:
-    """One row per crowd, law and method: mean error and its standard error over the runs, and how often intervals hold.
+    """One row per crowd, law and method: mean error and coverage of intervals, each with its standard error.
 
-    All methods see the same claims. Noise goes on numbers only; a set of choices is compared without it.
+    All methods see the same claims. Noise is added to numbers only; sets of choices have no rows with noise.
     """
     if runs < 1:
         raise BadParameter(f"runs={runs}: at least one is needed; 10 give standard errors")
@@ -137,7 +137,7 @@ def _measures(name: str, claims: Claims, known: dict[str, Any], law: str | None,
 
 
 def _summary(results: list[dict[str, float]]) -> dict[str, float | None]:
-    """Means over the runs, each with its standard error; None where one run says nothing about it."""
+    """Means over the runs, each with its standard error, which is None after a single run."""
     summary: dict[str, float | None] = {}
     for measure in results[0]:
         values = np.array([one[measure] for one in results])

@@ -30,9 +30,9 @@ Connect = Callable[[str], Client]
 _RETRY_SECONDS = 120.0  # for each device; a server that limits requests from one address makes many devices wait
 _RESULTS_SECONDS = 60.0
 _POLL_SECONDS = 0.25
-# Of the width of an interval: results that differ by less from those of the same claims computed from scratch are the
-# same. Figures are rounded, by 0.025 at most, and a task keeps its figures until enough claims about it are new, while
-# more becomes known about the participants.
+# Results count as those computed from scratch if they differ by at most this share of an interval's width. They are
+# rounded, by 0.025 at most, and a task keeps its figures until it has enough new claims, while participants' weights
+# change.
 _SAME = 0.25
 
 
@@ -53,8 +53,8 @@ class MethodErrors:
     """Mean absolute errors of one method, over the tasks that the server shows."""
 
     method: str
-    before: float  # noise was added, which only the simulation can know
-    after: float
+    before: float  # without noise, which only a simulation can know
+    after: float  # with noise
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class CrowdOutcome:
     claims: Claims  # as the server exports them
     truths: dict[str, float]
     errors: list[MethodErrors]
-    departure: float  # of the results from those of the same claims computed from scratch, in widths of intervals
+    departure: float  # of the results from those computed from scratch, in widths of intervals
 
     @property
     def as_from_scratch(self) -> bool:
@@ -126,11 +126,11 @@ def run_campaign(
 ) -> CrowdOutcome:
     """Create a campaign and open it, let everybody join, measure and send, close it, and wait for the last results.
 
-    A world with a building comes with its plan.
+    If the world has a building, its plan is uploaded.
 
     Every participant has a file of their own in a temporary folder, the default limits, and noise from the exact
-    sampler, drawn afresh each time. `send_all` says in which order they come. The claims as the server exports
-    them go to ``claims.csv`` in the folder ``out`` if there is one, the truths to ``truth.csv``.
+    sampler, drawn afresh each time. `send_all` determines the order in which they come. If there is a folder
+    ``out``, the exported claims are written to ``claims.csv`` in it, and the truths to ``truth.csv``.
     """
     campaign = operator.create(draft)["id"]
     if world.building is not None:
@@ -181,8 +181,8 @@ def send_all(
 ) -> Delivery:
     """Let everybody join with a link of their own and send what they measured.
 
-    They come in random order, or in their own, at random moments of the first ``over`` seconds, at most ``at_once`` at
-    the same time; the same seed gives the same order and moments.
+    They come in random order, or in the given order, at random times within the first ``over`` seconds, at most
+    ``at_once`` at the same time; the same seed gives the same order and times.
     """
     started = time.perf_counter()
     random = np.random.default_rng(seed)
@@ -227,7 +227,7 @@ def _until(moment: float | None, people: Mapping[Future[Any], int]) -> set[Futur
 
 @contextmanager
 def _workers(at_once: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads for the devices; after an error or Ctrl-C no further device begins."""
+    """Threads for the devices; after an error or Ctrl-C no further device starts."""
     pool = ThreadPoolExecutor(at_once, thread_name_prefix="device")
     try:
         yield pool
@@ -274,8 +274,7 @@ def awaited(operator: OperatorClient, campaign: str) -> dict[str, Any]:
 
 
 def compare(raw: Claims, noisy: Claims, truths: Mapping[str, float], results: Mapping[str, Any]) -> list[MethodErrors]:
-    """The server's results, and other methods' from the same noisy claims, against the truth; and what each would find
-    without noise."""
+    """Errors of the server's results, of other methods on the same noisy claims, and of each method without noise."""
     found = {entry["task"]: entry["truth"] for entry in results["results"] if entry["truth"] is not None}
 
     def error(estimates: Mapping[str, float]) -> float:
@@ -298,7 +297,7 @@ def compare(raw: Claims, noisy: Claims, truths: Mapping[str, float], results: Ma
 
 
 def departure_from_scratch(claims: Claims, results: Mapping[str, Any]) -> float:
-    """How far the results shown lie from those of the claims computed from scratch, in widths of their intervals."""
+    """How far the results are from those computed from scratch on the same claims, in widths of intervals."""
     method = make_method(results["method"], noise=claims.noise)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the results say whether they have converged

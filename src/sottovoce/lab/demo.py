@@ -47,9 +47,9 @@ def run_demo(out: Path, seed: int, progress: Callable[[int, int], None] | None =
 
 @contextmanager
 def own_server(folder: Path, least_claims: int = LEAST_CLAIMS) -> Iterator[OperatorClient]:
-    """``sottovoce serve`` on a free port of this machine, on SQLite in a folder; ended however the block ends."""
+    """``sottovoce serve`` on a free port of this machine, with SQLite in a folder; stopped whenever the block ends."""
     token = new_token()
-    # Settings of a server that may run here otherwise do not concern this one.
+    # Settings meant for another server on this machine must not affect this one.
     environment = {name: entry for name, entry in os.environ.items() if not name.startswith("SOTTOVOCE_")}
     environment |= {"SOTTOVOCE_OPERATOR_TOKEN": token, "SOTTOVOCE_LEAST_CLAIMS": str(least_claims)}
     command = [
@@ -61,7 +61,7 @@ def own_server(folder: Path, least_claims: int = LEAST_CLAIMS) -> Iterator[Opera
     try:
         with (
             log.open("w") as errors,
-            # A session of its own: Ctrl-C is for us, who then end the server once no device needs it.
+            # In its own session: Ctrl-C reaches only this process, which ends the server once no device needs it.
             subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, env=environment, text=True, start_new_session=True
             ) as server,

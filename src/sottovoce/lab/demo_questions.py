@@ -29,7 +29,7 @@ class QuestionsOutcome:
     results: dict[str, Any]  # as the server states them
     truths: dict[str, str]
     given: float  # share of answers that were right when people gave them, which only a simulation can know
-    sent: float  # the same of the answers that the server got
+    sent: float  # share of the answers received by the server that were right
 
     @property
     def shown(self) -> list[dict[str, Any]]:

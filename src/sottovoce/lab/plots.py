@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_picture(path: str | Path) -> None:
-    """Whether a picture can be drawn there."""
+    """Refuse a path where no picture can be drawn."""
     check_place(path, (".png", ".svg", ".pdf"))
     require_matplotlib(str(path))
 
@@ -33,7 +33,7 @@ def draw_discovery(result: Result | ChoiceResult, path: str | Path, known: Known
 
 
 def discovery_figure(result: Result | ChoiceResult, known: Known | None = None) -> Any:
-    """A result as `fit.plot()` draws it, with the plain averages or votes, and the truths that are known."""
+    """A result as `fit.plot()` draws it, with the plain averages or votes, and the known truths."""
     if isinstance(result, ChoiceResult):
         return picture(result, shares=result.vote_shares)
     return picture(result, averages={"mean": result.means, "median": result.medians}, known=known)
@@ -43,7 +43,7 @@ def draw_demo(
     claims: Claims, truths: Mapping[str, float], found: Sequence[Mapping[str, Any]], errors: "Sequence[MethodErrors]",
     path: str | Path,
 ) -> None:  # fmt: skip
-    """What the server received, what it found in it, and what the noise has cost."""
+    """What the server received, what it estimated from it, and what the noise cost."""
     figure, (left, right) = _canvas(path, (11, 5.2), columns=2, width_ratios=(2.6, 1))
     order = sorted(truths, key=truths.__getitem__)
     rank = {task: place for place, task in enumerate(order)}
@@ -70,7 +70,7 @@ def draw_demo(
 def draw_whole_range(
     moments: "Sequence[Moment]", truths: Mapping[str, float], ends: tuple[float, float], path: str | Path
 ) -> None:
-    """How answers close in as people come, and the error beside that of noise as wide as the range."""
+    """How estimates approach the truth as people answer, and the error beside that of noise as wide as the range."""
     figure, (left, right) = _canvas(path, (11, 4.8), columns=2, width_ratios=(1.5, 1))
     people = [0, *(moment.people for moment in moments)]
     rows = [{row["task"]: row for row in moment.results} for moment in moments]
@@ -108,12 +108,12 @@ def draw_whole_range(
 
 
 def draw_on_plan(building: Building, found: Sequence[Mapping[str, Any]], path: str | Path) -> None:
-    """The hallways of a building, coloured by the length that was found and by how sure it is; grey: not shown."""
+    """The hallways of a building, coloured by estimated length and by its uncertainty; grey if there is no result."""
     figure, panels = _canvas(path, (11, 5.6), columns=2)
     lengths = {entry["task"]: entry["truth"] for entry in found}
     doubts = {entry["task"]: (entry["high"] - entry["low"]) / 2 for entry in found}
     for axes, title, figures, colours in (
-        (panels[0], "Length found, metres", lengths, "viridis_r"),
+        (panels[0], "Estimated length, metres", lengths, "viridis_r"),
         (panels[1], "How certain: ± metres", doubts, "Blues_r"),
     ):
         scale = axes.scatter([], [], c=[], cmap=colours, vmin=min(figures.values()), vmax=max(figures.values()))

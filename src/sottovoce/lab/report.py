@@ -1,4 +1,4 @@
-"""``discover --report``: one self-contained page, with all that a reader of the result should know."""
+"""``discover --report``: one self-contained page with everything that a reader of the result should know."""
 
 import base64
 import io
@@ -35,7 +35,7 @@ class ResultReport:
 
     result: Result | ChoiceResult
     source: str  # the name of the file
-    command: str  # that makes the same page
+    command: str  # makes the same page
     noise: str | None = None
     comparison: Comparison | None = None
     scores: dict[str, Any] | None = None
@@ -58,8 +58,8 @@ class ResultReport:
         return f"""<h1>Truths in {escape(self.source)}</h1>
 <p>{_counted(int(fit.claims_.sum()), "claim")} by {_counted(len(fit.users_), "user")} about
 {_counted(len(fit.objects_), "object")}. {escape(describe_method(fit.name))} It {state} after
-{_counted(fit.n_iter_, "iteration")}; {self.result.effective_users:,.1f} effective users: as if this many had equal
-weights.</p>{reason}"""
+{_counted(fit.n_iter_, "iteration")}; {self.result.effective_users:,.1f} effective users (the equivalent number with
+equal weights).</p>{reason}"""
 
     def _warnings(self) -> str:
         if not self.result.doubts:
@@ -127,9 +127,10 @@ weights.</p>{reason}"""
             return ""
         rows, numbers = self.comparison.rows(), self.result.fit.kind_ == "number"
         names = [name for name in rows[0] if name != "method"]
-        titles = {"n_iter": "iterations", "effective_users": "effective users", "furthest": "most at", "mae": "MAE",
-                  "rmse": "RMSE", "coverage": f"within {self.result.level:.0%}",
-                  "apart": f"{'away' if numbers else 'truths that differ'} from {rows[0]['method']}"}  # fmt: skip
+        titles = {"n_iter": "iterations", "effective_users": "effective users", "furthest": "differs most at",
+                  "mae": "MAE", "rmse": "RMSE", "coverage": f"within {self.result.level:.0%}",
+                  "apart": f"{'mean distance' if numbers else 'truths that differ'} from "
+                           f"{rows[0]['method']}"}  # fmt: skip
         percent = ("coverage", "accuracy", *(() if numbers else ("apart",)))
         cells = [[row["method"], *(f"{row[n]:.0%}" if n in percent else row[n] for n in names)] for row in rows]
         return f"<h2>All methods</h2>{_table(['method', *(titles.get(name, name) for name in names)], cells)}"
@@ -161,7 +162,7 @@ weights.</p>{reason}"""
 
 
 def _figure(entry: Any, column: Column, decimals: int | None) -> Any:
-    """What is measured has the digits that the width of the intervals allows."""
+    """Measured values get as many decimals as the width of the intervals allows."""
     if column.measured and decimals is not None:
         return _rounded(entry, decimals)
     return entry if column.decimals is None or entry is None else f"{entry:.{column.decimals}f}"

@@ -1,4 +1,4 @@
-"""A page of HTML that needs nothing but itself: no script, no font, no picture from elsewhere."""
+"""A self-contained HTML page: no scripts, and no fonts or pictures from elsewhere."""
 
 from html import escape
 

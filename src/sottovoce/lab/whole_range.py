@@ -1,4 +1,4 @@
-"""The demo of a promise for the whole range: people compare, one after the other, and the answer closes in."""
+"""The demo of a promise for the whole range: people answer one after another, and the estimates approach the truth."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,7 +27,7 @@ WIDE_NOISE = f"fresh:{1 / (2 * (HIGH - LOW) ** 2):g}"  # Laplace of scale 100: Î
 _ERROR = 1.0  # of a reading, as a standard deviation
 _PEOPLE, _TASKS = 300, 6
 _LEAST_CLAIMS = 5
-_AT_ONCE = 2  # the next one sets out while one is under way
+_AT_ONCE = 2  # the next device starts while one is still at work
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class WholeRangeOutcome:
 
 
 def run_whole_range(out: Path, seed: int, progress: Callable[[int, int], None] | None = None) -> WholeRangeOutcome:
-    """Serve, ask, compare, flip, send, close in; write comparisons.csv, truth.csv and whole-range.png."""
+    """Serve, ask, compare, randomise, send, estimate; write comparisons.csv, truth.csv and whole-range.png."""
     world = _world(seed)
     labels = list(map(str, world.claims.object_labels.tolist()))
     truths = dict(zip(labels, world.truths.tolist(), strict=True))
@@ -88,7 +88,7 @@ def run_whole_range(out: Path, seed: int, progress: Callable[[int, int], None] |
         campaign = operator.create(draft)["id"]
         operator.open(campaign)
         links = [invitation["url"] for invitation in operator.invite(campaign, _PEOPLE)]
-        # In the order of their numbers, so that what noise would have given can be computed for the same people.
+        # In the order of their numbers, so that results with noise can be computed for the same people.
         delivery = send_all(readings_of(world), links, at_once=_AT_ONCE, progress=progress, in_order=True)
         operator.close(campaign)
         results = awaited(operator, campaign)
@@ -108,7 +108,7 @@ def run_whole_range(out: Path, seed: int, progress: Callable[[int, int], None] |
 
 
 def _world(seed: int) -> World:
-    """Everybody reads every hallway, with the same error; the hallways are anywhere in the middle of the range."""
+    """Everybody measures every hallway, with equally large errors; lengths are random, in the middle of the range."""
     rng = np.random.default_rng(seed)
     width = HIGH - LOW
     truths = np.round(rng.uniform(LOW + 0.1 * width, HIGH - 0.1 * width, _TASKS), 1)
@@ -120,7 +120,7 @@ def _world(seed: int) -> World:
 
 
 def _published(operator: OperatorClient, campaign: str) -> list[dict[str, Any]]:
-    """All versions with figures, in the order in which they came; of those with equally many reports, the last."""
+    """All versions with figures, in order; of versions with the same number of reports, only the last."""
     versions = [operator.results(campaign, entry["version"]) for entry in operator.versions(campaign)]
     shown = [version for version in versions if all(row["truth"] is not None for row in version["results"])]
     return sorted({version["reports"]: version for version in reversed(shown)}.values(), key=lambda v: v["reports"])
@@ -131,7 +131,7 @@ def _error(rows: Sequence[Mapping[str, Any]], truths: Mapping[str, float]) -> fl
 
 
 def _wide_errors(world: World, counts: Sequence[int]) -> list[float]:
-    """The error of noise as wide as the range on the readings of the first people, each drawn once."""
+    """The error after each count of people with noise as wide as the range, drawn once for each reading."""
     noisy = world.with_simulated_noise(parse_noise_law(WIDE_NOISE), seed=len(counts)).claims
     errors = []
     for count in counts:

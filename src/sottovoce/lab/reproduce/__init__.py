@@ -11,7 +11,7 @@ from sottovoce.errors import BadParameter
 if TYPE_CHECKING:
     from sottovoce.lab.reproduce.experiment import Experiment
 
-# Figure → the module whose EXPERIMENTS hold it, in the order of the page: first the paper's, then what is beyond it.
+# Figure → the module whose EXPERIMENTS contain it, in the order of the page: the paper's figures, then the others.
 FIGURES = {
     "trade-off": "trade_off",
     "trade-off-exact": "trade_off",
@@ -36,7 +36,7 @@ FIGURES = {
     "whole-range": "whole_range",
     "participant-level": "participant_level",
 }
-# The paper's numbers of its figures; its Figure 1 shows the setting.
+# The numbers of the figures in the paper; its Figure 1 shows the setting.
 NUMBERS = {
     "trade-off": 2, "effect-of-quality": 3, "effect-of-crowd": 4, "gtm": 5, "floorplan": 6, "weights": 7,
     "efficiency": 8,

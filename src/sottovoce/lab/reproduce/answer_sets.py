@@ -30,7 +30,7 @@ def answers_digest(folder: str | Path) -> str:
 
 
 def read_answers(folder: str | Path) -> ChoiceWorld:
-    """A set of real answers; the qualities are those that the known truths show, with a little of the mean user's."""
+    """A set of real answers; users' qualities come from the known truths, shrunk a little towards the usual one."""
     claims_path, truth_path = (Path(folder) / name for name in _FILES)
     claims = Claims.read(claims_path, kind="choice")
     known = known_truths(truth_path, "choice")
@@ -38,7 +38,7 @@ def read_answers(folder: str | Path) -> ChoiceWorld:
     options = claims.answers.label_list()
     claims = claims.with_options(options)
     place = {str(option): number for number, option in enumerate(options)}
-    # A truth that nobody chose is found by no method, and its question is left out.
+    # No method can find a truth that nobody chose, so its question is left out.
     truths = np.array([place.get(str(known.get(str(label))), -1) for label in claims.object_labels.tolist()])
     if not (truths >= 0).any():
         raise BadRow(f"{truth_path}: none of the answered questions has a truth in this file; add the truths")

@@ -1,4 +1,4 @@
-"""Colluding users who agree on a lie, and what each method makes of them."""
+"""Colluding users who agree on a lie, and how far they mislead each method."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -101,6 +101,6 @@ EXPERIMENTS = (
     Attackers(
         "attackers",
         "Colluding users",
-        "How far do 0 to 40 % of the users move the truths if they agree on a lie?",
+        "How far do 0 to 40% of the users move the truths if they agree on a lie?",
     ),
 )

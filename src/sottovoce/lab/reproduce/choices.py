@@ -24,7 +24,7 @@ _STYLES = dict(zip(("noise-aware", "dawid-skene", "majority"), LINES, strict=Fal
 
 @dataclass(frozen=True)
 class Choices(Experiment):
-    """Share of right results against ε: majority, Dawid–Skene, noise-aware, and one who knows every user's quality."""
+    """Share of right results against ε: majority, Dawid–Skene, noise-aware, and an oracle for the users' quality."""
 
     of_the_paper: ClassVar[bool] = False
     size: ClassVar[tuple[float, float]] = (7.2, 3.2)
@@ -48,7 +48,7 @@ class Choices(Experiment):
             for epsilon in epsilons
         ]
         for path in sets_of_answers(setting.answers) if setting.answers else []:
-            if read_answers(path).choices > MOST_CHOICES:  # open answers, which nobody randomises over all of them
+            if read_answers(path).choices > MOST_CHOICES:  # open answers, too many to randomise among
                 continue
             given = {"seed": setting.seed, "runs": setting.chosen("runs", 4, 1), "set": str(path)}
             given |= {"name": path.name, "digest": answers_digest(path)}
@@ -122,16 +122,14 @@ class Choices(Experiment):
 
 
 def accuracy(votes: NDArray[np.float64], truths: NDArray[np.int64]) -> float:
-    """The share of right results, of the questions whose truth is known (not -1); each of n ties is 1/n right."""
+    """The share of right results among questions with a known truth (not -1); each of n tied choices counts 1/n."""
     shares, _ = winners(votes.reshape(-1), np.arange(len(votes) + 1) * votes.shape[1])
     known = np.flatnonzero(truths >= 0)
     return float(shares.reshape(votes.shape)[known, truths[known]].mean())
 
 
 def oracle(world: ChoiceWorld, law: Response) -> NDArray[np.float64]:
-    """Likelihoods of the choices for somebody who knows how often each user is right; the largest of a question is
-    1.
-    """
+    """Likelihoods of the choices, given how often each user is right; each question's largest is 1."""
     hit = np.array([law.channel(world.choices).chance(right) for right in world.right.tolist()])
     weights = np.log(hit * (world.choices - 1) / (1 - hit))
     votes = np.zeros((world.claims.n_objects, world.choices))
@@ -140,7 +138,7 @@ def oracle(world: ChoiceWorld, law: Response) -> NDArray[np.float64]:
 
 
 def _shown(table: Table) -> list[str]:
-    """Each simulated crowd, and the real ones together."""
+    """Each simulated crowd, and the mean of the real sets."""
     crowds: list[str] = distinct(table, "crowd")
     return [crowd for crowd in crowds if crowd.endswith(" choices") or crowd == _REAL]
 
@@ -149,6 +147,6 @@ EXPERIMENTS = (
     Choices(
         "choices",
         "Choices under randomised response",
-        "How often is the truth of a question found when devices randomise the answers?",
+        "How often is the right answer to a question found if devices randomise the answers?",
     ),
 )

@@ -28,7 +28,7 @@ _STYLES = {
     "perturbation": ("perturbation, exact sampler", BLUE, "o", "-"),
     "paillier": (f"Paillier, {KEY_BITS} bits", VERMILION, "s", (0, (5, 1.5))),
 }
-_ITERATIONS = 5  # of truth discovery, as CRH takes them on 150 × 30 readings
+_ITERATIONS = 5  # of truth discovery, as many as CRH takes on 150 × 30 readings
 _READINGS_PER_DEVICE = 30
 _SIZES = (4500, 10**6)  # readings: 150 users × 30 objects, and a large campaign
 
@@ -43,7 +43,7 @@ class Cost(Experiment):
 
     def missing(self) -> str | None:
         if find_spec("phe") is None:
-            return "the comparison needs the package phe (Paillier encryption): install it with pip install phe"
+            return "the comparison needs the package phe (Paillier encryption); install it with pip install phe"
         return None
 
     def tasks(self, setting: Setting) -> list[Parameters]:
@@ -63,7 +63,7 @@ class Cost(Experiment):
             "paillier": lambda readings: encrypted.run(readings)[1],
         }
         gmp = find_spec("gmpy2") is not None  # with it phe's arithmetic is several times as fast
-        _perturb(rng.uniform(0, 10, (1, 2)))  # whatever is done once
+        _perturb(rng.uniform(0, 10, (1, 2)))  # warm up
         rows = []
         for sizes in zip(task["perturbing"], task["encrypting"], strict=True):
             for (way, measure), devices in zip(ways.items(), sizes, strict=True):
@@ -126,7 +126,7 @@ class Cost(Experiment):
         for wanted in _SIZES:
             (ours,), (theirs,) = (where(table, way=way, readings=wanted) for way in _STYLES)
             parts.append(
-                f"{wanted:,} readings take {_duration(_total_seconds(ours))} and {_size(ours['bytes'])} against "
+                f"{wanted:,} readings take {_duration(_total_seconds(ours))} and {_size(ours['bytes'])}, compared with "
                 f"{_duration(_total_seconds(theirs))} and {_size(theirs['bytes'])} "
                 f"({_total_seconds(theirs) / _total_seconds(ours):,.0f} times the time, "
                 f"{theirs['bytes'] / ours['bytes']:.0f} times the bytes)"
@@ -135,8 +135,8 @@ class Cost(Experiment):
         noise, encryption = (row["seconds_users"] / _SIZES[0] * _READINGS_PER_DEVICE for row in (ours, theirs))
         return Verdict(
             None,
-            f"{_ITERATIONS} iterations on readings perturbed once (one message per device) against Paillier (a round "
-            f"trip per iteration), all devices and the server together: {'; '.join(parts)}. One device with "
+            f"{_ITERATIONS} iterations on readings perturbed once (one message per device) and with Paillier (a round "
+            f"trip per iteration), for all devices and the server together: {'; '.join(parts)}. One device with "
             f"{_READINGS_PER_DEVICE} readings spends {_duration(noise)} on noise or {_duration(encryption)} on "
             f"encryption; all {_SIZES[0] // _READINGS_PER_DEVICE} devices together spend "
             f"{_duration(ours['seconds_users'])} or {_duration(theirs['seconds_users'])}.",

@@ -1,4 +1,4 @@
-"""Do 95 % intervals hold the truth in 95 % of the cases?"""
+"""Do 95% intervals contain the truth in 95% of the cases?"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -117,7 +117,7 @@ class Coverage(Experiment):
             worst = min(points, key=lambda row: row["coverage"])
             parts.append(
                 f"{_LEVEL:.0%} intervals of {label_of(method)} contain {min(column(points, 'coverage')):.1%} to "
-                f"{max(column(points, 'coverage')):.1%} of the truths (fewest with {worst['situation']})"
+                f"{max(column(points, 'coverage')):.1%} of the truths (fewest in “{worst['situation']}”)"
             )
         widths = [
             (where(table, method="crh", situation=situation)[0]["width"] / row["width"], situation)
@@ -127,11 +127,11 @@ class Coverage(Experiment):
         most = max(widths)
         return Verdict(
             None,
-            f"{'; '.join(parts)}. Those of CRH are up to {most[0]:.2f} times as wide as those of noise-aware "
-            f"({most[1]}).",
+            f"{'; '.join(parts)}. The intervals of CRH are up to {most[0]:.2f} times as wide as those of noise-aware "
+            f"(in “{most[1]}”).",
         )
 
 
 EXPERIMENTS = (
-    Coverage("coverage", "Coverage of intervals", "Do 95 % intervals contain the truth as often as they should?"),
+    Coverage("coverage", "Coverage of intervals", "Do 95% intervals contain the truth as often as they should?"),
 )

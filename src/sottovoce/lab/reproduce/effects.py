@@ -1,4 +1,4 @@
-"""What the crowd's quality (λ1) and size (S) do to noise and aggregates, at the paper's ε."""
+"""How the crowd's quality (λ1) and size (S) affect noise and aggregates, at the paper's ε."""
 
 import math
 from dataclasses import dataclass
@@ -135,16 +135,17 @@ class Effect(Experiment):
             flat = max(noise_flat) < 0.05
             return Verdict(
                 flat and all(moved_falls),
-                f"From {first['participants']} to {last['participants']} users the mean |noise| varies by at most "
-                f"{max(noise_flat):.1%}, and the {path} (δ = {first['delta']:g}), as S to the power −{slope:.2f}.",
+                f"From {first['participants']} to {last['participants']} users, the mean |noise| varies by at most "
+                f"{max(noise_flat):.1%}, and the {path} (δ = {first['delta']:g}), in proportion to "
+                f"S to the power −{slope:.2f}.",
             )
         corrected = where(table, distance="corrected")
         return Verdict(
             all(noise_falls) and all(moved_falls),
-            f"From λ1 = {first['error_rate']:g} to {last['error_rate']:g} the mean |noise| for ε = {EPSILON:g}, δ = "
+            f"From λ1 = {first['error_rate']:g} to {last['error_rate']:g}, the mean |noise| for ε = {EPSILON:g}, δ = "
             f"{first['delta']:g} {'falls' if all(noise_falls) else 'does not fall throughout,'} from "
             f"{first['noise']:.2f} to {last['noise']:.2f}, and the {path}. With the distance as corrected "
-            f"(γ/√λ1) both fall less: noise to "
+            f"(γ/√λ1), both fall less: noise to "
             f"{corrected[-1]['noise']:.2f}, MAE to {corrected[-1]['moved']:.3f}.",
         )
 
@@ -153,7 +154,7 @@ EXPERIMENTS = (
     Effect(
         "effect-of-quality",
         "Effect of the crowd's quality λ1",
-        "The better the readings (larger λ1), the less noise the same ε asks for, and the less the aggregates move.",
+        "The better the readings (larger λ1), the less noise the same ε requires, and the less the aggregates move.",
         "error_rate",
     ),
     Effect(

@@ -44,7 +44,7 @@ class Efficiency(Experiment):
         CRH(max_iter=2, tol=0).fit(original)  # compile first
         return [
             {"against": task["against"], "level": level, **_measure(claims)}
-            for _ in range(task["repeats"])  # in turns, so that what disturbs the machine disturbs all alike
+            for _ in range(task["repeats"])  # in turns, so that other work on the machine affects all alike
             for level, claims in crowds.items()
         ]
 
@@ -136,18 +136,19 @@ class Efficiency(Experiment):
         holds = bool(abs(np.log(np.median(times))) < np.log(1.5) and max(steps) <= 1.5)
         return Verdict(
             holds,
-            f"On perturbed data a fit takes {min(times):.2f} to {max(times):.2f} times as long as on original data "
+            f"On perturbed data, a fit takes {min(times):.2f} to {max(times):.2f} times as long as on original data "
             f"({1e3 * original['seconds']:.2g} ms, {original['iterations']} iterations), and at most "
             f"{int(max(column(perturbed, 'iterations')))} iterations. "
-            f"From {first['claims']:,} to {last['claims']:,} claims a fit grows from {1e3 * first['seconds']:.2g} ms "
-            f"to {last['seconds']:.2g} s; one iteration takes {per_claim[0]:.1f} and {per_claim[1]:.1f} ns per claim.",
+            f"From {first['claims']:,} to {last['claims']:,} claims, the time of a fit grows from "
+            f"{1e3 * first['seconds']:.2g} ms to {last['seconds']:.2g} s; one "
+            f"iteration takes {per_claim[0]:.1f} and {per_claim[1]:.1f} ns per claim.",
         )
 
 
 def _crowd(size: int, rng: np.random.Generator) -> Claims:
     """This many claims of users who err with variances from Exponential(1), each object claimed by random users."""
     users, objects = size // _CLAIMS_PER_USER, size // _CLAIMS_PER_OBJECT
-    # One user from each of as many equal slices of the crowd: different ones, and already in order.
+    # One user from each of several equal slices of the crowd, so that they differ and are already in order.
     slices = np.arange(_CLAIMS_PER_OBJECT, dtype=np.int32) * (users // _CLAIMS_PER_OBJECT)
     chosen = slices + rng.integers(0, users // _CLAIMS_PER_OBJECT, (objects, _CLAIMS_PER_OBJECT), dtype=np.int32)
     deviations = np.sqrt(rng.exponential(1.0, users))

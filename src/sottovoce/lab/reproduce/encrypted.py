@@ -2,8 +2,8 @@
 
 The server adds ciphertexts and never sees a reading; a second party holds the key and decrypts sums only. In every
 iteration a device sends, encrypted, its weighted readings, its weight and its loss; truths and the sum of the losses go
-back. Users weigh as in CRH, −log of their share of the losses (of the iteration before, which saves a second round trip
-and changes nothing once the truths settle). Every user reads every object.
+back. Weights are as in CRH, −log of the user's share of the losses. These are the losses of the iteration before, which
+saves a second round trip and changes nothing once the truths have converged. Every user measures every object.
 """
 
 import time
@@ -23,7 +23,7 @@ _LEAST_WEIGHT = 1e-3  # of a user whose loss is above the sum of the iteration b
 
 @dataclass
 class RunCost:
-    """What one run took."""
+    """What one run cost."""
 
     seconds_users: float = 0.0
     seconds_server: float = 0.0

@@ -20,7 +20,7 @@ from sottovoce.worlds import World, floorplan, read_floorplan
 from sottovoce.worlds.floorplan import floorplan_digest
 
 BASELINES = ("mean", "median")  # beside the method in every figure of error
-# Of a setting, by the names of the command line.
+# Fields of a setting, with their names on the command line.
 _OPTIONS = {
     "floorplan": "floorplan", "error_rates": "lambda1", "epsilons": "epsilons", "deltas": "deltas",
     "participants": "participants", "objects": "objects", "runs": "runs", "method": "method", "b": "b", "eta": "eta",
@@ -34,13 +34,13 @@ Parameters = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run of the lab is asked for."""
+    """The options of a run."""
 
     seed: int = 0
     quick: bool = False
     floorplan: str | None = None  # folder with a real copy
-    # In place of what a figure chooses, where it has such a thing. Several crowds are the axis of a figure that varies
-    # them.
+    # These replace a figure's own parameters, if it has them. Several values of error_rates or participants make the
+    # axis of a figure that varies them.
     error_rates: tuple[float, ...] | None = None  # λ1
     epsilons: tuple[float, ...] | None = None
     deltas: tuple[float, ...] | None = None
@@ -68,7 +68,7 @@ class Setting:
         return asked if asked is not None else full if quick is None else self.sized(full, quick)
 
     def one(self, name: Literal["error_rates", "participants"], usual: Any) -> Any:
-        """The crowd of a figure that does not vary it."""
+        """The value for a figure that does not vary this parameter."""
         asked = getattr(self, name)
         if asked is not None and len(asked) > 1:
             raise BadParameter(
@@ -78,12 +78,12 @@ class Setting:
         return asked[0] if asked else usual
 
     def axis(self, name: Literal["error_rates", "participants"], full: Any, quick: Any) -> Any:
-        """The crowds of a figure that varies them; a single one is no axis."""
+        """The values for a figure that varies this parameter; a single one is no axis."""
         asked = getattr(self, name)
         return asked if asked and len(asked) > 1 else self.sized(full, quick)
 
     def unused(self, experiments: Sequence["Experiment"]) -> list[str]:
-        """Options, by their names on the command line, that change no piece of work of these."""
+        """Options, by their names on the command line, that change no task of these experiments."""
         asked = [one.tasks(self) for one in experiments]
         given = [name for name in _OPTIONS if getattr(self, name) is not None]
         without: dict[str, Setting] = {name: replace(self, **dict[str, Any]({name: None})) for name in given}
@@ -126,7 +126,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def run(self, task: Parameters) -> Table:
-        """Rows of one piece of work: the same for the same parameters, wherever it runs (but for measured times)."""
+        """Rows of one piece of work: the same for the same parameters, wherever it runs (except for measured times)."""
 
     @abstractmethod
     def collect(self, rows: Table) -> Table:
@@ -142,7 +142,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def note(self, table: Table) -> str:
-        """What was chosen that the paper does not give; printed under the figure."""
+        """What was chosen because the paper does not state it; printed under the figure."""
 
     def choices(self, table: Table) -> list[tuple[str, str, str]]:
         """Parameters: what it is, what the paper says, what was chosen here."""
@@ -154,7 +154,7 @@ class Experiment(ABC):
         return f"Fig. {NUMBERS[self.name]}: {self.title}" if self.name in NUMBERS else self.title
 
     def missing(self) -> str | None:
-        """Why the figure cannot be made here, if so."""
+        """Why the figure cannot be made here; None if it can be made."""
         return None
 
 
@@ -173,7 +173,7 @@ class ExperimentOutcome:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All that a run made."""
+    """Everything that a run made."""
 
     out: Path
     setting: Setting
@@ -188,7 +188,7 @@ class Reproduction:
 
 
 def fitted(method: str, claims: Claims, law: Law | None = None, **options: Any) -> TruthDiscovery:
-    """A method by name, fitted; one that does not settle in its iterations counts as it stands."""
+    """A method by name, fitted; if it has not converged, its last estimates count."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return make_method(method, noise=law, **options).fit(claims)

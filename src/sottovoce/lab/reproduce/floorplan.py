@@ -125,9 +125,9 @@ class Floorplan(Experiment):
         last = line[-1]
         return Verdict(
             bool(rises and 0 < share < SLACK * plain),
-            f"As the noise grows the MAE between original and perturbed aggregates "
+            f"As the noise grows, the MAE between original and perturbed aggregates "
             f"{'rises' if rises else 'does not rise'} throughout, by {share:.0%} of the growth of the mean |noise|; a "
-            f"plain mean of as few readings would move by {plain:.0%}. At a mean |noise| of {last['noise']:.1f} m the "
+            f"plain mean of as few readings would move by {plain:.0%}. At a mean |noise| of {last['noise']:.1f} m, the "
             f"MAE is {last['moved']:.2f} m (mean {last['moved_mean']:.2f}, median {last['moved_median']:.2f}). The "
             f"error to the truth is {last['error_before']:.2f} m without noise (mean {last['error_before_mean']:.2f}, "
             f"median {last['error_before_median']:.2f}) and {last['error_after']:.2f} m with it.",
@@ -138,6 +138,6 @@ EXPERIMENTS = (
     Floorplan(
         "floorplan",
         "Trade-off on the indoor floorplan",
-        "On the floorplan data too the aggregates move less than the noise, and slowly as it grows.",
+        "On the floorplan data, too, the aggregates move less than the noise, and only slowly as it grows.",
     ),
 )

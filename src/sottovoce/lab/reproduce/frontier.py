@@ -1,4 +1,4 @@
-"""Theorem 4.9: the noise level that privacy asks for, and the least error that can then be promised."""
+"""Theorem 4.9: the noise level that privacy requires, and the least error that can then be guaranteed."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ _ERROR_RATE, _PARTICIPANTS, _OBJECTS, _BETA, _DELTA = 2.0, 150, 30, 0.05, 0.1
 
 @dataclass(frozen=True)
 class FrontierFigure(Experiment):
-    """Noise level and error where the two bounds meet, against ε; and the error that CRH really makes there."""
+    """Noise level and error where the two bounds meet, against ε; and the error of CRH at that noise level."""
 
     of_the_paper: ClassVar[bool] = False
     size: ClassVar[tuple[float, float]] = (7.2, 3.0)
@@ -59,7 +59,7 @@ class FrontierFigure(Experiment):
         for axes in (levels, errors):
             axes.set(xscale="log", yscale="log", xlabel="ε")
             spread_ticks(axes, (0.25, 0.5, 1, 2, 4, 8), epsilons.tolist())
-        if epsilons.min() >= 0.25 and epsilons.max() <= 8:  # the noise and errors that these ask for
+        if epsilons.min() >= 0.25 and epsilons.max() <= 8:  # the usual range, for which these ticks are meant
             ticks(levels, (20, 50, 100, 200, 500), "y")
             ticks(errors, (0.3, 1, 3, 10, 30), "y")
         levels.set_ylabel("noise level c = λ1/λ2")
@@ -78,10 +78,10 @@ class FrontierFigure(Experiment):
         row = min(table, key=lambda row: abs(np.log(row["epsilon"])))
         return Verdict(
             None,
-            f"At ε = {row['epsilon']:g} the bounds meet at c = {row['corrected_level']:.0f} and α = "
-            f"{row['corrected_alpha']:.2g} as corrected, at c = {row['printed_level']:.0f} and α = "
-            f"{row['printed_alpha']:.2g} as printed. At the corrected noise level CRH moves by less than "
-            f"{row['seen']:.2g} in {1 - _BETA:.0%} of the runs.",
+            f"At ε = {row['epsilon']:g}, the bounds meet at c = {row['corrected_level']:.0f} and α = "
+            f"{row['corrected_alpha']:.2g} as corrected, and at c = {row['printed_level']:.0f} and α = "
+            f"{row['printed_alpha']:.2g} as printed. At the corrected noise level, the aggregates of CRH move by "
+            f"less than {row['seen']:.2g} in {1 - _BETA:.0%} of the runs.",
         )
 
 
@@ -89,6 +89,6 @@ EXPERIMENTS = (
     FrontierFigure(
         "frontier",
         "Where privacy meets utility (Theorem 4.9)",
-        "How small an error can be promised for a given level of privacy?",
+        "How small an error can be guaranteed for a given level of privacy?",
     ),
 )

@@ -1,4 +1,4 @@
-"""Equal exact guarantee: what each noise law and each method make of the same promise."""
+"""Equal exact guarantee: the error of each noise law and each method under the same promise."""
 
 import math
 from dataclasses import dataclass
@@ -94,10 +94,10 @@ class Guarantees(Experiment):
             (papers_oracle,) = where(point, law="shared", method="oracle")
             best = min((row for row in point if row["method"] != "oracle"), key=lambda row: row["error"])
             parts.append(
-                f"At ε = {epsilon:g}, δ = {plain(delta)} the paper’s law with CRH errs by {paper['error']:.3g} (its "
-                f"oracle by {papers_oracle['error']:.2g}), fresh noise with the noise-aware method by "
-                f"{ours['error']:.3f} (its oracle by {fresh_oracle['error']:.3f}): "
-                f"a factor of {paper['error'] / ours['error']:.3g}. Best of all is {best['law']} noise with "
+                f"At ε = {epsilon:g}, δ = {plain(delta)}, the error is {paper['error']:.3g} for the paper’s law with "
+                f"CRH (oracle: {papers_oracle['error']:.2g}) and {ours['error']:.3f} for fresh noise with the "
+                f"noise-aware method (oracle: {fresh_oracle['error']:.3f}): a factor of "
+                f"{paper['error'] / ours['error']:.3g}. The smallest error is that of {best['law']} noise with "
                 f"{label_of(best['method'])}, {best['error']:.3f}."
             )
         return Verdict(None, " ".join(parts))
@@ -107,6 +107,6 @@ EXPERIMENTS = (
     Guarantees(
         "guarantees",
         "Error at equal exact guarantee",
-        "Which noise law and which method lose least for the same exact promise?",
+        "Which noise law and which method lose the least accuracy for the same exact promise?",
     ),
 )

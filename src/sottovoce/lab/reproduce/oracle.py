@@ -1,6 +1,6 @@
-"""The oracle: it knows how far every user errs and, where users drew a variance for their noise, which one.
+"""The oracle: it knows every user's error variance and, if users drew a variance for their noise, that one too.
 
-It looks at the same readings as the methods beside it, so that a lucky crowd is lucky for all of them.
+It uses the same readings as the methods beside it, so that a lucky crowd is lucky for all of them.
 """
 
 from copy import deepcopy
@@ -19,7 +19,7 @@ _GUESSES = np.linspace(-8, 8, 161)  # in standard errors of the weighted mean
 
 
 def noisy_and_oracle(world: World, law: NoiseLaw, rng: np.random.Generator) -> tuple[Claims, Floats]:
-    """The claims as the server sees them, and what the oracle makes of them."""
+    """The claims as the server sees them, and the oracle's estimates from them."""
     before = deepcopy(rng)
     noisy = world.with_simulated_noise(law, rng).claims
     drawn = law.known_variances(world.error_variances.shape, before)  # what a law draws first
@@ -31,14 +31,14 @@ def noisy_and_oracle(world: World, law: NoiseLaw, rng: np.random.Generator) -> t
 
 
 def _weighted_mean(claims: Claims, variances: Floats) -> tuple[Floats, Floats]:
-    """The truths by users' variances, and how precise they are."""
+    """Means weighted by the users' precisions, and the precisions of these means."""
     precisions = 1 / variances[claims.users]
     total = np.bincount(claims.objects, precisions).astype(np.float64)
     return np.bincount(claims.objects, precisions * claims.values) / total, total
 
 
 def _posterior_mean(claims: Claims, own: Floats, noise: ReadingNoise) -> Floats:
-    """The best there is where every reading has noise of its own, which is not normal."""
+    """Posterior means: the best estimates if every reading has its own noise, which is not normal."""
     centre, precision = _weighted_mean(claims, own + noise.variance)
     guesses = centre[:, None] + _GUESSES / np.sqrt(precision)[:, None]
     logs = np.zeros_like(guesses)

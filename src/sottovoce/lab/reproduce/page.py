@@ -1,4 +1,4 @@
-"""One page that shows every figure with what the paper claims and what the numbers say; it is self-contained."""
+"""One self-contained page: every figure, with the claim of the paper and a verdict from the numbers."""
 
 import base64
 from html import escape
@@ -7,7 +7,7 @@ from typing import Any
 from sottovoce import __version__
 from sottovoce.claims.writing import whole_file
 from sottovoce.lab.reproduce.experiment import Experiment, ExperimentOutcome, Reproduction
-from sottovoce.lab.reproduce.tables import Table
+from sottovoce.lab.reproduce.tables import Table, headings
 from sottovoce.lab.standalone import standalone
 
 _BADGES = {True: ("holds", "holds here"), False: ("fails", "does not hold here"), None: ("measured", "measured here")}
@@ -43,9 +43,9 @@ def _opening(made: Reproduction) -> str:
     return f"""<h1>The figures of private truth discovery</h1>
 <p>Made by <code>sottovoce reproduce</code>, version {__version__}, seed {made.setting.seed}, {size}; the floorplan is
 {floorplan}. The paper is “Towards Differentially Private Truth Discovery for Crowd Sensing Systems” (Y. Li et al.,
-arXiv:1810.04760). Every verdict is computed from the numbers of its figure. What the paper does not say was chosen here
-and is listed under each figure.</p>
-<table class="contents"><caption>What was found</caption><thead><tr><th scope="col">figure</th>
+arXiv:1810.04760). Every verdict is computed from the numbers of its figure. Parameters that the paper does not state
+were chosen here and are listed under each figure.</p>
+<table class="contents"><caption>Results</caption><thead><tr><th scope="col">figure</th>
 <th scope="col">result</th></tr></thead><tbody>{rows}</tbody></table>"""
 
 
@@ -81,7 +81,7 @@ def _description(experiment: Experiment, one: ExperimentOutcome) -> str:
 
 
 def _data(table: Table) -> str:
-    names = list(dict.fromkeys(name for row in table for name in row))
+    names = headings(table)
     head = "".join(f'<th scope="col">{escape(name.replace("_", " "))}</th>' for name in names)
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(_cell(row.get(name)))}</td>" for name in names) + "</tr>" for row in table

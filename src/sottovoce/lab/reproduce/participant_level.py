@@ -121,10 +121,10 @@ class ParticipantLevelFigure(Experiment):
         best = min(seen, key=seen.__getitem__)
         return Verdict(
             None,
-            f"If ε = {epsilon:g} is for all answers of a participant together, the best number of tasks to answer is: "
+            f"If ε = {epsilon:g} covers all answers of a participant together, the best number of tasks to answer is: "
             f"{'; '.join(parts)}. In simulations with comparisons, ε = {_EPSILON:g} and {table[0]['participants']:,} "
-            f"participants, the error is {seen[best]:.2g} σ if each answers {best}, and {seen[max(seen)]:.2g} σ if "
-            f"each answers all {max(seen)}.",
+            f"participants, the error is {seen[best]:.2g} σ if each answers {best} of {max(seen)} tasks, and "
+            f"{seen[max(seen)]:.2g} σ if each answers all of them.",
         )
 
 
@@ -152,7 +152,7 @@ def _expected(way: str, count: int, participants: int) -> float:
 def _seen(way: str, count: int, participants: int, seed: tuple[int, ...]) -> NDArray[np.float64]:
     """Errors in a simulated campaign, in units of σ."""
     each = rounded_down(_EPSILON / count)
-    if way == _COMPARISONS:  # everybody is another one for each task: what they answer elsewhere does not matter
+    if way == _COMPARISONS:  # simulated task by task: answers to other tasks do not matter
         answers = participants * count // _TASKS
         levels = usual_levels(each)
         crowd = SequentialCrowd(Response(each), answers, 12, high=_RANGE, levels=levels, grid=Fraction(1, 5), seed=seed)
@@ -169,6 +169,6 @@ EXPERIMENTS = (
     ParticipantLevelFigure(
         "participant-level",
         "Answer a few tasks, not all",
-        "Where a promise covers all readings of a participant, how many tasks should a device answer?",
+        "If a promise covers all readings of a participant, how many tasks should a device answer?",
     ),
 )

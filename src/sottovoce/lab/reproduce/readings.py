@@ -84,14 +84,14 @@ class ReadingsExperiment(Experiment):
         printed_safe = all(row["as_printed"] >= row["exact"] for row in where(table, quantity="delta"))
         return Verdict(
             None,
-            f"With λ2 = {_RATE:g} and Δ = {_DISTANCE:g} a single reading is private without exception at ε = 1 "
-            f"(δ = {delta[0]['exact']:.2g}); with {delta[2]['readings']} readings under one variance δ is "
-            f"{delta[2]['exact']:.3f}, in the limit {delta[-1]['exact']:.3f}. The printed Theorem 4.8 "
+            f"With λ2 = {_RATE:g} and Δ = {_DISTANCE:g}, a single reading is private without exception at ε = 1 "
+            f"(δ = {delta[0]['exact']:.2g}); with {delta[2]['readings']} readings under one variance, δ is "
+            f"{delta[2]['exact']:.3f}, and in the limit {delta[-1]['exact']:.3f}. The printed Theorem 4.8 "
             f"({delta[0]['as_printed']:.3f}) is {'never below' if printed_safe else 'below'} the exact δ here. For "
-            f"ε = {_PROMISE[0]:g}, δ = {plain(_PROMISE[1])} the shared law needs a mean variance of "
-            f"{few['exact']:,.0f} at 3 readings and {many['exact']:,.0f} in the limit; fresh noise needs "
+            f"ε = {_PROMISE[0]:g}, δ = {plain(_PROMISE[1])}, the shared law needs a mean variance of "
+            f"{few['exact']:,.0f} for 3 readings and {many['exact']:,.0f} in the limit; fresh noise needs "
             f"{constant['fresh']:.3g}, Gaussian {constant['gaussian']:.3g} and floored noise "
-            f"{constant['floored']:.3g}, however many.",
+            f"{constant['floored']:.3g}, for any number of readings.",
         )
 
 

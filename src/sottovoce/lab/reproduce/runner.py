@@ -1,4 +1,4 @@
-"""Runs experiments over processes, keeps what is finished, and picks up where it was interrupted."""
+"""Runs experiments in several processes, keeps finished work, and resumes after an interruption."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from sottovoce.lab.reproduce.style import draw_files, require_matplotlib
 from sottovoce.lab.reproduce.tables import Table
 from sottovoce.progress import Progress
 
-# Everything a result is computed with: a change there makes kept results stale.
+# The code with which results are computed: if it changes, kept results are computed again.
 _PACKAGES = ("claims", "engines", "privacy", "discovery", "comparisons", "worlds", "planning")
 _SHARED = tuple(f"lab/reproduce/{name}.py" for name in ("experiment", "tables", "encrypted", "answer_sets"))
 
@@ -34,7 +34,7 @@ def reproduce(
     processes: int | None = None,
     progress: Progress[str, int, int] | None = None,
 ) -> Reproduction:
-    """Make figures (PNG, SVG, CSV) and the page that shows them; all of them where no names are given.
+    """Make figures (PNG, SVG, CSV) and the page that shows them; all of them if no names are given.
 
     ``progress`` gets what was finished last, how many pieces are done, and how many there are.
 
@@ -42,7 +42,7 @@ def reproduce(
     many processes work (times are measured separately, after the rest).
     """
     if processes is not None and processes < 1:
-        raise BadParameter(f"processes={processes}: at least one must work; leave it out for one per core")
+        raise BadParameter(f"processes={processes}: at least one is needed; leave it out for one per core")
     require_matplotlib()
     asked = {named(name).name for name in names or FIGURES}
     wanted = [named(name) for name in FIGURES if name in asked]
@@ -146,7 +146,7 @@ def _start_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker when its parent ends: it would otherwise wait for work for ever."""
+    """End this worker when its parent ends: otherwise it would wait for work forever."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""Few readings per user: how much a method can learn about users, and what that is worth."""
+"""Few readings per user: how well methods can then estimate the users' accuracy, and what that gains."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,7 +21,7 @@ _METHODS = ("noise-aware", "crh", "gtm", "catd", "median")
 
 @dataclass(frozen=True)
 class Sparsity(Experiment):
-    """Error against readings per user, with as many readings per object throughout."""
+    """Error against readings per user, with the same number of readings per object throughout."""
 
     of_the_paper: ClassVar[bool] = False
     size: ClassVar[tuple[float, float]] = (7.2, 3.5)
@@ -78,7 +78,7 @@ class Sparsity(Experiment):
             for count in (readings[0], readings[-1]):
                 points = {row["method"]: row["of_the_mean"] for row in where(table, law=law, readings=count)}
                 ends.append(
-                    f"with {counted(count, 'reading')} per user noise-aware {points['noise-aware']:.2f}, "
+                    f"with {counted(count, 'reading')} per user: noise-aware {points['noise-aware']:.2f}, "
                     f"CRH {points['crh']:.2f}, GTM "
                     f"{points['gtm']:.2f}, CATD {points['catd']:.2f} (oracle {points['oracle']:.2f})"
                 )
@@ -89,8 +89,8 @@ class Sparsity(Experiment):
 def sparse_crowd(readings: int, rng: np.random.Generator) -> World:
     """Users with this many readings each, and the same number of readings for every object.
 
-    All objects in random order, again and again; each user takes the next ones. The number of readings divides that of
-    the objects, so nobody meets an object twice.
+    All objects in random order, again and again; each user takes the next ones. The number of readings per user divides
+    the number of objects, so nobody gets an object twice.
     """
     objects = np.concatenate([rng.permutation(_OBJECTS) for _ in range(_CLAIMS_PER_OBJECT)])
     users = np.arange(len(objects)) // readings

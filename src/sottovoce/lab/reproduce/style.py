@@ -1,6 +1,7 @@
-"""How figures look: colours of Okabe and Ito, and a marker and a line style of its own for every line.
+"""How figures look: the colours of Okabe and Ito, and a different marker and line style for every line.
 
-So a figure can be read by colour-blind readers and in grey print. Drawn on Figure objects, without a global state.
+So figures can be read by colour-blind readers and in greyscale print. They are drawn on Figure objects, without global
+state.
 """
 
 import math
@@ -16,7 +17,7 @@ import pyarrow as pa
 from sottovoce.claims.writing import whole_file, write_table
 from sottovoce.discovery import METHODS
 from sottovoce.errors import MissingExtra
-from sottovoce.lab.reproduce.tables import Table, column
+from sottovoce.lab.reproduce.tables import Table, column, headings
 from sottovoce.privacy.laws import noise_laws
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _STYLES = (
     LineStyle(ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
     LineStyle(SKY, "X", (0, (4, 2))),
 )
-LINES = (*_STYLES[:4], _STYLES[5])  # where a figure is not about methods
+LINES = (*_STYLES[:4], _STYLES[5])  # for figures that are not about methods
 
 
 def law_styles() -> dict[str, LineStyle]:
@@ -95,7 +96,7 @@ _STYLE: Any = {
     "svg.fonttype": "path",
 }
 
-_NOTE_WIDTH = 116  # letters
+_NOTE_WIDTH = 116  # characters
 
 
 def require_matplotlib() -> None:
@@ -111,7 +112,8 @@ def draw_files(experiment: "Experiment", table: Table, out: Path) -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    write_table(pa.Table.from_pylist(table), out / f"{experiment.name}.csv")
+    whole = [dict.fromkeys(headings(table)) | row for row in table]
+    write_table(pa.Table.from_pylist(whole), out / f"{experiment.name}.csv")
     with rc_context(_STYLE):
         figure = Figure(figsize=experiment.size, layout="constrained")
         experiment.draw(figure, table)
@@ -123,7 +125,7 @@ def draw_files(experiment: "Experiment", table: Table, out: Path) -> None:
 
 
 def _balanced(note: str) -> str:
-    """The note in as few lines as fit, all about as long."""
+    """The note in as few lines as possible, all of about the same length."""
     note = note.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     lines = math.ceil(len(note) / _NOTE_WIDTH)
     return fill(note, math.ceil(len(note) / lines) + 8)
@@ -132,7 +134,7 @@ def _balanced(note: str) -> str:
 def plot_line(
     axes: Any, table: Table, x: str, y: str, style: LineStyle, label: str | None = None, shade: float = 0.18
 ) -> None:
-    """A line with the band of its 95 % intervals."""
+    """A line with the band of its 95% intervals."""
     places = column(table, x)
     axes.plot(places, column(table, y), label=label, **style.options)
     axes.fill_between(

@@ -15,7 +15,7 @@ _DIGITS = 6  # significant ones; more would be noise
 
 
 def summarise(rows: Table, by: Sequence[str], of: Sequence[str]) -> Table:
-    """Means over the rows that agree in ``by``, with 95 % intervals (Student's t) as ``_low`` and ``_high``.
+    """Means over the rows that agree in ``by``, with 95% intervals (Student's t) as ``_low`` and ``_high``.
 
     >>> summarise([{"x": 1, "y": 2.0}, {"x": 1, "y": 4.0}], by=["x"], of=["y"])
     [{'x': 1, 'runs': 2, 'y': 3.0, 'y_low': -9.7062, 'y_high': 15.7062}]
@@ -57,11 +57,16 @@ def where(table: Table, **wanted: Any) -> Table:
     return [row for row in table if all(row[name] == entry for name, entry in wanted.items())]
 
 
+def headings(table: Table) -> list[str]:
+    """The columns that any row has, in order of appearance."""
+    return list(dict.fromkeys(name for row in table for name in row))
+
+
 def column(table: Table, name: str) -> NDArray[np.float64]:
     """One column as numbers."""
     return np.array([row[name] for row in table], dtype=np.float64)
 
 
 def distinct(table: Table, name: str) -> list[Any]:
-    """The entries of a column, each once, in their order."""
+    """The entries of a column, each once, in order of appearance."""
     return list(dict.fromkeys(row[name] for row in table))

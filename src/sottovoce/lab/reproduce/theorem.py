@@ -1,4 +1,4 @@
-"""Theorem 4.3 compared with simulations: the chance that aggregates move by α or more."""
+"""Theorem 4.3 compared with simulations: the chance that noise moves the aggregates by α or more."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -101,15 +101,15 @@ class Theorem(Experiment):
             seen = max((row["alpha"] for row in points if row["seen"] >= 0.5), default=0.0)
             speaks = min((row["alpha"] for row in points if row["corrected"] <= 0.05), default=float("inf"))
             parts.append(
-                f"at c = {level:g} the MAE exceeds {seen:.2g} in half of the runs, while the corrected bound promises "
-                f"5 % only from α = {speaks:.2g} on"
+                f"at c = {level:g} the MAE exceeds {seen:.2g} in half of the runs, while the corrected bound is at "
+                f"most 5% only from α = {speaks:.2g} on"
             )
         worst = max(printed, key=lambda row: row["seen"] - row["printed"], default=None)
         failing = (
-            f"As printed the theorem fails: at c = {worst['level']:g} it allows a chance of {worst['printed']:.2g} for "
-            f"α = {worst['alpha']:.2g}, but {worst['seen']:.2g} is observed."
+            f"As printed, the theorem fails: at c = {worst['level']:g} it allows a chance of {worst['printed']:.2g} "
+            f"for α = {worst['alpha']:.2g}, but {worst['seen']:.2g} is observed."
             if worst
-            else "As printed the theorem is not contradicted here."
+            else "As printed, the theorem is not contradicted here."
         )
         right = (
             f"The corrected bound fails at {counted(len(corrected), 'point')}."
@@ -121,12 +121,12 @@ class Theorem(Experiment):
 
 
 def _violations(table: Table, bound: str) -> Table:
-    """Points where the chance is above the bound for sure."""
+    """Points where even the lower end of the chance's interval is above the bound."""
     return [row for row in table if row[bound] is not None and row["seen_low"] > row[bound]]
 
 
 def _proportion_interval(seen: int, runs: int) -> tuple[float, float]:
-    """95 % interval of a chance (Clopper and Pearson)."""
+    """95% interval of a chance (Clopper and Pearson)."""
     low = float(betaincinv(seen, runs - seen + 1, 0.025)) if seen else 0.0
     high = float(betaincinv(seen + 1, runs - seen, 0.975)) if seen < runs else 1.0
     return low, high

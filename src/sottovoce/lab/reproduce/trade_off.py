@@ -172,7 +172,7 @@ class TradeOff(Experiment):
             if len(line) == 1:
                 return Verdict(
                     None,
-                    f"With one ε ({first['epsilon']:g}) nothing rises or falls. The mean |noise| is "
+                    f"A single ε ({first['epsilon']:g}) shows no trend. The mean |noise| is "
                     f"{first['noise']:.2f}, the MAE {first['moved']:.3f} ({first['moved_low']:.3f}–"
                     f"{first['moved_high']:.3f}; mean {first['moved_mean']:.3f}, median {first['moved_median']:.3f}).",
                 )
@@ -181,7 +181,7 @@ class TradeOff(Experiment):
         ratio = max(column(table, "moved") / column(table, "noise"))
         last = min(table, key=lambda row: (row["epsilon"], row["delta"]))
         sentence = (
-            f"As ε falls the MAE between original and perturbed aggregates "
+            f"As ε falls, the MAE between original and perturbed aggregates "
             f"{'rises' if all(growths) else 'does not rise'} throughout, "
             f"by at most {max(shares):.1%} of the growth of the mean |noise| (a plain mean: {plain:.1%}); "
             f"it is never more than {ratio:.0%} of the noise (at ε = {last['epsilon']:g}, δ = {last['delta']:g}: "
@@ -194,12 +194,12 @@ class TradeOff(Experiment):
             small = near["moved"] < 0.1
             holds = holds and small
             sentence += (
-                f" Where the mean |noise| is {near['noise']:.2f} the MAE is {near['moved']:.3f} "
+                f" Where the mean |noise| is {near['noise']:.2f}, the MAE is {near['moved']:.3f} "
                 f"({near['moved_low']:.3f}–{near['moved_high']:.3f}), {'below' if small else 'not below'} 0.1; the "
                 f"plain mean moves by {near['moved_mean']:.3f} and the median by {near['moved_median']:.3f}."
             )
         else:
-            sentence += " No point has a mean |noise| near 1, so nothing is said about it."
+            sentence += " No point has a mean |noise| near 1, so that part of the claim is not tested."
         return Verdict(bool(holds), sentence)
 
 
@@ -214,10 +214,10 @@ class ExactTradeOff(TradeOff):
 
 
 _CLAIM = (
-    "Much noise moves the aggregates little: the MAE rises slowly as ε falls, and with a mean |noise| near 1 it stays "
-    "below 0.1."
+    "Even large noise moves the aggregates only a little: the MAE rises slowly as ε falls, and with a mean |noise| "
+    "near 1 it stays below 0.1."
 )
-_EXACT = "What changes with the ε that the noise really gives, for the same Δ and δ?"
+_EXACT = "What changes with the exact ε of the noise, for the same Δ and δ?"
 
 _SAME = "GTM shows the same pattern as CRH. "
 

@@ -23,7 +23,7 @@ _RATE = 0.5  # λ2, per m²: mean |noise| 1 m
 
 @dataclass(frozen=True)
 class WeightsExperiment(Experiment):
-    """The seven users with most readings; and over many runs, what noise does to their weights."""
+    """The seven users with the most readings; and over many runs, what noise does to their weights."""
 
     def tasks(self, setting: Setting) -> list[Parameters]:
         runs, part = setting.chosen("runs", 60, 6), setting.sized(20, 6)
@@ -97,7 +97,7 @@ class WeightsExperiment(Experiment):
 
     def choices(self, table: Table) -> list[tuple[str, str, str]]:
         return [
-            ("users shown", str(_SHOWN), f"{_SHOWN}, those with most readings"),
+            ("users shown", str(_SHOWN), f"{_SHOWN}, those with the most readings"),
             ("λ2", "not given", f"{_RATE:g} per m²: a mean |noise| of 1 m"),
         ]
 

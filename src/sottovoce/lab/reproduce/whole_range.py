@@ -94,10 +94,10 @@ class WholeRangeFigure(Experiment):
         return Verdict(
             None,
             f"With {part[0]['participants']:,} participants and ε = {epsilon:g} for any two values of a range of "
-            f"{RANGE:g} σ, comparisons err by {found[COMPARISONS]:.2g} σ and Laplace noise by "
-            f"{found[OVER_RANGE]:.2g} σ ({found[OVER_RANGE] / found[COMPARISONS]:.0f} times as much); the paper’s law "
-            f"at δ = {plain(DELTA)} errs by {found[PAPER]:.3g} σ even if every variance is known, more than a guess "
-            f"({_GUESS:.0f} σ). Laplace noise for values up to σ apart, a weaker promise, errs by "
+            f"{RANGE:g} σ, the error is {found[COMPARISONS]:.2g} σ with comparisons and {found[OVER_RANGE]:.2g} σ with "
+            f"Laplace noise ({found[OVER_RANGE] / found[COMPARISONS]:.0f} times as much). With the paper’s law at "
+            f"δ = {plain(DELTA)} it is {found[PAPER]:.3g} σ even if every variance is known, more than that of a guess "
+            f"({_GUESS:.0f} σ). With Laplace noise for values up to σ apart, a weaker promise, it is "
             f"{found[OVER_SPREAD]:.2g} σ.",
         )
 
@@ -132,9 +132,9 @@ def squared_errors(
 
 
 def _with_known_variances(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared errors of the best weighted mean: no estimator that has to learn the variances can do better.
+    """Squared errors of the best weighted mean: no estimator that has to estimate the variances can do better.
 
-    Its squared error is known on average once the variances are drawn, so that errors need not be drawn as well.
+    Given the variances, its mean squared error is known, so that errors need not be drawn as well.
     """
     return np.asarray(1 / (1 / (1 + drawn)).sum(axis=0))
 
@@ -143,6 +143,6 @@ EXPERIMENTS = (
     WholeRangeFigure(
         "whole-range",
         "A promise for the whole range",
-        "What does a promise for any two values of a wide range cost, by comparisons and by noise?",
+        "What does a promise for any two values of a wide range cost, with comparisons and with noise?",
     ),
 )
