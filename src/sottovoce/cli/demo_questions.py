@@ -1,4 +1,4 @@
-"""What ``sottovoce demo`` prints about its second act, the questions."""
+"""What ``sottovoce demo`` prints about its second part, the questions."""
 
 from typing import TYPE_CHECKING
 

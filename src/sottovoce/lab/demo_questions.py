@@ -1,4 +1,4 @@
-"""The demo's second act: people answer questions, and now and then their devices send another answer on purpose."""
+"""The demo's second part: people answer questions, and now and then their devices send another answer on purpose."""
 
 import csv
 from collections.abc import Callable
