@@ -1,7 +1,7 @@
 """Invitation links: ``https://server/j/TOKEN#sha256=HASH``.
 
-The token says who may join and the fragment what they join: the hash of the manifest. Browsers keep the fragment to
-themselves, so the server cannot adapt what it offers to what the link expects.
+The token admits a participant. The fragment fixes what they join: it holds the hash of the manifest. Browsers do not
+send the fragment, so the server cannot adapt what it offers to what the link expects.
 """
 
 import re
@@ -52,7 +52,7 @@ class InvitationLink:
 
 
 def server_address(text: str) -> str:
-    """The address of a server in its one spelling: scheme, host, port if unusual, and a path if it lives under one.
+    """The address of a server in its one spelling: scheme, host, port if unusual, and a path if it has one.
 
     >>> server_address("HTTPS://Sense.Example:443/")
     'https://sense.example'
@@ -70,7 +70,7 @@ def server_address(text: str) -> str:
 
 
 def is_encrypted_or_local(server: str) -> bool:
-    """Whether nobody can read what is sent there: https, or this machine."""
+    """Whether nobody on the way can read what is sent there: https, or this machine."""
     parts = urlsplit(server)
     return parts.scheme == "https" or parts.hostname in _LOOPBACK
 
