@@ -59,8 +59,8 @@ def create_app(
 ) -> FastAPI:
     """The server as an ASGI application.
 
-    ``show_token`` receives the first operator's token if one had to be generated. Without ``background`` the jobs run only
-    when called (``app.state.sottovoce.jobs.tick()``).
+    ``show_token`` receives the first operator's token if one had to be generated. Without ``background`` the jobs run
+    only when called (``app.state.sottovoce.jobs.tick()``).
     """
     settings = settings or Settings()
     metrics = Metrics()

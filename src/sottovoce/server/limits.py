@@ -67,7 +67,7 @@ class RateLimits:
         if scope["type"] == "http" and scope["path"] not in _OPEN_TO_ALL:
             address = household(scope["client"][0] if scope.get("client") else "")
             wait = self._addresses.wait(address)
-            if not wait and scope["path"] == _CODES:  # codes are short, so guessing must be slow even from many addresses
+            if not wait and scope["path"] == _CODES:  # guessing short codes must be slow even from many addresses
                 wait = self._codes.wait(address) or self._all_codes.wait(_CODES)
             if not wait:
                 with suppress(Problem):  # without a token only the address counts

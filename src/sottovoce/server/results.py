@@ -33,7 +33,7 @@ from sottovoce.server.storage.rows import CampaignRow
 Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
 _USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors anyway
-_WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # relative to the mean weight; larger ones share one more bin
+_WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # relative to the mean weight; one more bin lies above
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
 # The columns about the task itself; those of the figures are in `sottovoce.discovery.schema`.
 _TASK = {
@@ -340,7 +340,7 @@ def weights_of(results: Sequence[Outcome]) -> dict[str, list[Any]]:
 
 
 def _relative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    return weights / weights.mean() if weights.any() else np.ones(len(weights))  # where noise hides everything, all are equal
+    return weights / weights.mean() if weights.any() else np.ones(len(weights))  # equal where noise hides everything
 
 
 def doubts_about(

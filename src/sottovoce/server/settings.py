@@ -78,8 +78,8 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             description="Simultaneous connections from one address (IPv6: one /64), but never more than half of "
-            "`connections`; with 0, only this half is the limit. With `behind_proxy`, connections from `trusted_proxies` "
-            "are not counted.",
+            "`connections`; with 0, only this half is the limit. With `behind_proxy`, connections from "
+            "`trusted_proxies` are not counted.",
         ),
     ] = 1_000
     body_limit: Annotated[

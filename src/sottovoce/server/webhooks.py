@@ -114,7 +114,7 @@ class Webhooks:
 
     @cached_property
     def _verify(self) -> SSLContext:
-        """Verifies certificates; made with the first event, since it takes a while and most servers have no webhooks."""
+        """Verifies certificates. Making it takes a while, and most servers never need it."""
         return httpx.create_ssl_context()
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Reports: what participants send most, so the path from the socket to the writer is short."""
+"""Reports, which participants send more than anything else: their path from the socket to the writer is short."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ class StoredReport(BaseModel):
     report_id: str
     readings: Annotated[int, Field(description="how many readings were stored")]
     over_quota: Annotated[
-        list[str], Field(description="tasks that already had enough readings, so that theirs were left out")
+        list[str], Field(description="tasks that already had enough readings; the report's own were left out")
     ]
 
 

@@ -13,7 +13,7 @@ from sottovoce.server.storage.tables import campaigns, invitations, tasks
 
 # Known truths count once the campaign is closed, even if nothing else is new.
 _STEP_AT_CLOSING = campaigns.c.step + case((campaigns.c.known.is_not(None), 1), else_=0)
-Quotas = Mapping[str, int]  # by task id; tasks without one take any number of readings
+Quotas = Mapping[str, int]  # by task id; tasks without one accept any number of readings
 
 
 def campaign_of(connection: Connection, operator_key: int, id: str) -> CampaignRow:
@@ -96,7 +96,7 @@ _places = func.coalesce(invitations.c.most, 1)
 
 
 def counts_of(connection: Connection, campaign_key: int) -> dict[str, int]:
-    """How many were invited, joined and withdrew, as of the last step: new participants are shown several at once."""
+    """How many are invited, and how many joined and withdrew as of the last step: they are shown several at once."""
     invited, spent, revoked, joined, admitted = connection.execute(
         select(
             func.count(),
@@ -146,7 +146,7 @@ def create_campaign(
 
 
 def _columns(manifest: Manifest) -> dict[str, Any]:
-    """What the database must know of a manifest without reading it."""
+    """What queries need of a manifest without parsing it."""
     return {
         "deadline": milliseconds(manifest.deadline) if manifest.deadline else None,
         "public_results": manifest.results_are_public,
@@ -220,7 +220,7 @@ def open_campaign(connection: Connection, campaign: CampaignRow, manifest: Manif
 
 
 def close_campaign(connection: Connection, campaign: CampaignRow, now: int) -> None:
-    """Accept no more reports, after those that are being stored."""
+    """Close a campaign: it accepts no more reports after those that are being stored."""
     campaign = _locked(connection, campaign)
     if campaign.state != "open":
         state = "a draft" if campaign.state == "draft" else campaign.state
