@@ -21,7 +21,7 @@ _ANY = "application/octet-stream"  # the server recognises a picture by its cont
 
 
 class OperatorClient(HttpClient):
-    """One server, used by one operator. A refusal of the server is raised as its problem."""
+    """One server, used by one operator. A refusal by the server is raised as its problem."""
 
     timeout = 30.0
     # It is the operator's own server, and an export is as large as the campaign.

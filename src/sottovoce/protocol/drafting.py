@@ -11,7 +11,7 @@ from sottovoce.protocol.format_2 import SecondManifest, SecondNumberTask
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 
-_FIRST_TASK = {*FirstTask.model_fields, "quota"}  # the server keeps the quotas of the first format, which has none
+_FIRST_TASK = {*FirstTask.model_fields, "quota"}  # the first format has no quotas: the server keeps them
 _FIRST = {*FirstManifest.model_fields}
 
 

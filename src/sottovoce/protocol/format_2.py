@@ -70,7 +70,7 @@ class SecondTask(Task):
             "Quota",
             headings=("most readings", "readings"),
             example="no limit",
-            explained="is the number of readings after which a task takes no more",
+            explained="is the number of readings after which a task accepts no more",
         ),
     ] = None
 
@@ -185,7 +185,7 @@ class SecondManifest(Manifest):
             )
         for task in self.tasks:
             if task.place and not self.plan:
-                raise ValueError(f"place of task {task.id!r} must be on a plan, and the campaign has none")
+                raise ValueError(f"place of task {task.id!r} must be on a plan, but the campaign has none")
         return self
 
     def _check_texts(self) -> None:

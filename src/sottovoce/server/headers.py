@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Sensors that a page could ask for, and may ask for only to measure with them.
+# Sensors that only a page that measures with them may ask for.
 _SENSORS = ("accelerometer", "camera", "geolocation", "gyroscope", "microphone")
 
 

@@ -52,9 +52,9 @@ log = logging.getLogger("sottovoce.server.jobs")
 _EVERY_SECONDS = 0.5
 # A step is considered when no report has arrived for this long: with the pause above and the computation, within 5 s.
 _QUIET_MILLISECONDS = 2_000
-# While reports keep arriving, it is considered only after this many changes, and this share of all changes before:
-# storing reports comes first. Each step may also leave the last few claims of a task waiting, and the last step leaves
-# them out.
+# While reports keep arriving, it is considered only after this many changes, and this share of all earlier ones, since
+# storing reports comes first. Fewer would not do: each step may leave the last few claims of a task waiting, and those
+# that the last step leaves are left out.
 _ENOUGH_CHANGES = 1_000
 _ENOUGH_SHARE = 0.5
 _COMPARED_SHARE = 1 / 30  # the same for campaigns that compare

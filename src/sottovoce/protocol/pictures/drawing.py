@@ -77,7 +77,7 @@ class _Reader:
         try:
             parser.Parse(content, True)
         except expat.ExpatError as mistake:
-            raise refused(f"neither PNG nor JPEG, and no valid SVG ({mistake}): it must be one of them") from None
+            raise refused(f"neither PNG nor JPEG nor valid SVG ({mistake}): it must be one of them") from None
         if self._root is None:
             raise refused("an empty file: it must be PNG, JPEG or SVG")
         return self._root
@@ -168,7 +168,7 @@ def _check_references(text: str) -> list[str]:
 def _check_style(text: str) -> None:
     loads = _LOADS.search(text)
     if loads:
-        raise refused(f"an SVG whose style has {loads[0]!r}: it must be plain; converting it to PNG helps too")
+        raise refused(f"an SVG whose style has {loads[0]!r}: its style must be plain")
     _check_references(text)
 
 

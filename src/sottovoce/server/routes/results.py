@@ -77,7 +77,7 @@ class Promised(BaseModel):
 
 
 class Weights(BaseModel):
-    """How many participants have which weight, relative to the mean weight. The last edge is null: it is open."""
+    """How many participants have which weight, relative to the mean weight. The last edge is null, for infinity."""
 
     edges: list[float | None]
     counts: list[int]

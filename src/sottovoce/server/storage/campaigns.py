@@ -38,7 +38,7 @@ def draft_of(connection: Connection, operator_key: int, id: str) -> CampaignRow:
     """An operator's campaign that has not been opened."""
     campaign = campaign_of(connection, operator_key, id)
     if campaign.state != "draft":
-        raise Problem("frozen", f"campaign {id!r}: it is {campaign.state}")
+        raise Problem("frozen", f"campaign {id!r}: it is {campaign.state}, and only drafts can be changed")
     return campaign
 
 
@@ -158,7 +158,7 @@ def change_draft(connection: Connection, campaign: CampaignRow, manifest: Manife
     """Replace the content of a draft."""
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
-        raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}")
+        raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be changed")
     connection.execute(
         update(campaigns).where(campaigns.c.key == campaign.key).values(manifest=manifest.bytes(), **_columns(manifest))
     )

@@ -131,7 +131,7 @@ def unknown_participant() -> Problem:
     """The problem with a token of no participant. Such tokens are never revoked, so the catalogue's fix is no help."""
     return Problem(
         "unauthorised",
-        "the token: no participant of this server has it",
+        "the token: it does not belong to any participant of this server",
         fix="use the token that you received on joining, or join again with a new invitation",
     )
 
