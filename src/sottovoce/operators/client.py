@@ -72,7 +72,7 @@ class OperatorClient(HttpClient):
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"method": method})
 
     def set_target(self, campaign: str, target: str | None) -> dict[str, Any]:
-        """Say what the truth of a number is; None for the default, "value"."""
+        """Choose what counts as the truth of a number; None for the default, "value"."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"target": target})
 
     def set_known(self, campaign: str, known: Mapping[str, str]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class OperatorClient(HttpClient):
         return made
 
     def set_webhook(self, campaign: str, url: str) -> dict[str, Any]:
-        """Announce new results to this address; the answer has the ``secret`` of the signatures, shown once."""
+        """Announce new results to this address; the response holds the signing ``secret``, shown only once."""
         return self._ask("PUT", f"/api/campaigns/{campaign}/webhook", {"url": url})
 
     def webhook(self, campaign: str) -> dict[str, Any]:

@@ -168,7 +168,7 @@ def field_error(field: str, message: str, rule: str) -> PydanticCustomError:
 
 @contextmanager
 def reported_as(code: str) -> Iterator[None]:
-    """The first validation error, as a problem."""
+    """Report the first validation error as a problem."""
     try:
         yield
     except ValidationError as mistake:

@@ -18,7 +18,7 @@ class Instrument:
     """An instrument as operators choose it, and what it needs of the participant's browser."""
 
     title: str
-    permissions: tuple[str, ...] = ()  # for its sensors, as a Permissions-Policy names them; a button needs none
+    permissions: tuple[str, ...] = ()  # for its sensors, as a Permissions-Policy names them; mere buttons need none
     seconds: tuple[int, ...] = ()  # if a task can state for how long to measure: the usual time, then others to offer
 
 

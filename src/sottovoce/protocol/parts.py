@@ -169,7 +169,7 @@ class PerturbedAnswers(Part):
 
     @property
     def reach(self) -> Fraction:
-        """An answer out of fewer cells reveals more at the same ε: of many, some reports say nothing about it."""
+        """An answer out of fewer cells reveals more at the same ε: with many, some reports say nothing about it."""
         return Fraction(1, self.cells)
 
     def pure_epsilon(self, moved: int) -> float | None:

@@ -64,7 +64,7 @@ CATALOGUE = _catalogue(
     Kind("wrong_state", 409, "The current state does not allow this", "check the current state, and do what it allows"),
     Kind("withdrawn", 410, "The participant has withdrawn", "no further reports are accepted from this participant"),
     Kind("erased", 410, "The readings have been erased", "use the results, which are kept"),
-    # who is asking
+    # who may do what
     Kind("unauthorised", 401, "No valid token", "send Authorization: Bearer with a token that was not revoked"),
     Kind("forbidden", 403, "The token does not allow this", "use a token that has the right to do this"),
     Kind("stale_page", 403, "The page has expired", "reload the page and try again"),
@@ -74,7 +74,7 @@ CATALOGUE = _catalogue(
     Kind("invitation_expired", 410, "The invitation has expired", "ask for a new one"),
     Kind("invitation_full", 409, "The link has admitted as many people as it can", "ask for another invitation"),
     Kind("code_unknown", 404, "There is no such code", "check the letters and digits, or ask for a new code"),
-    # where and how
+    # addresses, methods and the state of the server
     Kind("not_found", 404, "Not found", "check the address"),
     Kind("method_not_allowed", 405, "Method not allowed", "see the API description for the methods of this address"),
     Kind("rate_limited", 429, "Too many requests", "wait as long as Retry-After says, then try again"),

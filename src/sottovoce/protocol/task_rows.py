@@ -63,7 +63,7 @@ class BadTasks(UnreadableFile):
 
 @dataclass(frozen=True)
 class TaskRows:
-    """Tasks from rows, as the API takes them; numbers stay text, so that 0.1 is exactly a tenth."""
+    """Tasks from rows, as the API accepts them; numbers stay text, so that 0.1 is exactly a tenth."""
 
     tasks: list[dict[str, Any]]
     known: dict[str, str]  # truths by task
@@ -78,7 +78,7 @@ def read_task_rows(
     ids: Mapping[str, str] | None = None,
     called: Mapping[str, str] = CALLED,
 ) -> TaskRows:
-    """Tasks from rows of cells, or all their mistakes, which name rows by ``counted`` and columns by ``called``."""
+    """Tasks from rows of cells, or all their mistakes; messages call a row ``counted`` and columns as in ``called``."""
     if len(rows) > MOST_TASKS:
         raise UnreadableFile(f"{name}: {len(rows):,} tasks: a campaign has at most {MOST_TASKS:,}; split the table")
     if decimal is None:
@@ -138,7 +138,7 @@ class _RowReader:
         return task
 
     def _entry(self, field: TaskField) -> Any:
-        """The content of a cell, as the API takes it."""
+        """The content of a cell, as the API accepts it."""
         written = self.cells[field.name]
         line = " ".join(written.split())
         match field.shape:

@@ -27,7 +27,7 @@ _ANSWER = {name for name, field in TASK_FIELDS.items() if field.required} - {"id
 
 @dataclass(frozen=True)
 class TaskTable:
-    """Tasks from a table, as the API takes them; numbers stay text, so that 0.1 is exactly a tenth."""
+    """Tasks from a table, as the API accepts them; numbers stay text, so that 0.1 is exactly a tenth."""
 
     tasks: list[dict[str, Any]]
     columns: Collection[str]  # of the table; fields without a column keep their values

@@ -32,7 +32,7 @@ from sottovoce.server.storage.rows import CampaignRow
 
 Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
-_USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors anyway
+_USUAL_AIM: Target = "value"  # with noise, readings differ by their errors anyway
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # relative to the mean weight; one more bin lies above
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
 # The columns about the task itself; those of the figures are in `sottovoce.discovery.schema`.
@@ -111,7 +111,7 @@ class Computation:
     manifest: Manifest
     guarantee: dict[str, Any]
     method: str | None  # None: the default one
-    target: Target | None  # None: the method's own choice
+    target: Target | None  # None: the default, value
     step: ResultStep
     reports: int
     least_claims: int

@@ -1,7 +1,7 @@
 """Webhooks: another system is informed of each new version of the results.
 
 Events follow the Standard Webhooks convention, so that receivers can check them with existing libraries: the headers
-``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``, an HMAC-SHA256 over the three parts of the message.
+``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``, an HMAC-SHA256 over the id, the timestamp and the body.
 Each version is sent at least once, in order, with the same id in every attempt. An event is recorded as delivered only
 after the receiver has confirmed it, so a server that is killed in between sends it again.
 

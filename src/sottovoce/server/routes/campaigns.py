@@ -43,7 +43,7 @@ PublicState = Literal["open", "closed"]
 
 
 def public_state(row: CampaignRow, now: int) -> PublicState:
-    """As participants see it: a campaign whose deadline has passed accepts nothing more, even if it is closed later."""
+    """The state that participants see: past its deadline a campaign is closed, even if a job closes it a bit later."""
     is_over = row.deadline is not None and row.deadline <= now
     return "open" if row.state == "open" and not is_over else "closed"
 

@@ -165,6 +165,6 @@ def _columns(rows: Sequence[Iterable[int]]) -> NDArray[np.int64]:
 
 
 def labels_of(connection: Connection, campaign_key: int) -> dict[int, str]:
-    """The secrets of participants from which the names of their claims are made."""
+    """The random secrets of participants, from which their names in exports are made."""
     query = select(participants.c.key, participants.c.label).where(participants.c.campaign_key == campaign_key)
     return {row.key: row.label for row in connection.execute(query)}
