@@ -32,7 +32,7 @@ from sottovoce.server.storage.rows import CampaignRow
 
 Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
-_USUAL_AIM: Target = "value"  # with noise, readings differ by their errors anyway
+_DEFAULT_TARGET: Target = "value"  # with noise, readings differ by their errors anyway
 _WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # relative to the mean weight; one more bin lies above
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
 # The columns about the task itself; those of the figures are in `sottovoce.discovery.schema`.
@@ -148,15 +148,15 @@ class Computation:
         return next(name for name, method in METHODS.items() if kind in method.kinds)
 
     @cached_property
-    def aim(self) -> Target | None:
+    def used_target(self) -> Target | None:
         """What counts as the truth of a number; None where there are no numbers, or the method offers no choice."""
         method = self.method_for("number")
         if method not in METHODS or not takes(method, "target") or not self._asked("number").any():
             return None
-        return self.target or _USUAL_AIM
+        return self.target or _DEFAULT_TARGET
 
     @cached_property
-    def used(self) -> Known:
+    def used_known(self) -> Known:
         """The known truths of tasks whose method can use them."""
 
         def uses(kind: Kind) -> bool:
@@ -182,10 +182,10 @@ class Computation:
             for kind, law in self.manifest.laws.items():
                 readings = self.readings.where(self._asked(kind)[self.readings.places])
                 if len(readings):
-                    aim = {"target": self.aim} if kind == "number" and self.aim else {}
-                    method = make_method(self.method_for(kind), noise=law, **aim)
+                    target = {"target": self.used_target} if kind == "number" and self.used_target else {}
+                    method = make_method(self.method_for(kind), noise=law, **target)
                     claimed = {*readings.places.tolist()}
-                    known = by_place(self.used, self.manifest).items()
+                    known = by_place(self.used_known, self.manifest).items()
                     gold = {place: truth for place, truth in known if place in claimed}
                     found[kind] = discovered(method, self._claims(kind, readings), LEVEL, known=gold)
         return found
@@ -223,8 +223,8 @@ class Computation:
             "version": version,
             "as_of": moment(as_of),
             "method": self.method_name,
-            "target": self.aim,
-            "known": self.used,
+            "target": self.used_target,
+            "known": self.used_known,
             "level": LEVEL,
             "reports": self.reports,
             "least_claims": self.least_claims,
@@ -265,9 +265,9 @@ class Computation:
         if self.before is None or self.step.changed[place]:
             return True
         same_method = self.before["method"] == self.method_name
-        same_aim = self.before.get("target", _USUAL_AIM) == self.aim
-        same_known = self.before.get("known", {}) == self.used
-        same = self.before["results"][place]["truth"] is not None and same_method and same_aim and same_known
+        same_target = self.before.get("target", _DEFAULT_TARGET) == self.used_target
+        same_known = self.before.get("known", {}) == self.used_known
+        same = self.before["results"][place]["truth"] is not None and same_method and same_target and same_known
         return not same and bool(self.step.whole[place])
 
     def _claims(self, kind: Kind, readings: Readings) -> Claims:

@@ -91,11 +91,11 @@ class Verdicts(BaseModel):
 async def submit(request: Request) -> Response:
     """Accept a report. The response is sent once it is stored durably."""
     server, campaign = request.app.state.sottovoce, request.path_params["campaign"]
-    status, answer = await take(server, campaign, request.scope["headers"], request.body)
+    status, answer = await accept(server, campaign, request.scope["headers"], request.body)
     return Response(answer, status, media_type="application/json")
 
 
-async def take(
+async def accept(
     server: ServerState, campaign: str, sent: list[tuple[bytes, bytes]], body: Callable[[], Awaitable[bytes]]
 ) -> tuple[int, bytes]:
     """The status and body of the response to a report. It does not depend on the framework."""

@@ -91,7 +91,7 @@ def previous_id(connection: Connection, campaign: CampaignRow) -> str | None:
     return connection.scalar(select(campaigns.c.id).where(campaigns.c.key == campaign.previous_key))
 
 
-_taken_back = and_(invitations.c.revoked_at.is_not(None), ~invitations.c.shown_spent)
+_revoked_unspent = and_(invitations.c.revoked_at.is_not(None), ~invitations.c.shown_spent)
 _places = func.coalesce(invitations.c.most, 1)
 
 
@@ -103,7 +103,7 @@ def counts_of(connection: Connection, campaign_key: int) -> dict[str, int]:
             func.count(case((invitations.c.shown_spent, 1))),
             func.count(case((~invitations.c.shown_spent, invitations.c.revoked_at))),
             func.coalesce(func.sum(invitations.c.shown_joined), 0),
-            func.coalesce(func.sum(case((_taken_back, invitations.c.shown_joined), else_=_places)), 0),
+            func.coalesce(func.sum(case((_revoked_unspent, invitations.c.shown_joined), else_=_places)), 0),
         ).where(invitations.c.campaign_key == campaign_key)
     ).one()
     withdrawn = connection.scalar(select(campaigns.c.shown_withdrawn).where(campaigns.c.key == campaign_key)) or 0

@@ -47,7 +47,7 @@ class _Terms:
     quotas: dict[int, int]  # by place
     cells: tuple[int, ...]  # by place: possible answers; 0 for numbers, 1 where a value is not the whole answer
 
-    def takes(self, places: list[int], report: Submission) -> bool:
+    def fit(self, places: list[int], report: Submission) -> bool:
         """A quick check of values that are numbers, or numbers of choices; False where a closer look is needed."""
         cells = self.cells
         return report.parsed is None and all(
@@ -71,7 +71,7 @@ class ReportStore:
         verdicts: list[Receipt | Problem] = []
         for submission in submissions:
             try:
-                verdicts.append(batch.take(submission))
+                verdicts.append(batch.accept(submission))
             except Problem as problem:
                 verdicts.append(problem)
         batch.write()
@@ -193,7 +193,7 @@ class _Batch:
                 taken[campaign_key][place] = count
         return taken
 
-    def take(self, report: Submission) -> Receipt:
+    def accept(self, report: Submission) -> Receipt:
         """Accept a report, or raise the problem with it."""
         participant, campaign = self._sender(report)
         known = self._known.get((campaign.key, report.report_id))
@@ -206,7 +206,7 @@ class _Batch:
         except KeyError:
             places = []
         known_terms = places and report.manifest_sha256 == terms.manifest.sha256
-        if not known_terms or len(places) > terms.manifest.most_answers or not terms.takes(places, report):
+        if not known_terms or len(places) > terms.manifest.most_answers or not terms.fit(places, report):
             report.as_report().check(terms.manifest)  # raises a problem that says what is wrong
 
         if report.parsed is not None:
