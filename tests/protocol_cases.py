@@ -80,7 +80,7 @@ WRONG = {
     ),
     "an empty choice": ({"tasks": [PATH | {"choices": ["yes", ""]}]}, "1 to 200 characters"),
     "spaces around a choice": ({"tasks": [PATH | {"choices": ["yes", " no"]}]}, "without spaces around it"),
-    "a choice that is a number": ({"tasks": [PATH | {"choices": ["yes", 2]}]}, "must be a text"),
+    "a choice that is a number": ({"tasks": [PATH | {"choices": ["yes", 2]}]}, "must be text"),
     "no kind": ({"tasks": [{k: v for k, v in PATH.items() if k != "kind"}]}, "kind"),
     "another kind": ({"tasks": [PATH | {"kind": "colour"}]}, "kind"),
     "a number with choices": ({"tasks": [WIDTH | {"choices": ["a", "b"]}]}, "there is no such field"),

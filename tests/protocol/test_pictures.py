@@ -128,7 +128,7 @@ def test_cleaning_twice_changes_nothing():
 
 
 REFUSED = {
-    "nothing": (b"", "no valid SVG"),
+    "nothing": (b"", "nor valid SVG"),
     "a page": (b"<html><body>hello</body></html>", "html"),
     "a GIF": (encoded(drawn(), "GIF"), "neither PNG nor JPEG"),
     "half a PNG": (encoded(drawn())[:300], "damaged"),
@@ -194,7 +194,7 @@ REFUSED = {
     "endless elements": (svg("<g/>" * 50_001), "elements"),
     "no size": (svg(attributes=""), "without a size"),
     "an endless size": (svg(attributes='width="1e9" height="2"'), "without a size"),
-    "not well formed": (b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><g></svg>', "no valid SVG"),
+    "not well formed": (b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><g></svg>', "nor valid SVG"),
 }  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def test_help_comes_along_with_its_lines():
     table = read_tasks("tasks.xlsx", book(*rows))
     assert [task.get("help") for task in table.tasks] == ["Walk along.\nDo not run.", None]
     assert read_tasks("again.csv", write_tasks(table.tasks)).tasks == table.tasks
-    with pytest.raises(BadTasks, match=r"“A”, help: 'x+…': it must be a text of 0 to 2,000 characters; correct it"):
+    with pytest.raises(BadTasks, match=r"“A”, help: 'x+…': it must be text of 0 to 2,000 characters; correct it"):
         read_tasks("t.csv", f"title,low,high,grid,help\nA,0,5,1,{'x' * 2001}\n")
 
 

@@ -50,7 +50,7 @@ def test_a_logo_is_under_the_manifests_hash_and_everybody_sees_it(server):
 def test_what_is_no_small_picture_is_refused(server):
     campaign = server.create()
     for content, words in (
-        (SCRIPT, "script"), (b"", "no valid SVG"), (b"GIF89a", "neither PNG nor JPEG"),
+        (SCRIPT, "script"), (b"", "nor valid SVG"), (b"GIF89a", "neither PNG nor JPEG"),
         (b"x" * (MOST_LOGO_BYTES + 1), "at most 262,144"),
     ):  # fmt: skip
         answer = put_logo(server, campaign, content)

@@ -327,7 +327,7 @@ def test_a_file_that_is_too_large_is_refused(analyst_page):
     # In pieces, without its length in advance.
     answer = analyst_page.client.post("/analyst", content=iter([body]), headers=boundary)
     assert answer.status_code == 413
-    assert "at most 300,000 bytes are read" in answer.text
+    assert "at most 300,000 bytes are accepted" in answer.text
     assert "<form" in answer.text
 
 

@@ -329,7 +329,7 @@ def test_many_tasks_are_changed_as_a_table(server, console):
         ({"grid-0": "1e9999999"}, "1e9999999"),
         ({"quota-0": "few"}, "quota"),
         ({"quota-0": "9" * 5000}, "whole number from 1 to 1,000,000,000,000"),
-        ({"title": ""}, "Title: it must be a text of 1 to 200 characters"),
+        ({"title": ""}, "Title: it must be text of 1 to 200 characters"),
         ({"deadline": "tomorrow"}, "Closes automatically at: "),
         ({"deadline": "0001-01-01T00:00"}, "years 1000 to 9999"),
         ({"deadline": "0001-01-01T00:00:00+01:00"}, "years 1000 to 9999"),

@@ -55,7 +55,7 @@ def test_a_bad_upload_changes_nothing_and_says_why(server, console):
     campaign = server.create()
     for words, contents in {
         "no file": {},
-        "no valid SVG": {"picture": b"hello"},
+        "nor valid SVG": {"picture": b"hello"},
         "active content": {"picture": b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'},
         "GeoJSON": {"picture": SVG, "places": b"\xff"},
         "cellar": {"picture": SVG, "places": line("cellar", [0, 0], [1, 1])},

@@ -249,7 +249,7 @@ def test_the_console_takes_those_of_many_tasks_as_a_table(server):
     for table, words in {
         "task,truth\nHall 99,1\n": "there is no such task",
         "task;truth\nStairs;1\n": "there is no such task",
-        "task;truth\nHall 3;1\nt3;2\n": "has a truth already",
+        "task;truth\nHall 3;1\nt3;2\n": "already has a truth",
         "task;truth\n;2\n": "has no task",
         "task;truth\nHall 3;101\n": "from 0 to 100",
     }.items():

@@ -87,7 +87,7 @@ def test_of_strangers_only_little_is_read(server):
         for content in (b"a" * 9_000, (b"a" * 1_000 for _ in range(9))):  # with a length, and without
             answer = server.client.post(path, content=content, headers={"Content-Type": kind})
             assert answer.status_code == 413
-            assert "at most 8,192 bytes are read" in answer.text
+            assert "at most 8,192 bytes are accepted" in answer.text
 
 
 @whatever_the_database

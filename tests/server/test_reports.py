@@ -150,7 +150,7 @@ def test_a_token_that_nobody_has_is_refused_with_what_a_participant_can_do(serve
         server.client.delete(f"/api/campaigns/{campaign}/participation", headers=stranger),
     ):
         assert answer.status_code == 401
-        assert answer.json()["fix"] == "use the token that joining gave, or join again with a new invitation"
+        assert answer.json()["fix"] == "use the token that you received on joining, or join again with a new invitation"
 
 
 def test_withdrawal_erases_readings_and_keeps_the_id(server, campaign):

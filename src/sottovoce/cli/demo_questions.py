@@ -15,7 +15,7 @@ def show_questions(outcome: "QuestionsOutcome") -> None:
     """The crowd's answers beside the true ones, and how many answers were right before and after randomising."""
     sent = outcome.delivery
     console.print(
-        f"\n[bold]Second act: answers instead of numbers.[/] {sent.reports} people said for each of "
+        f"\n[bold]Second part: answers instead of numbers.[/] {sent.reports} people said for each of "
         f"{len(outcome.truths)} doors whether it is wide enough for a wheelchair. {outcome.given:.0%} of their answers "
         "were right. In 27 of 100 cases the device sent the other answer on purpose, so nobody can be sure of any "
         f"person's answer. Of the answers that the server received, {outcome.sent:.0%} were right.",

@@ -1,6 +1,6 @@
-"""What `sottovoce campaign` and simulated campaigns ask of a running server.
+"""The requests that `sottovoce campaign` and simulated campaigns send to a running server.
 
-Light on purpose: nothing of the server itself is imported, so an operator's own machine needs no server installed.
+Nothing of the server itself is imported, so an operator's own machine needs no server installed.
 """
 
 import json
@@ -21,7 +21,7 @@ _ANY = "application/octet-stream"  # the server recognises a picture by its cont
 
 
 class OperatorClient(HttpClient):
-    """One server, one operator. What the server refuses is raised as its problem."""
+    """One server, used by one operator. A refusal by the server is raised as its problem."""
 
     timeout = 30.0
     # It is the operator's own server, and an export is as large as the campaign.
@@ -72,7 +72,7 @@ class OperatorClient(HttpClient):
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"method": method})
 
     def set_target(self, campaign: str, target: str | None) -> dict[str, Any]:
-        """Say what the truth of a number is; None for the default, "value"."""
+        """Choose what counts as the truth of a number; None for the default, "value"."""
         return self._ask("PATCH", f"/api/campaigns/{campaign}", {"target": target})
 
     def set_known(self, campaign: str, known: Mapping[str, str]) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class OperatorClient(HttpClient):
         return self._read(self.send("PUT", f"/api/campaigns/{campaign}/plan", picture, self._token, kind=_ANY))
 
     def clear_plan(self, campaign: str) -> dict[str, Any]:
-        """Take the picture from a draft, and all tasks off it."""
+        """Remove the picture from a draft, and all tasks from the plan."""
         return self._ask("DELETE", f"/api/campaigns/{campaign}/plan")
 
     def set_logo(self, campaign: str, picture: bytes) -> dict[str, Any]:
@@ -92,11 +92,11 @@ class OperatorClient(HttpClient):
         return self._read(self.send("PUT", f"/api/campaigns/{campaign}/logo", picture, self._token, kind=_ANY))
 
     def clear_logo(self, campaign: str) -> dict[str, Any]:
-        """Take the logo from a draft."""
+        """Remove the logo from a draft."""
         return self._ask("DELETE", f"/api/campaigns/{campaign}/logo")
 
     def set_places(self, campaign: str, places: Mapping[str, list[list[int]] | None]) -> dict[str, Any]:
-        """Put tasks of a draft on its plan; None takes one off it."""
+        """Put tasks of a draft on its plan; None removes a task from it."""
         listed = [{"task": task, "place": place} for task, place in places.items()]
         return self._ask("PUT", f"/api/campaigns/{campaign}/places", {"places": listed})
 
@@ -124,7 +124,7 @@ class OperatorClient(HttpClient):
         return made
 
     def set_webhook(self, campaign: str, url: str) -> dict[str, Any]:
-        """Announce new results to this address; the answer has the ``secret`` of the signatures, shown once."""
+        """Announce new results to this address; the response holds the signing ``secret``, shown only once."""
         return self._ask("PUT", f"/api/campaigns/{campaign}/webhook", {"url": url})
 
     def webhook(self, campaign: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class OperatorClient(HttpClient):
         self.send("DELETE", f"/api/campaigns/{campaign}/webhook", token=self._token)
 
     def invitations(self, campaign: str) -> list[dict[str, Any]]:
-        """Which invitations there are, and whether they are spent; not who used them."""
+        """The invitations of a campaign, and whether they are spent, but not who used them."""
         return self._listed(f"/api/campaigns/{campaign}/invitations", "invitations")
 
     def revoke_invitation(self, campaign: str, number: int) -> None:
@@ -156,7 +156,7 @@ class OperatorClient(HttpClient):
         return self._listed(f"/api/campaigns/{campaign}/results/versions", "versions")
 
     def export(self, campaign: str, what: str, out: Path) -> int:
-        """Write ``claims`` or ``results`` into a file in the format of its suffix; the number of bytes."""
+        """Write ``claims`` or ``results`` into a file in the format of its suffix; returns the number of bytes."""
         from sottovoce.claims.writing import check_place, whole_file
 
         check_place(out, tuple(f".{ending}" for ending in TITLES))

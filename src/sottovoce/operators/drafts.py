@@ -1,4 +1,4 @@
-"""A campaign as an operator writes it into a file."""
+"""Campaigns in files that operators write."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from sottovoce.spreadsheets import MOST_BYTES
 def read_draft(path: Path, decimal: str | None = None, encoding: str | None = None) -> tuple[dict[str, Any], list[str]]:
     """A campaign from a file: its tasks as XLSX or CSV with the columns of `task_table`, or all of it as JSON.
 
-    Returned with it: notes on what was read differently from what its author may expect.
+    Also returns notes on what was read differently from what its author may expect.
     """
     if path.suffix.lower() != ".json":
         table = read_task_file(path, decimal, encoding)

@@ -22,7 +22,7 @@ def create_with_plan(
     places: Path | None,
     frame: str | None = None,
 ) -> dict[str, Any]:
-    """A new draft with its plan, or none at all. Tasks may say their ``place`` themselves."""
+    """Create a draft with its plan, or nothing at all. Tasks may have a ``place`` of their own."""
     tasks = draft.get("tasks", [])
     own = {str(task["id"]): task["place"] for task in tasks if isinstance(task, dict) and task.get("place")}
     bare = [{name: entry for name, entry in task.items() if name != "place"} for task in tasks]

@@ -1,7 +1,7 @@
 """Canonical JSON: one spelling for each document, so that a hash of its bytes means its content.
 
-It is RFC 8785 without fractions: UTF-8, keys in order, no spaces, no escape that is not needed. Numbers are whole;
-decimals are strings with one spelling each. A promise must not contain what is not exact in every language.
+It is RFC 8785 without fractions: UTF-8, keys in order, no spaces, no needless escapes. Numbers are whole; decimals are
+strings with one spelling each. A promise must not contain numbers that are inexact in some programming language.
 """
 
 import json
@@ -39,7 +39,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",",
 def _refuse_fractions(document: Any) -> None:
     if isinstance(document, dict):
         for key in document:
-            # Languages sort other keys differently.
+            # Programming languages sort other keys differently.
             if not (isinstance(key, str) and key.isascii()):
                 raise TypeError(f"key {key!r} in canonical JSON: keys must be ASCII text; choose another name")
         document = document.values()
@@ -59,10 +59,10 @@ def parse_json(data: bytes, *, most_bytes: int = MOST_BYTES, fractions: bool = F
     """Read strict JSON without fractions: each key once, limited keys, levels and digits, no NaN.
 
     Spaces and the order of keys do not matter: what must be canonical is compared with its canonical bytes afterwards.
-    Where operators may write numbers as they like, ``fractions`` come as exact decimals.
+    Where operators may write numbers as they like, ``fractions`` are allowed and become exact decimals.
     """
     if len(data) > most_bytes:
-        raise Problem("too_large", f"a body of {len(data):,} bytes: at most {most_bytes:,} are read")
+        raise Problem("too_large", f"a body of {len(data):,} bytes: at most {most_bytes:,} are accepted")
     try:
         document = json.loads(
             data.decode("utf-8"),
@@ -94,7 +94,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that has appeared before, in one pass.
+    """The first name that repeats an earlier one, found in one pass.
 
     >>> first_repeated(["a", "b", "b", "a"])
     'b'

@@ -11,12 +11,12 @@ from sottovoce.protocol.format_2 import SecondManifest, SecondNumberTask
 from sottovoce.protocol.manifest import Manifest
 from sottovoce.protocol.problems import Problem
 
-_FIRST_TASK = {*FirstTask.model_fields, "quota"}  # a quota was never part of the first format
+_FIRST_TASK = {*FirstTask.model_fields, "quota"}  # the first format has no quotas: the server keeps them
 _FIRST = {*FirstManifest.model_fields}
 
 
 def drafted(parts: dict[str, Any]) -> Manifest:
-    """A manifest of loose parts. The campaign's distance is that of all number tasks that have none of their own."""
+    """A manifest from a draft's fields. The campaign's distance applies to number tasks without one of their own."""
     plain = _without_defaults(parts) if parts.get("format") == SECOND else parts
     return Manifest.of(_second(parts) if _needs_second_format(plain) else _first(plain))
 
@@ -37,7 +37,7 @@ def noise_of(laws: list[str]) -> str | dict[str, str]:
 
 
 def replaced(parts: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts with these fields instead. A distance is that of all numbers, also of those that had their own.
+    """The draft with these fields replaced. A new distance applies to all numbers, even to those that had their own.
 
     Where numbers are compared, none has a distance.
     """
@@ -69,7 +69,7 @@ def _needs_second_format(parts: dict[str, Any]) -> bool:
 
 
 def _without_defaults(parts: dict[str, Any]) -> dict[str, Any]:
-    """Parts of the second format without what the first one implies, so that a draft can return to the first."""
+    """A draft in the second format without what the first one implies, so that it can return to the first."""
     usual = {name: field.default for name, field in SecondManifest.model_fields.items()}
     usual |= {"format": SECOND, "answer": min(parts["readings"], len(parts["tasks"]))}
     usual_task = {name: field.default for name, field in SecondNumberTask.model_fields.items()}

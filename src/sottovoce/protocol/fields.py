@@ -18,11 +18,11 @@ from sottovoce.protocol.problems import Problem
 
 MOST_LANGUAGES = 20  # of one text
 _FIRST_YEAR = 1000  # earlier years have no four-digit form that every parser accepts
-# Types that pydantic appends to the name of a field which takes several.
+# Types that pydantic appends to the name of a field that accepts several.
 _VARIANTS = ("str", "constrained-str", "constrained-int", "decimal")
 _TAG = r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?"
-# Printable in Unicode's sense, but nobody sees them: variation selectors, fillers and other characters without ink.
-# They are listed, since a property would depend on the version of Unicode: all devices must agree.
+# Printable in Unicode's sense, but invisible: variation selectors, fillers and other characters without ink. They are
+# listed because all devices must agree, and a Unicode property would depend on the version of Unicode.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159"
     "\U000e0100-\U000e01ef]"
@@ -39,7 +39,7 @@ _RULES = {
     "union_tag_invalid": "its {discriminator} must be one of {expected_tags}",
     "union_tag_not_found": "its {discriminator} is missing",
     "string_pattern_mismatch": "it must match {pattern}",
-    "string_type": "it must be a text",
+    "string_type": "it must be text",
     "int_type": "it must be a whole number",
     "int_parsing": "it must be a whole number",
     "int_from_float": "it must be a whole number",
@@ -75,7 +75,7 @@ def _one_line(text: Any) -> Any:
 
 
 def law_text(text: Any) -> Any:
-    """A noise law in its one spelling."""
+    """A noise law in its canonical spelling."""
     return str(parse_law(text)) if isinstance(text, str) else text
 
 
@@ -84,14 +84,14 @@ def _moment(moment: Any) -> Any:
     if moment is None:
         return None
     if isinstance(moment, str):
-        with suppress(ValueError):  # what is no date stays text
+        with suppress(ValueError):  # anything else stays text
             moment = datetime.fromisoformat(moment)
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise ValueError("must be a date and time with its zone, such as 2030-01-31T12:00:00Z")
     try:
         moment = moment.astimezone(UTC)
     except OverflowError:
-        moment = moment.replace(year=1, tzinfo=UTC)  # at one of the ends, which are both too far away
+        moment = moment.replace(year=1, tzinfo=UTC)  # outside the years 1 to 9999, and refused below
     if moment.year < _FIRST_YEAR:
         raise ValueError(f"must lie in the years {_FIRST_YEAR} to 9999")
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -125,12 +125,12 @@ class TextRule:
                     raise ValueError(f"language {str(tag)[:40]!r} must be a tag such as 'de' or 'zh-Hans'")
                 self._check(words, 1)  # a language without a text is left out
         else:
-            raise ValueError(f"must be a text, or texts in 2 to {MOST_LANGUAGES} languages")
+            raise ValueError(f"must be text, or texts in 2 to {MOST_LANGUAGES} languages")
         return text
 
     def _check(self, text: Any, least: int) -> None:
         if not isinstance(text, str) or not least <= len(text) <= self.most:
-            raise ValueError(f"must be a text of {least} to {self.most:,} characters")
+            raise ValueError(f"must be text of {least} to {self.most:,} characters")
         _printable(text) if self.lines else _one_line(text)
 
 
@@ -157,18 +157,18 @@ def spoken(entry: Any, language: str) -> Any:
 
 
 def comparable(text: str) -> str:
-    """What is left of a text when spaces, case, invisible characters and compatible forms of others do not count."""
+    """A text without its spaces, case, invisible characters and compatibility forms, for comparison with others."""
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).upper().lower().replace(" ", "")
 
 
 def field_error(field: str, message: str, rule: str) -> PydanticCustomError:
-    """A mistake that shows when several fields are compared, with the field to correct and the rule for it alone."""
+    """A mistake found by comparing fields: the field to correct, and ``rule`` for a message next to that field."""
     return PydanticCustomError("field", "{message}", {"message": message, "field": field, "rule": rule})
 
 
 @contextmanager
 def reported_as(code: str) -> Iterator[None]:
-    """The first validation error, as a problem."""
+    """Report the first validation error as a problem."""
     try:
         yield
     except ValidationError as mistake:
@@ -199,7 +199,7 @@ def _problem(code: str, mistake: ValidationError) -> Problem:
 
 
 def _advice(mistake: Problem | BadParameter) -> tuple[str, str]:
-    """A mistake without what to do, and what to do."""
+    """What is wrong, and the fix."""
     if isinstance(mistake, Problem):
         return mistake.detail, mistake.fix
     detail, _, fix = str(mistake).rpartition("; ")
@@ -207,7 +207,7 @@ def _advice(mistake: Problem | BadParameter) -> tuple[str, str]:
 
 
 def rule_of(error: Mapping[str, Any]) -> str:
-    """The rule that a validation error is about, in words; those of the library are for programmers."""
+    """The rule that was broken, in plain words; the library's own messages are for programmers."""
     kind, context = error.get("type", ""), error.get("ctx", {})
     if kind in _RULES:
         return _RULES[kind].format(**context)

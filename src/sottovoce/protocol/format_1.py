@@ -1,4 +1,4 @@
-"""The first format of manifests: numbers with one noise law and one distance. It stays as it is for ever."""
+"""The first format of manifests: numbers with one noise law and one distance. It never changes."""
 
 from typing import Annotated, Any, Final, Literal, Self
 

@@ -1,4 +1,4 @@
-"""The second format of manifests: numbers and choices, each under a law of its own, in several languages.
+"""The second format of manifests: numbers and choices, each with a noise law of its own, in several languages.
 
 A field that does not apply is left out, never null, so that a document has one form.
 """
@@ -33,10 +33,10 @@ from sottovoce.protocol.task_fields import TaskColumn, fields_of, text_fields
 
 FORMAT: Final = "sottovoce-manifest/2"
 MOST_POINTS = 100  # of a line on the plan
-WIDTH_OF_PLAN = 10_000  # places are counted in this many parts of its width and of its height
+WIDTH_OF_PLAN = 10_000  # coordinates count this many parts of its width, and of its height
 MOST_DAYS = 36_500
 MOST_QUOTA = 10**12
-WHOLE_TEXTS = ("title", "asked_by", "purpose", "contact")  # what people read of the campaign itself
+WHOLE_TEXTS = ("title", "asked_by", "purpose", "contact")  # texts of the campaign itself, not of its tasks
 
 Coordinate = Annotated[int, Field(ge=0, le=WIDTH_OF_PLAN)]
 Point = Annotated[tuple[Coordinate, Coordinate], Field(strict=False)]
@@ -45,9 +45,9 @@ Quota = Annotated[int, Field(ge=1, le=MOST_QUOTA)]
 
 
 class SecondTask(Task):
-    """What both kinds of tasks have. A field is declared here, and tables, forms and the API follow.
+    """What both kinds of tasks have. A field is declared only here; tables, forms and the API follow.
 
-    A new one must be None where it is not given, so that campaigns without it keep their bytes and hashes.
+    A new field must be None where it is not given, so that campaigns without it keep their bytes and hashes.
     """
 
     title: Annotated[
@@ -70,7 +70,7 @@ class SecondTask(Task):
             "Quota",
             headings=("most readings", "readings"),
             example="no limit",
-            explained="is the number of readings after which a task takes no more",
+            explained="is the number of readings after which a task accepts no more",
         ),
     ] = None
 
@@ -166,7 +166,7 @@ class SecondManifest(Manifest):
     @model_validator(mode="before")
     @classmethod
     def _usual(cls, content: Any) -> Any:
-        """A device draws as many tasks as it may answer, unless something else is said."""
+        """Unless ``answer`` is given, a participant answers as many tasks as the number of readings allows."""
         if isinstance(content, dict) and "answer" not in content:
             readings, tasks = content.get("readings"), content.get("tasks")
             if isinstance(readings, int) and isinstance(tasks, list | tuple):
@@ -185,7 +185,7 @@ class SecondManifest(Manifest):
             )
         for task in self.tasks:
             if task.place and not self.plan:
-                raise ValueError(f"place of task {task.id!r} must be on a plan, and the campaign has none")
+                raise ValueError(f"place of task {task.id!r} must be on a plan, but the campaign has none")
         return self
 
     def _check_texts(self) -> None:

@@ -1,7 +1,7 @@
 """Places of tasks from GeoJSON (RFC 7946), and a plan drawn from it where there is no picture.
 
-Coordinates are taken as those of a plane, whatever they measure: metres from a corner, pixels, a national grid. Nothing
-is looked up elsewhere.
+Coordinates are those of a plane, whatever they measure: metres from a corner, pixels, a national grid. No other source
+is consulted.
 """
 
 import json
@@ -18,7 +18,7 @@ Place = list[list[int]]  # in parts of the plan's width and height, from its upp
 Point = tuple[float, float]
 
 _MARGIN = 0.04  # of a drawn plan, on each side
-_NARROWEST = 0.1  # a drawn plan is at least this high for its width, and the other way round
+_NARROWEST = 0.1  # of a drawn plan: the shorter side, as a share of the longer one
 _DRAWN_WIDTH = 1000
 _OPEN = {"LineString": 1, "MultiLineString": 2}
 _CLOSED = {"Polygon": 2, "MultiPolygon": 3}
@@ -26,7 +26,7 @@ _CLOSED = {"Polygon": 2, "MultiPolygon": 3}
 
 @dataclass(frozen=True)
 class Frame:
-    """The coordinates of the picture's edges. Left may lie right of right, and top below bottom, as pixels count."""
+    """The coordinates of the picture's edges. Either axis may run backwards, as pixels do from the top down."""
 
     left: float
     bottom: float
@@ -73,15 +73,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class PlacesFile:
-    """What a file holds."""
+    """The shapes in a file, and its edges."""
 
     name: str
     shapes: list[Shape]
-    bounds: Frame | None  # what the file itself says about its edges
+    bounds: Frame | None  # the edges, if the file states them
 
     @classmethod
     def parse(cls, name: str, text: str, tasks: Collection[str]) -> "PlacesFile":
-        """Read a file; ``name`` says where a mistake is. Features that name no task are drawn, if anything is."""
+        """Read a file; messages call it ``name``. Features that name no task appear only where a plan is drawn."""
         try:
             document = json.loads(text, parse_constant=_no_number)
         except (ValueError, RecursionError) as mistake:
@@ -107,7 +107,7 @@ class PlacesFile:
         return cls(name, shapes, _bounds(name, document.get("bbox")))
 
     def places(self, frame: Frame | None = None) -> dict[str, Place]:
-        """The places of the tasks on a picture with these edges, or with those that the file names."""
+        """The places of the tasks on a picture with these edges, or with those that the file states."""
         edges = frame or self.bounds
         if edges is None:
             raise UnreadableFile(
@@ -172,7 +172,7 @@ class PlacesFile:
 
 
 def as_geojson(places: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, Any]:
-    """Places as a file that can be read again: the unit is the plan, and the second axis points upwards."""
+    """Places as a file that can be read again: the plan is 1 wide and 1 high, and the second axis points upwards."""
 
     def spot(point: Sequence[int]) -> list[float]:
         return [point[0] / WIDTH_OF_PLAN, (WIDTH_OF_PLAN - point[1]) / WIDTH_OF_PLAN]

@@ -1,6 +1,6 @@
-"""Talking to a campaign server over HTTP, for devices and operators alike.
+"""An HTTP client for campaign servers, for devices and operators alike.
 
-The server is not trusted: its responses are bounded, checked and cleaned before use.
+The server is not trusted: its responses are limited in size, checked and cleaned before use.
 """
 
 import json
@@ -24,7 +24,7 @@ from sottovoce.protocol.problems import CATALOGUE, Problem
 T = TypeVar("T")
 _JSON = "application/json"
 _LARGEST_REFUSAL = 64 << 10  # bytes; a problem is a few sentences
-_TEMPORARY = {408, 425, 429}  # and all from 500 on: the same may succeed later
+_TEMPORARY = {408, 425, 429}  # and all from 500 on: the same request may succeed later
 
 
 class TryLater(Problem):

@@ -1,7 +1,7 @@
 """The instruments of the participant's page that a task can name.
 
-What measures is a module of the page, ``instrument-NAME.js``, listed in its ``known-instruments.js``; what a server
-needs to know about it is here.
+A module of the page does the measuring: ``instrument-NAME.js``, which its ``known-instruments.js`` lists. What a server
+needs to know about the instruments is here.
 """
 
 import re
@@ -18,7 +18,7 @@ class Instrument:
     """An instrument as operators choose it, and what it needs of the participant's browser."""
 
     title: str
-    permissions: tuple[str, ...] = ()  # for its sensors, as a Permissions-Policy names them; a button needs none
+    permissions: tuple[str, ...] = ()  # for its sensors, as a Permissions-Policy names them; mere buttons need none
     seconds: tuple[int, ...] = ()  # if a task can state for how long to measure: the usual time, then others to offer
 
 
@@ -55,7 +55,7 @@ def instrument_of(text: str | None) -> Instrument | None:
 
 
 def offered_instruments() -> Iterator[tuple[str, str]]:
-    """What a task can name, with words for it. Without a time, an instrument measures for its usual one."""
+    """What a task can name, with words for people. Without a time, an instrument measures for its usual time."""
     for name, instrument in INSTRUMENTS.items():
         if not instrument.seconds:
             yield name, instrument.title

@@ -61,7 +61,7 @@ def read_truths(name: str, text: str, titles: Mapping[str, str] | None = None) -
         task = ids.get(cells["task"], cells["task"])
         if task in truths:
             raise UnreadableFile(
-                f"{name}, line {number}: task {cells['task']!r} has a truth already; remove one of them"
+                f"{name}, line {number}: task {cells['task']!r} already has a truth; remove one of them"
             )
         truths[task] = cells["truth"]
     return truths

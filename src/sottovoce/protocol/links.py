@@ -1,7 +1,7 @@
 """Invitation links: ``https://server/j/TOKEN#sha256=HASH``.
 
-The token says who may join and the fragment what they join: the hash of the manifest. Browsers keep the fragment to
-themselves, so the server cannot adapt what it offers to what the link expects.
+The token admits a participant. The fragment fixes what they join: it holds the hash of the manifest. Browsers do not
+send the fragment, so the server cannot adapt what it offers to what the link expects.
 """
 
 import re
@@ -42,17 +42,17 @@ class InvitationLink:
             raise Problem("bad_link", "the link: it must look like https://server/j/TOKEN#sha256=HASH") from None
         token = parts.path.partition("/j/")[2]
         if not _TOKEN.fullmatch(token) or parts.query:
-            raise Problem("bad_link", "the link: after /j/ it must carry the token of an invitation, and nothing else")
+            raise Problem("bad_link", "the link: after /j/ it must have the token of an invitation, and nothing else")
         if not parts.fragment:
             return cls(server, token, None)
         name, _, digest = parts.fragment.partition("=")
         if name != "sha256" or not _HASH.fullmatch(digest):
-            raise Problem("bad_link", "the link: after # it must carry sha256= and 64 hexadecimal digits")
+            raise Problem("bad_link", "the link: after # it must have sha256= and 64 hexadecimal digits")
         return cls(server, token, digest)
 
 
 def server_address(text: str) -> str:
-    """The address of a server in its one spelling: scheme, host, port if unusual, and a path if it lives under one.
+    """The address of a server in its one spelling: scheme, host, port if unusual, and a path if it has one.
 
     >>> server_address("HTTPS://Sense.Example:443/")
     'https://sense.example'
@@ -70,7 +70,7 @@ def server_address(text: str) -> str:
 
 
 def is_encrypted_or_local(server: str) -> bool:
-    """Whether nobody can read what is sent there: https, or this machine."""
+    """Whether nobody on the way can read what is sent there: https, or this machine."""
     parts = urlsplit(server)
     return parts.scheme == "https" or parts.hostname in _LOOPBACK
 

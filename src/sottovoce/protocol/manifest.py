@@ -1,7 +1,7 @@
-"""The manifest: all that a campaign asks and promises, in one document whose hash is in the invitation link.
+"""The manifest: everything that a campaign asks and promises, in one document whose hash is in the invitation link.
 
-A device consents to these bytes. Whatever is not in them binds nobody. Each format is a model in a file of its own;
-what the rest of the project asks of a manifest is listed here, and is the same for all formats.
+Participants consent to these bytes, and nothing else is binding. Each format is a model in a file of its own; the
+interface that the rest of the project uses is defined here and is the same for all formats.
 """
 
 import builtins
@@ -33,7 +33,7 @@ from sottovoce.protocol.task_fields import TaskColumn
 MOST_TASKS = 10_000
 MOST_CHOICES = 100  # of one task
 MOST_GRIDS = 100  # of a new campaign, each with a promise of its own
-_MOST_STEPS = 2**53  # a double counts the steps of a reading exactly
+_MOST_STEPS = 2**53  # up to here, a double counts the steps of a reading exactly
 
 
 class Task(Document):
@@ -44,7 +44,7 @@ class Task(Document):
     if TYPE_CHECKING:
 
         @property
-        def kind(self) -> Kind: ...  # a field where there are several kinds
+        def kind(self) -> Kind: ...  # a field in formats that have several kinds
 
 
 class NumberTask(Task):
@@ -98,7 +98,7 @@ class ChoiceTask(Task):
 class Manifest(Document):
     """A campaign as participants see it.
 
-    Made from loose parts, it writes decimals, noise and deadline canonically; `parse` accepts only canonical bytes.
+    `of` brings decimals, noise and deadline into their canonical form; `parse` accepts only canonical bytes.
     """
 
     format: str
@@ -142,7 +142,7 @@ class Manifest(Document):
         """The language of texts that are not given in several."""
         return ""
 
-    # What follows
+    # What follows from the fields
 
     @cached_property
     def task_of(self) -> dict[str, Task]:
@@ -167,7 +167,7 @@ class Manifest(Document):
 
     @property
     def moved_readings(self) -> int:
-        """How many readings of a participant may be different, for the promise to hold."""
+        """How many of a participant's readings may differ for the promise still to hold."""
         return self.most_readings if self.unit == "participant" else 1
 
     @property
@@ -177,7 +177,7 @@ class Manifest(Document):
 
     @property
     def device_draws(self) -> bool:
-        """Whether each device draws which of the tasks it answers."""
+        """Whether each device chooses at random which of the tasks it answers."""
         return False
 
     @property
@@ -187,7 +187,7 @@ class Manifest(Document):
 
     @property
     def retention_days(self) -> int | None:
-        """How long after closing readings are erased at the latest; None where nothing is said about it."""
+        """How many days after closing the readings are erased at the latest; None if the manifest does not say."""
         return None
 
     @property
@@ -202,7 +202,7 @@ class Manifest(Document):
 
     @property
     def contact_words(self) -> Text:
-        """Where participants can ask questions; empty where nothing is said about it."""
+        """Where participants can ask questions; empty if the manifest does not say."""
         return ""
 
     def check_tasks(self) -> None:
@@ -227,7 +227,7 @@ class Manifest(Document):
 
     @classmethod
     def parse(cls, data: builtins.bytes) -> "Manifest":
-        """Read canonical bytes; refuse any other spelling, since its hash would be another."""
+        """Read canonical bytes; refuse any other spelling, since its hash would differ."""
         manifest = cls._checked(parse_json(data))
         if manifest.bytes() != data:
             raise Problem("bad_manifest", "manifest: it must be in canonical JSON, with every field")
@@ -235,16 +235,16 @@ class Manifest(Document):
 
     @classmethod
     def of(cls, content: Any) -> "Manifest":
-        """Make a manifest from loose parts, such as an operator's request; mistakes raise a `Problem`.
+        """Make a manifest from its fields, as an operator's request gives them; mistakes raise a `Problem`.
 
-        The default is the first format.
+        Unless a format is named, it is the first one.
         """
         manifest = cls._checked(content)
         size = len(manifest.bytes())
         if size > MOST_BYTES:
             raise Problem(
                 "bad_manifest",
-                f"manifest of {size / 2**20:.1f} MiB: devices take at most {MOST_BYTES >> 20} MiB",
+                f"manifest of {size / 2**20:.1f} MiB: devices accept at most {MOST_BYTES >> 20} MiB",
                 fix="shorten its texts, or divide the tasks among several campaigns",
             )
         return manifest
@@ -256,14 +256,14 @@ class Manifest(Document):
 
     @classmethod
     def trusted(cls, content: dict[str, Any]) -> "Manifest":
-        """A manifest from content that was checked when it was stored: faster if there are thousands of tasks."""
+        """A manifest from content that was checked when it was stored, which is faster with thousands of tasks."""
         model = _model(content)
         return model.model_construct(**content | {"tasks": [model.task_model(task) for task in content["tasks"]]})
 
     @classmethod
     @abstractmethod
     def task_model(cls, content: dict[str, Any]) -> Task:
-        """A task of content that was checked."""
+        """A task from content that was checked."""
 
 
 def _model(content: Any) -> type[Manifest]:

@@ -1,7 +1,7 @@
 """The parts of a campaign: tasks that one law protects in the same way, so that one figure holds for all of them.
 
-Numbers with noise and answers in cells have a class each, with the same questions to both. What is judged for a
-manifest is put together from its parts in `sottovoce.protocol.promise`; nobody else asks which family a law is of.
+Numbers with noise and answers in cells have a class each, with the same interface. `sottovoce.protocol.promise`
+combines the parts of a manifest; no other code needs to know which family a law belongs to.
 """
 
 import math
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sottovoce.privacy.answers import AnswerGuarantee
     from sottovoce.privacy.guarantee import Guarantee
 
-_KEPT = 256  # manifests are checked, shown and opened one by one
-_WIDEST_NOISE = 2**50  # in grid steps: with its noise, a reading stays far inside 63 bits
+_KEPT = 256  # guarantees in the cache: manifests are checked, shown and opened one by one
+_WIDEST_NOISE = 2**50  # in grid steps: a reading with its noise stays far inside 63 bits
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Part(ABC):
     @property
     @abstractmethod
     def law(self) -> NoiseLaw | AnswerLaw:
-        """The law by its text form."""
+        """The law, from its text form."""
 
     @property
     @abstractmethod
@@ -44,7 +44,7 @@ class Part(ABC):
 
     @property
     def cells(self) -> int | None:
-        """The number of possible answers; None for numbers, which have no end."""
+        """The number of possible answers; None for noisy numbers, which have no bounds."""
         return None
 
     @property
@@ -58,7 +58,7 @@ class Part(ABC):
 
     @property
     def is_pure(self) -> bool:
-        """Whether the law promises an ε without exception."""
+        """Whether the law promises a pure ε, without exceptions."""
         return self.law.is_pure
 
     @property
@@ -68,7 +68,7 @@ class Part(ABC):
 
     @abstractmethod
     def pure_epsilon(self, moved: int) -> float | None:
-        """The ε without exception if this many readings change, rounded up to a double; None where there is none."""
+        """The pure ε if this many readings change, rounded up to a double; None where there is none."""
 
     @abstractmethod
     def guarantee(self, readings: int, unit: Unit) -> "Guarantee | AnswerGuarantee":
@@ -169,7 +169,7 @@ class PerturbedAnswers(Part):
 
     @property
     def reach(self) -> Fraction:
-        """An answer out of fewer cells reveals more at the same ε: out of many, some reports say nothing about it."""
+        """An answer out of fewer cells reveals more at the same ε: with many, some reports say nothing about it."""
         return Fraction(1, self.cells)
 
     def pure_epsilon(self, moved: int) -> float | None:
@@ -199,7 +199,8 @@ def _guarantee_on_grid(part: NoisyNumbers, readings: int, unit: Unit) -> "Guaran
 def _most_unchanged(others: int, reported: int, epsilon: float, delta: float) -> float:
     """How often the true value may be among those reported, if this many others must be hard to tell from it.
 
-    Each of the others is reported with a probability of at least (p - δ)·exp(-ε), and all together with ``reported``.
+    Each of the others is reported with a probability of at least (p - δ)·exp(-ε), and all of these add up to
+    ``reported``.
     """
     weight = others * math.exp(-epsilon)
     return min(1.0, (reported + weight * delta) / (1 + weight))

@@ -1,7 +1,7 @@
 """The catalogue of problems: one stable code for each, the same on the wire, in the client and on the command line.
 
 A problem states the value and the rule (``detail``) and what to do (``fix``). Over HTTP it is an RFC 9457 document.
-Problems without a status never travel: they are the device's own refusals.
+Problems without a status are never sent: they are the device's own refusals.
 """
 
 from dataclasses import dataclass
@@ -61,20 +61,20 @@ CATALOGUE = _catalogue(
     Kind("deadline_passed", 409, "The deadline of the campaign has passed", "nothing more can be sent to it"),
     Kind("quota_reached", 409, "The task has enough readings", "leave this task out"),
     Kind("frozen", 409, "An open or closed campaign cannot be changed", "make a new version"),
-    Kind("wrong_state", 409, "The present state does not allow this", "check the present state, and do what it allows"),
+    Kind("wrong_state", 409, "The current state does not allow this", "check the current state, and do what it allows"),
     Kind("withdrawn", 410, "The participant has withdrawn", "no further reports are accepted from this participant"),
     Kind("erased", 410, "The readings have been erased", "use the results, which are kept"),
-    # who is asking
+    # who may do what
     Kind("unauthorised", 401, "No valid token", "send Authorization: Bearer with a token that was not revoked"),
     Kind("forbidden", 403, "The token does not allow this", "use a token that has the right to do this"),
     Kind("stale_page", 403, "The page has expired", "reload the page and try again"),
     Kind("invitation_unknown", 404, "There is no such invitation", "check the link, or ask for a new one"),
-    Kind("invitation_spent", 409, "The invitation has been used", "ask for a new one; each serves one participant"),
+    Kind("invitation_spent", 409, "The invitation has been used", "ask for a new one; each admits one participant"),
     Kind("invitation_revoked", 410, "The invitation has been revoked", "ask for a new one"),
     Kind("invitation_expired", 410, "The invitation has expired", "ask for a new one"),
     Kind("invitation_full", 409, "The link has admitted as many people as it can", "ask for another invitation"),
     Kind("code_unknown", 404, "There is no such code", "check the letters and digits, or ask for a new code"),
-    # where and how
+    # addresses, methods and the state of the server
     Kind("not_found", 404, "Not found", "check the address"),
     Kind("method_not_allowed", 405, "Method not allowed", "see the API description for the methods of this address"),
     Kind("rate_limited", 429, "Too many requests", "wait as long as Retry-After says, then try again"),
@@ -124,9 +124,9 @@ CATALOGUE = _catalogue(
 
 
 class Problem(SottovoceError, ValueError):
-    """Something that is wrong, by its code in the catalogue; ``detail`` says the value and the rule.
+    """A mistake or a refusal, with its code in the catalogue; ``detail`` states the value and the rule.
 
-    ``fix`` replaces the one of the catalogue where another fits better.
+    ``fix`` replaces the catalogue's fix where another one fits better.
 
     >>> str(Problem("unknown_task", "task 'hall-99': the campaign has no such task"))
     "task 'hall-99': the campaign has no such task; use the task ids of the manifest"
@@ -136,7 +136,7 @@ class Problem(SottovoceError, ValueError):
         self.kind = CATALOGUE[code]
         self.detail = detail or self.kind.title
         self.fix = fix or self.kind.fix
-        self.own_fix = fix  # none where that of the catalogue is given
+        self.own_fix = fix  # empty where the catalogue's fix is used
         self.retry_after = retry_after  # seconds, for the header of the same name
         super().__init__(f"{self.detail}; {self.fix}")
 
@@ -153,7 +153,7 @@ class Problem(SottovoceError, ValueError):
 
     @property
     def words(self) -> str:
-        """What is wrong, with what to do if this problem says so itself; the catalogue advises programs, not people."""
+        """What is wrong, and the problem's own fix if it has one; the catalogue's fixes are meant for programs."""
         return f"{self.detail}; {self.own_fix}" if self.own_fix else self.detail
 
     def to_json(self) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """What a manifest promises, in figures: for the device that judges it and the server that states it.
 
-A law that promises a pure ε has it by exact arithmetic: no NumPy is loaded for it. For the other laws a bound simple
-enough for plain Python would be too loose, and campaigns planned for a limit would seem to break it; there the sums of
+A pure ε is computed with exact arithmetic, without loading NumPy. For the other laws, a bound simple enough for plain
+Python would be too loose: campaigns planned for a limit would seem to break it. For these laws, the sums of
 `sottovoce.privacy.guarantee` are used, loaded when first needed. Either way the figure is an upper bound, or infinite.
 
-At the level of a reading a campaign promises what its weakest part does. At the level of a participant, who may answer
-any ``most_readings`` of the tasks, all parts that can be answered count together.
+At the level of a reading, the promise of a campaign is that of its weakest part. At the level of a participant, who may
+answer any ``most_readings`` of the tasks, all parts that can be answered count together.
 """
 
 import math
@@ -22,7 +22,7 @@ from sottovoce.protocol.parts import Part
 from sottovoce.texts import Texts, texts_in
 
 _MOST_UNITS = 4  # in one sentence
-_SMALLEST_DELTA = 1e-280  # of several parts: less leaves nothing to share
+_SMALLEST_DELTA = 1e-280  # for several parts: a smaller one cannot be shared among them
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Promise:
 def promise_of(manifest: Manifest, delta: float = 1e-5, enough: float = math.inf) -> Promise:
     """The smallest ε that holds for this manifest, except with a probability of at most ``delta``.
 
-    A pure ε of at most ``enough`` is taken as it is, without asking whether δ would make it smaller.
+    A pure ε of at most ``enough`` is returned as it is, without checking whether δ would allow a smaller one.
     """
     check_delta(delta)
     pure = pure_epsilon(manifest)
@@ -50,7 +50,7 @@ def promise_of(manifest: Manifest, delta: float = 1e-5, enough: float = math.inf
 
 
 def pure_epsilon(manifest: Manifest) -> float | None:
-    """The ε without exception, rounded up to a double; None where a law has none."""
+    """The pure ε, rounded up to a double; None if one of the laws has none."""
     if not all(part.is_pure for part in manifest.parts):
         return None
     return _worst_sum(manifest.parts, manifest.moved_readings)
@@ -72,7 +72,7 @@ def _worst_sum(parts: Mapping[Part, int], moved: int) -> float:
 
 
 def _of_reading(manifest: Manifest, delta: float) -> float:
-    """The ε of the part on which it is largest. Most are ruled out by their δ at the ε of another."""
+    """The largest ε of any part. Most parts are ruled out by their δ at the ε of another."""
     largest = 0.0
     # The part that is probably weakest comes first: then one evaluation is enough for each of the others.
     for part, tasks in sorted(manifest.parts.items(), key=lambda one: -one[0].reach):
@@ -100,7 +100,7 @@ def _of_participant(manifest: Manifest, delta: float) -> float:
 
 
 def _sum_of_each(parts: Mapping[Part, int], most: int, delta: float) -> float:
-    """The sum of the ε of the parts with exceptions, each with its share of δ, and of the worst other tasks."""
+    """The sum of the ε of the parts without a pure ε, each with its share of δ, and of the worst other tasks."""
     others = {part: min(most, tasks) for part, tasks in parts.items() if not part.is_pure}
     each = (part.guarantee(count, "participant").epsilon(delta / len(others)) for part, count in others.items())
     return _added([*each, _worst_sum({part: tasks for part, tasks in parts.items() if part.is_pure}, most)])
@@ -121,7 +121,7 @@ def sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
 
 
 def guess_sentence(manifest: Manifest, promise: Promise, language: str = "en") -> str:
-    """What nobody can find out, in words that need no mathematics: how often a guess between two is right."""
+    """What nobody can find out, in words that need no mathematics: how often a guess between two values is right."""
     texts = texts_in(language)
     noisy = [task for task in manifest.tasks if manifest.part_of(task).protected_distance is not None]
     compared = any(map(manifest.is_compared, manifest.tasks))
@@ -161,7 +161,7 @@ def _two_readings(manifest: Manifest, task: Task, texts: Texts, language: str) -
 
 
 def _decimal_text(number: Fraction) -> str:
-    """A number that has an end as a decimal, with all its digits."""
+    """A number with a finite decimal expansion, written with all its digits."""
     places = 0
     while (number * 10**places).denominator > 1:
         places += 1
@@ -171,9 +171,9 @@ def _decimal_text(number: Fraction) -> str:
 
 
 def distance_words(manifest: Manifest) -> str:
-    """How far apart values are protected, for a ledger: a distance, "any value", or both.
+    """Up to which distance values are protected, for a ledger: a distance, "any value", or both.
 
-    Promises within a distance and those for any value are not the same, so they are never shown as one.
+    A promise within a distance and one for any value are different, so they are never shown as one.
     """
     found = sorted({part.protected_distance or "" for part in manifest.parts}, key=lambda text: Fraction(text or "0"))
     return " and ".join(text or "any value" for text in found)
@@ -182,8 +182,8 @@ def distance_words(manifest: Manifest) -> str:
 def protected_distance(manifest: Manifest, language: str = "") -> str | None:
     """The distance up to which a number is protected, with its unit or units.
 
-    None where there is no noisy number, and empty where tasks have different ones. An answer, and a number that is
-    compared, is protected whatever its value.
+    None where there is no noisy number, and empty where tasks have different distances. Answers and compared numbers
+    are protected whatever their values.
     """
     pairs: dict[tuple[str, str], None] = {}  # in the order of the tasks
     for task in manifest.tasks:

@@ -29,11 +29,11 @@ Values = Annotated[tuple[Value, ...], Field(min_length=1, max_length=MOST_CHOICE
 
 
 class Reading(Document):
-    """What is reported of one task.
+    """What is reported for one task.
 
     The value is the noisy reading in whole steps of the task's grid, which may lie far outside the task's range; or the
     number of the choice, counted from 0; or, where sets of choices are reported, an ascending list of their numbers.
-    For a comparison it is the level, and the cuts that the reading was compared with come along, in half grid steps.
+    For a comparison it is the level; ``cuts`` are the cuts that the reading was compared with, in half grid steps.
     """
 
     task: Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -42,7 +42,7 @@ class Reading(Document):
 
     def text(self) -> str:
         """Its canonical form."""
-        # What `canonical_bytes` would give, in a fifth of the time: a server does this for every report it takes, and
+        # What `canonical_bytes` would give, in a fifth of the time: a server does this for every report it accepts, and
         # the model has checked that there are only whole numbers and plain text.
         cuts = "" if self.cuts is None else f'"cuts":{_listed(self.cuts)},'
         value = self.value if isinstance(self.value, int) else _listed(self.value)
@@ -50,22 +50,22 @@ class Reading(Document):
 
     @property
     def detail(self) -> str | None:
-        """The whole set, or the cuts, as JSON; None where the value says all."""
+        """The whole set, or the cuts, as JSON; None where the value alone is enough."""
         listed = self.cuts if isinstance(self.value, int) else self.value
         return None if listed is None else _listed(listed)
 
     def check(self, task: Task, part: Part) -> None:
-        """Refuse what does not answer this task."""
+        """Refuse a value that does not answer this task."""
         if self.cuts is not None and (task.kind != "number" or part.cells is None):
-            raise Problem("wrong_kind", f"cuts for task {self.task!r}: it is not answered by comparison")
+            raise Problem("wrong_kind", f"cuts for task {self.task!r}: the task is not answered by comparison")
         if part.cells is None:
             if not isinstance(self.value, int):
-                raise Problem("wrong_kind", f"a list for task {self.task!r}: it asks for a number")
+                raise Problem("wrong_kind", f"a list for task {self.task!r}: the task asks for a number")
             return
         cells = (self.value,) if isinstance(self.value, int) else self.value
         if isinstance(self.value, int) != (part.cells_reported == 1) or len(cells) != part.cells_reported:
             asked = "one answer" if part.cells_reported == 1 else f"a set of {part.cells_reported}"
-            raise Problem("wrong_kind", f"value {_short(self.value)} for task {self.task!r}: it asks for {asked}")
+            raise Problem("wrong_kind", f"value {_short(self.value)} for task {self.task!r}: the task asks for {asked}")
         for cell, following in zip(cells, (*cells[1:], part.cells), strict=True):
             if not 0 <= cell < part.cells:
                 raise Problem(
@@ -81,9 +81,9 @@ class Reading(Document):
 
 
 def check_cuts(task: str, cuts: tuple[int, ...] | None, levels: int) -> None:
-    """Refuse cuts that do not make this many levels: rising, and in the middle of grid steps."""
+    """Refuse cuts that do not make this many levels, do not ascend or do not lie midway between grid steps."""
     if cuts is None or len(cuts) != levels - 1:
-        raise Problem("bad_cuts", f"cuts of task {task!r}: there must be {levels - 1} of them")
+        raise Problem("bad_cuts", f"cuts of task {task!r}: their number must be {levels - 1}")
     if not all(cut % 2 for cut in cuts) or any(one >= other for one, other in pairwise(cuts)):
         raise Problem("bad_cuts", f"cuts {_short(cuts)} of task {task!r}: they must be odd numbers in ascending order")
 

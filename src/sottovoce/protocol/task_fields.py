@@ -1,7 +1,7 @@
-"""What the fields of a task are, read from the models that declare them, so that nobody else lists them.
+"""The fields of a task, read from the models that declare them, so that they are listed nowhere else.
 
-A field is declared once, in the model of a format. What people see of it where they write tasks, in a table or in a
-form, is a `TaskColumn` among its annotations; a field without one, such as a place on the plan, is set elsewhere.
+A field is declared once, in the model of a format. How it appears where people write tasks, in a table or in a form, is
+a `TaskColumn` among its annotations; a field without one, such as a place on the plan, is set elsewhere.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _IN_A_FORM: tuple[tuple[Shape, ...], ...] = (("line", "number", "count"), ("list
 
 @dataclass(frozen=True)
 class TaskColumn:
-    """What people see of a field where they write tasks: in a form, and in a table as one of its columns."""
+    """How a field appears where people write tasks: in a form, and as a column of a table."""
 
     label: str  # in a form, and one of the headings of the column
     called: str = ""  # in messages; by default the field's name
@@ -33,12 +33,12 @@ class TaskColumn:
     example: str = ""  # in a form
     explained: str = ""  # for authors of tables: what it is, after its name
     chosen: bool = False  # from a list of names, in a form
-    repeated: bool = False  # most tasks of a campaign have the same, so a new row of a form begins with it
+    repeated: bool = False  # usually the same for all tasks of a campaign, so a new row of a form begins with it
 
 
 @dataclass(frozen=True)
 class TaskField:
-    """A field of a task: what it takes, and which kinds of tasks have it."""
+    """A field of a task: what it accepts, and which kinds of tasks have it."""
 
     name: str
     info: FieldInfo
@@ -54,7 +54,7 @@ class TaskField:
 
     @cached_property
     def annotations(self) -> list[Any]:
-        """What is annotated, of the field itself and of its type where it may be missing."""
+        """The annotations of the field, and those of its type if the field is optional."""
         found = [*self.info.metadata, *getattr(_present(self.info.annotation), "__metadata__", ())]
         return [rule for one in found for rule in (one.metadata if isinstance(one, FieldInfo) else [one])]
 
@@ -64,7 +64,7 @@ class TaskField:
 
     @cached_property
     def plain_type(self) -> Any:
-        """Its type without rules, as it is given back."""
+        """Its type without rules, as in the server's responses."""
         return _plain(_present(self.info.annotation))
 
     @cached_property
@@ -114,7 +114,7 @@ class TaskField:
 
 
 def fields_of(models: Mapping[Kind, type[BaseModel]]) -> dict[str, TaskField]:
-    """The fields of tasks of all kinds, by name, in the order of a form: those that no form has come last."""
+    """The fields of tasks of all kinds, by name, in the order of a form; fields that no form has come last."""
     names = dict.fromkeys(name for model in models.values() for name in model.model_fields)
     having = {name: [kind for kind, model in models.items() if name in model.model_fields] for name in names}
     fields = [TaskField(name, models[kinds[0]].model_fields[name], tuple(kinds)) for name, kinds in having.items()]
@@ -132,7 +132,7 @@ def _row_of_a_form(field: TaskField) -> int:
 
 
 def _present(annotation: Any) -> Any:
-    """The type of a field that may be missing, where it is not."""
+    """The type of an optional field, without None."""
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     parts = [part for part in get_args(annotation) if part is not NoneType]

@@ -12,7 +12,7 @@ _LONGEST_ID = 60
 
 
 def give_ids(tasks: Iterable[dict[str, Any]], ids: Mapping[str, str]) -> None:
-    """Ids for those without one: the one that the title had before, or one that follows from the title."""
+    """Give ids to tasks without one: the id that the title had before, or one that follows from the title."""
     tasks = list(tasks)
     used = {task["id"] for task in tasks if task.get("id")}
     for task in tasks:
@@ -29,7 +29,7 @@ def _with_numbers(name: str) -> Iterator[str]:
 
 
 def id_from(title: str) -> str:
-    """An id that is always the same for a title, and for no other where letters have no Latin form.
+    """An id that follows from a title, with part of a hash if letters have no Latin form or the title is long.
 
     >>> id_from("Größe der Halle (2. Stock)"), id_from("长廊 1")
     ('grosse-der-halle-2-stock', '1-b3ae07')

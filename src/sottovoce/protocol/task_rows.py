@@ -1,4 +1,4 @@
-"""Tasks from rows of cells, however they came: all mistakes at once, each with its row, its column and what to do."""
+"""Tasks from rows of cells of any source. All mistakes are reported at once, each with its row, column and fix."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class Mistake:
 
 
 class BadTasks(UnreadableFile):
-    """Tasks with mistakes: all of them, and the rows that they are in."""
+    """Mistakes in tasks: all of them, and the rows that were read."""
 
     def __init__(self, name: str, mistakes: Sequence[Mistake], rows: Sequence[CellRow]) -> None:
         self.mistakes, self.rows = list(mistakes), list(rows)
@@ -63,7 +63,7 @@ class BadTasks(UnreadableFile):
 
 @dataclass(frozen=True)
 class TaskRows:
-    """Tasks from rows, as the API takes them; numbers stay text, so that 0.1 is exactly a tenth."""
+    """Tasks from rows, as the API accepts them; numbers stay text, so that 0.1 is exactly a tenth."""
 
     tasks: list[dict[str, Any]]
     known: dict[str, str]  # truths by task
@@ -78,7 +78,7 @@ def read_task_rows(
     ids: Mapping[str, str] | None = None,
     called: Mapping[str, str] = CALLED,
 ) -> TaskRows:
-    """Tasks from rows of cells, or all their mistakes; ``counted`` is what rows are called, ``called`` columns."""
+    """Tasks from rows of cells, or all their mistakes; messages call a row ``counted`` and columns as in ``called``."""
     if len(rows) > MOST_TASKS:
         raise UnreadableFile(f"{name}: {len(rows):,} tasks: a campaign has at most {MOST_TASKS:,}; split the table")
     if decimal is None:
@@ -116,7 +116,7 @@ def read_task_rows(
 
 
 class _RowReader:
-    """One task from its cells, with what is wrong by column."""
+    """Reads one task from its cells, and collects its mistakes by column."""
 
     def __init__(self, cells: Mapping[str, str], decimal: str | None) -> None:
         self.cells, self.decimal = cells, decimal
@@ -126,7 +126,7 @@ class _RowReader:
 
     def _task(self) -> dict[str, Any]:
         read = {name: self._entry(TASK_FIELDS[name]) for name in self.cells if name in COLUMNS}
-        # What is as usual is left out, so that the oldest format can say it.
+        # Default values are left out, so that the oldest format can express the task.
         task = {name: entry for name, entry in read.items() if entry != TASK_FIELDS[name].default}
         if not task.get("title") and not task.get("id"):
             self.mistakes["title"] = "it is missing; a task needs a title"
@@ -138,7 +138,7 @@ class _RowReader:
         return task
 
     def _entry(self, field: TaskField) -> Any:
-        """The content of a cell, as the API takes it."""
+        """The content of a cell, as the API accepts it."""
         written = self.cells[field.name]
         line = " ".join(written.split())
         match field.shape:

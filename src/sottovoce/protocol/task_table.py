@@ -1,7 +1,7 @@
 """Tasks as a table that people write: one row per task, the first row names the columns.
 
-The same rules hold for a file, for cells pasted from a spreadsheet and for the fields of a form. All mistakes are found
-at once, each with its row and column, under the title that people know a task by.
+The same rules hold for a file, for cells pasted from a spreadsheet and for the fields of a form. All mistakes are
+reported at once, each with its row, its column and the title of the task.
 """
 
 import csv
@@ -27,10 +27,10 @@ _ANSWER = {name for name, field in TASK_FIELDS.items() if field.required} - {"id
 
 @dataclass(frozen=True)
 class TaskTable:
-    """Tasks from a table, as the API takes them; numbers stay text, so that 0.1 is exactly a tenth."""
+    """Tasks from a table, as the API accepts them; numbers stay text, so that 0.1 is exactly a tenth."""
 
     tasks: list[dict[str, Any]]
-    columns: Collection[str]  # of the table; what has no column stays as it was
+    columns: Collection[str]  # of the table; fields without a column keep their values
     known: dict[str, str] | None = None  # truths by task; None where the table has no such column
     notes: tuple[str, ...] = ()  # what was read differently from what its author may expect
 
@@ -43,10 +43,10 @@ def read_tasks(
     encoding: str | None = None,
     ids: Mapping[str, str] | None = None,
 ) -> TaskTable:
-    """Tasks from XLSX, CSV or pasted cells; ``name`` says where mistakes are.
+    """Tasks from XLSX, CSV or pasted cells, which messages call ``name``.
 
-    A task with choices is a question, and has no range. The decimal sign is recognised unless it is given. Tasks
-    without an id get one from their title: that of ``ids``, by title, or one that is always the same for a title.
+    A task with choices is a question, and has no range. The decimal sign is recognised unless it is given. A task
+    without an id gets the one that ``ids`` has for its title, or else one that follows from the title.
 
     >>> read_tasks("t.csv", "Task;Lowest;Highest;Step\\nMain hall;0;2,5;0,1\\n").tasks
     [{'title': 'Main hall', 'low': '0', 'high': '2.5', 'grid': '0.1', 'id': 'main-hall'}]
@@ -76,7 +76,7 @@ def _check_columns(name: str, titles: Mapping[str, str]) -> None:
 
 
 def changed_tasks(campaign: Mapping[str, Any], table: TaskTable) -> dict[str, Any]:
-    """What to change in a draft so that it has the tasks of a table: what the table does not show stays."""
+    """The changes that give a draft the tasks of a table; what the table does not show stays."""
     # A field without content may be one that the campaign's format does not have.
     kept = {
         task["id"]: {name: entry for name, entry in task.items() if entry not in (None, "")}
@@ -90,7 +90,7 @@ def changed_tasks(campaign: Mapping[str, Any], table: TaskTable) -> dict[str, An
         fields["readings"] = len(tasks)
     distances = [campaign.get("distance"), *(task.get("distance") for task in campaign["tasks"])]
     if any(distances) and campaign.get("levels") is None:
-        fields["distance"] = next(filter(None, distances))  # of numbers that are new
+        fields["distance"] = next(filter(None, distances))  # for numbers that are new
     return fields
 
 
@@ -145,7 +145,7 @@ def write_tasks(
 def overview(
     tasks: Sequence[Mapping[str, Any]], known: Mapping[str, str]
 ) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """Tasks for reading: the columns that are used, with what they are called, and a row for each task."""
+    """Tasks for display: the columns that are used, with their names, and a row for each task."""
     rows = [
         cells_of(task) | {"title": task.get("title") or task["id"], "known": known.get(task["id"], "")}
         | {"answer": _answer(task)}

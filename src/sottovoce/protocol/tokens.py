@@ -1,4 +1,4 @@
-"""Tokens: 256 random bits each, of which only the hash is ever stored on the server."""
+"""Tokens: 256 random bits each. The server stores only their hashes."""
 
 import hmac
 import secrets

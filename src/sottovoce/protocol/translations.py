@@ -1,7 +1,7 @@
 """The texts of a campaign in several languages: which exist, which are missing, and how translations are added.
 
-A text is known by its words in the campaign's own language. Where the same words appear twice, as units do, they are
-translated once.
+A text is identified by its words in the campaign's own language. Where the same words appear twice, as units do, they
+are translated once.
 """
 
 import csv
@@ -23,7 +23,7 @@ _SHOWN = 40
 
 @dataclass
 class CampaignText:
-    """Some words of a campaign, in its own language, and what they are in others."""
+    """A text of a campaign in its own language, and its translations."""
 
     text: str
     places: list[str] = field(default_factory=list)  # where they appear
@@ -51,7 +51,7 @@ def texts_of(content: Mapping[str, Any]) -> list[CampaignText]:
 
 
 def own_language(content: Mapping[str, Any]) -> str:
-    """The language of a campaign's texts; the first format knows only one, and does not say which."""
+    """The language of a campaign's texts; the first format has only one, and does not say which."""
     return str(content.get("language", "en"))
 
 

@@ -1,9 +1,10 @@
 """The largest ε over all ways to choose the tasks that a participant answers.
 
-Parts whose law draws once per reading are *separate*: each of their readings has losses of its own, and a reading
-of unknown kind reveals no more than the worst of all that it can be. So one sum of losses bounds the ε of many ways. A
-part whose readings share a draw counts as often as any of these ways has it. Where a bound is too large, its ways are
-divided, those with the largest bound first, until the largest ε is known well enough or has been sought long enough.
+Parts whose law draws once per reading are *separate*: each of their readings has its own losses, and a reading that may
+belong to any of several parts reveals no more than the worst of them. So one sum of losses bounds the ε of many ways. A
+part whose readings share a draw counts with as many readings as it has in any of these ways. Where a bound is too
+large, its ways are divided, those with the largest bound first, until the largest ε is known closely enough or the
+search has taken too long.
 """
 
 import heapq
@@ -14,19 +15,19 @@ from sottovoce.errors import BadParameter
 from sottovoce.privacy.losses import LARGEST_LOSS, MOST_DOTS, Losses, connected, losses_of, worst_of
 from sottovoce.protocol.parts import Part
 
-_ROUGHLY, _CLOSE = 0.1, 2e-3  # shares of ε that are not worth another sum: at first, and in the end
-_NEGLIGIBLE = 1e-4  # share of δ for the losses that are too large to be counted
-# Values of δ that are connected: of one part, the second times √ln(1/δ), but not fewer than the first; of all parts; of
-# each of very many. That costs about 1/2000 of its ε.
+_ROUGHLY, _CLOSE = 0.1, 2e-3  # relative errors of ε that are accepted: in the rough search, and in the final one
+_NEGLIGIBLE = 1e-4  # share of δ for losses that are too large to be counted
+# How many values of δ are connected: for one part, the second times √ln(1/δ), but at least the first; for all parts
+# together, at most the third; for each of very many parts, at least the last. This costs about 1/2000 of the ε.
 _USUAL_DOTS, _DOTS, _ALL_DOTS, _FEWEST_DOTS = 96, 18, 2400, 24
-_ROUGH_STEP, _STEP = 1.15, 1.1  # from one of these values to the next: at first, and beyond an ε that holds
+_ROUGH_STEP, _STEP = 1.15, 1.1  # ratio of a loss to the one before: in the rough search, and beyond an ε that holds
 _AT_LEAST = 0.7  # ε is expected to be at least this share of a rough bound
 _BEYOND, _FAR = 6.0, 80.0  # losses this many times as large as such an ε, or this far above it, count as infinite
-# The work of a search, in looks at a few thousand numbers: of one sum of losses, and at most of all of them.
+# Work, in passes over a few thousand numbers: of one sum of losses, and at most of a whole search.
 _SUM, _MOST_WORK = 100, 90_000
 
-_Counts = tuple[int, ...]  # of tasks, of each part
-_Layer = tuple[_Counts, int]  # places of parts, of which this many readings may be of any
+_Counts = tuple[int, ...]  # numbers of tasks, by part
+_Layer = tuple[_Counts, int]  # places of parts, and how many readings may belong to any of them
 _Spread = tuple[Sequence[float], float]  # where the δ of a shared draw are connected, and the step of its losses
 
 
@@ -70,7 +71,7 @@ class Ways:
         return self._searched(bound, _CLOSE, [self._closely(place, bound) for place in range(len(self._shared))])
 
     def _closely(self, place: int, bound: float) -> _Spread:
-        """Where the losses of a shared draw matter: up to the bound, and from where they and all others reach it."""
+        """The losses of a shared draw that matter: from where they can reach the bound with all others, up to it."""
         pures = [
             math.inf if (pure := part.guarantee(count, "participant").pure_epsilon) is None else pure
             for part, count in zip(self._shared, self._all[1], strict=False)
@@ -82,7 +83,7 @@ class Ways:
         return _spread(low, step, dense, min(_BEYOND * bound, bound + _FAR, LARGEST_LOSS), _STEP), step
 
     def _searched(self, most: float, close: float, spreads: Sequence[_Spread] = ()) -> float:
-        """The largest ε, at most ``most`` and at most this share of it too large, if there is enough time."""
+        """The largest ε, at most ``most``, and with a relative error of at most ``close`` if there is enough time."""
         self._spreads, self._work = spreads, _MOST_WORK if close == _CLOSE else _MOST_WORK // 3
         self._drawn.clear()
         low, high = self._all
@@ -111,8 +112,8 @@ class Ways:
     def _layers(self, low: _Counts, high: _Counts) -> tuple[_Layer, ...]:
         """The readings of separate parts.
 
-        Of the readings that may be of any part, at most as many are of the first part as it has tasks; the others are
-        of any part but this, and so on.
+        Of the readings that may belong to any part, at most as many belong to the first part as it has tasks; the rest
+        belong to any of the other parts, and so on.
         """
         first, left = len(self._shared), self._total - sum(low)
         layers: list[_Layer] = [((place,), low[place]) for place in range(first, len(low)) if low[place]]
@@ -153,29 +154,29 @@ class Ways:
 
     @property
     def _layers_of_others(self) -> tuple[_Layer, ...]:
-        """As many readings of separate parts as any way has."""
+        """The largest number of readings of separate parts that any way has."""
         low, high = self._all
         return self._layers((*low[: len(self._shared)], *(0,) * len(self._ones)), high)
 
     @property
     def _most_of_others(self) -> float:
-        """About the largest loss of these."""
+        """About the largest loss of these readings."""
         layers = self._layers_of_others
         return self._sum(layers).top if layers else 0.0
 
     def _sum_of_each(self) -> float:
-        """A looser bound on the ε of all ways: the sum of what each shared draw and all other readings promise."""
+        """A looser bound on the ε of all ways: the sum of the ε of each shared draw and of all other readings."""
         share, layers = self._delta / (len(self._shared) + 1), self._layers_of_others
         try:
             return sum(
                 part.guarantee(count, "participant").epsilon(share)
                 for part, count in zip(self._shared, self._all[1], strict=False)
             ) + (self._sum(layers).epsilon(share) if layers else 0.0)
-        except BadParameter:  # none that large; but there may be one at all of δ
+        except BadParameter:  # there is no ε for a share of δ, but there may be one for all of it
             return math.inf
 
     def _narrowed(self, low: _Counts, high: _Counts) -> tuple[_Counts, _Counts]:
-        """The numbers that ways between these can have."""
+        """These bounds, tightened to the numbers that ways between them can have."""
         pairs = [*zip(low, high, strict=True)]
         missing, spare = self._total - sum(high), self._total - sum(low)
         return tuple(max(one, missing + two) for one, two in pairs), tuple(min(two, spare + one) for one, two in pairs)
@@ -189,7 +190,7 @@ class Ways:
         return tuple(way)
 
     def _halves(self, low: _Counts, high: _Counts) -> list[tuple[_Counts, _Counts]]:
-        """The ways in two halves, by the part whose number is known least; parts with shared draws come first."""
+        """The ways in two halves, by the part whose number varies most; parts with shared draws come first."""
         spans = [two - one for one, two in zip(low, high, strict=True)]
         shared = spans[: len(self._shared)]
         place = spans.index(max(shared) if any(shared) else max(spans))
@@ -199,7 +200,7 @@ class Ways:
 
 
 def _spread(low: float, first: float, dense: float, top: float, step: float) -> list[float]:
-    """0, then evenly from ``low`` up to ``dense``, then each a little more than the last, up to the top."""
+    """0, then evenly spaced values from ``low`` to ``dense``, then values in growing steps up to ``top``."""
     even = math.ceil((min(dense, top) - low) / first)
     ends = [low + first * place for place in range(even + 1)]
     while ends[-1] * step < top:

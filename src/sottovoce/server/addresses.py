@@ -18,7 +18,7 @@ def plain(address: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def household(address: str) -> str:
-    """What one subscriber holds: an IPv4 address, or a /64 of IPv6, with too many addresses to count one by one.
+    """The addresses of one subscriber: an IPv4 address, or a /64 of IPv6, which has too many to count one by one.
 
     >>> household("::ffff:203.0.113.77"), household("2001:db8::7"), household("nobody")
     ('203.0.113.77', '2001:0db8:0000:0000', 'unknown')

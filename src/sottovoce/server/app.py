@@ -59,8 +59,8 @@ def create_app(
 ) -> FastAPI:
     """The server as an ASGI application.
 
-    ``show_token`` gets the first operator's token if one had to be generated. Without ``background`` the jobs run only
-    when called (``app.state.sottovoce.jobs.tick()``).
+    ``show_token`` receives the first operator's token if one had to be generated. Without ``background`` the jobs run
+    only when called (``app.state.sottovoce.jobs.tick()``).
     """
     settings = settings or Settings()
     metrics = Metrics()
@@ -125,7 +125,7 @@ def create_app(
         health,
         page,
     ):
-        app.router.routes.extend(part.router.routes)  # as they are; to include a router would build each of them again
+        app.router.routes.extend(part.router.routes)  # as they are; including a router would build each of them again
     for router in PAGES:
         app.router.routes.extend(router.routes)
     report_problems(app)
@@ -140,7 +140,7 @@ def create_app(
 
 
 def _ensure_operator(engine: Engine, settings: Settings, clock: Clock, show_token: Callable[[str], None]) -> None:
-    """An administrator with the token of the settings or, on an empty database, with a new one that is shown once."""
+    """Add an administrator with the token of the settings or, on an empty database, a new one that is shown once."""
     token = settings.operator_token.get_secret_value() if settings.operator_token else None
     if token is not None and len(token) < _SHORTEST_STRONG_TOKEN:
         log.warning("short operator token", extra={"fix": f"use at least {_SHORTEST_STRONG_TOKEN} random characters"})

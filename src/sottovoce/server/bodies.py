@@ -16,7 +16,7 @@ M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 # Reading this many bytes takes a few milliseconds at worst, during which no other request is answered.
 SMALL = 8 << 10
-# Few, because each of them keeps the event loop waiting for the interpreter's lock a little longer.
+# Only two, because each of them makes the event loop wait a little longer for the interpreter's lock.
 _readers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="reader")
 
 BODIES: dict[str, type[BaseModel]] = {}  # of all routes, by name
@@ -65,7 +65,7 @@ def body_of(model: type[M], *, required: bool = True) -> Callable[[Request], Cor
 
 
 def described(model: type[BaseModel], *, required: bool = True) -> dict[str, Any]:
-    """The description of such a body, for its route; the model becomes part of the API's description."""
+    """The OpenAPI description of such a body, for its route; its model is added to the API description."""
     BODIES[model.__name__] = model
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": reference}}}}

@@ -1,14 +1,14 @@
 """The page's modules in a few bundles: a phone on a slow network loads them at once, instead of forty files in turn.
 
-A bundle holds what one of the page's scripts imports, as it was written: each module becomes a function that returns
-what the module exports. Whatever is not in a bundle imports from it, so that every module exists once. The address of a
-module in a bundle still gives that module, for whoever imports it by itself.
+A bundle holds the modules that one of the page's scripts imports, as they were written: each becomes a function that
+returns what the module exports. Modules outside the bundles import from them, so that every module exists once. A
+module in a bundle can still be imported from its own address.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 
-# What needs little comes first: a bundle leaves out what an earlier one holds.
+# The script with the fewest imports comes first: a bundle leaves out what an earlier one holds.
 _SCRIPTS = {"language": "language-switch.js", "noise": "noise-worker.js", "views": "app.js"}
 _IMPORT = re.compile(r'^import (\{[^}]*\}|\* as \w+) from "\./([\w-]+\.js)";', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
@@ -52,7 +52,7 @@ def _function(name: str, source: str) -> str:
     if left := _UNBUNDLED.search(body):
         raise ValueError(
             f"{left[0]!r} in {name}: a module in a bundle imports names in braces or '* as' a name, exports functions, "
-            "constants and classes one by one, and waits for nothing; write it like that"
+            "constants and classes one by one, and has no await outside functions; write it like that"
         )
     return f"// {name}\nexport const {_namespace(name)} = (() => {{\n{body}\nreturn {{ {_exports(source)} }};\n}})();\n"
 
@@ -89,7 +89,7 @@ def _namespace(name: str) -> str:
 
 
 def loaded_first(files: Sources) -> Iterator[str]:
-    """The scripts that the page starts with, each with what it imports: they can be loaded at once."""
+    """The scripts that the page starts with, and everything that they import: all can be loaded at once."""
     seen: dict[str, None] = {}
     for script in (_SCRIPTS["language"], _SCRIPTS["views"]):
         _imported_by(script, files, seen)

@@ -12,7 +12,7 @@ _LONGEST_LINE = 75  # bytes
 def calendar_file(manifest: Manifest, address: str, opened_at: str, language: str) -> bytes:
     """One event at the deadline; ``address`` is where the results can be seen, if everybody may see them.
 
-    The moment is in UTC: calendars show it in the zone of whoever looks.
+    The time is in UTC: calendars show it in the time zone of their users.
     """
     assert manifest.deadline is not None
     title = manifest.words(manifest.title, language)

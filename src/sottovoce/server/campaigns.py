@@ -39,7 +39,7 @@ _REMOVABLE = ("deadline", "levels", "retention", "plan", "logo", "answer")
 
 
 class CampaignChange(RequestBody):
-    """What to change. Everything but the method, its target and the known truths can be changed in drafts only."""
+    """The fields to change. All but the method, its target and the known truths can be changed only in drafts."""
 
     title: Name | None = None
     asked_by: Name | None = None
@@ -79,7 +79,7 @@ class CampaignDraft(CampaignChange):
 
 def create(connection: Connection, operator: OperatorRow, draft: CampaignDraft, now: int) -> CampaignRow:
     """Create a draft."""
-    # Devices identify campaigns by their id for ever, so no two may share one, on any server.
+    # Devices identify campaigns by their ids, so no two campaigns may ever share one, on any server.
     base = {"campaign": secrets.token_hex(12), "asked_by": operator.name, "readings": len(draft.tasks)}
     manifest = _changed(base, draft)
     analysis = _analysis(dict.fromkeys(_ANALYSIS), draft, manifest)
@@ -110,9 +110,9 @@ def change(connection: Connection, operator_key: int, campaign: str, changes: Ca
 
 
 def change_fields(connection: Connection, operator_key: int, campaign: str, fields: dict[str, Any]) -> CampaignRow:
-    """Change fields of a draft, as its manifest has them."""
+    """Change fields of a draft, given as in its manifest."""
     with reported_as("bad_request"):
-        changes = CampaignChange.model_validate(fields, strict=False)  # lists are tuples there
+        changes = CampaignChange.model_validate(fields, strict=False)  # a manifest has tuples instead of lists
     return change(connection, operator_key, campaign, changes)
 
 
@@ -140,7 +140,7 @@ def new_version(
 def duplicate(
     connection: Connection, operator_key: int, campaign: str, changes: CampaignChange, now: int
 ) -> CampaignRow:
-    """A new draft with everything of a campaign but its people: no invitations, no readings, no results.
+    """A new draft with everything of a campaign except its people: no invitations, no readings, no results.
 
     It is the first version of a campaign of its own. A deadline that has passed is left out.
     """
@@ -221,7 +221,7 @@ def _first_results(
     server: ServerState,
     now: int,
 ) -> None:
-    """Results exist as soon as a campaign opens, and say that nothing is known yet."""
+    """Publish results without figures, so that there are results as soon as a campaign opens."""
     empty = Computation.empty(manifest, guarantee, row.method, row.target, server.settings.least_claims)
     content = encode(empty.results({}, version=1, as_of=now))
     add_results(connection, row.key, 1, empty.method_name, 0, now, content)
@@ -237,7 +237,7 @@ def _changed(base: dict[str, Any], change: CampaignChange) -> Manifest:
     missing = [name for name, entry in fields.items() if entry is None and name not in _REMOVABLE]
     if missing:
         raise Problem("bad_request", f"{missing[0]} null: it cannot be removed", fix="give it a value, or leave it out")
-    if "answer" in base and "answer" not in fields:  # all, as before, or as many as before where there are enough
+    if "answer" in base and "answer" not in fields:  # all tasks, as before, or as many as before if possible
         whole = base["answer"] == min(base["readings"], len(base["tasks"]))
         most = min(fields.get("readings", base["readings"]), len(fields.get("tasks", base["tasks"])))
         fields["answer"] = most if whole else min(base["answer"], most)
@@ -261,7 +261,7 @@ def _analysis_of(row: CampaignRow) -> dict[str, Any]:
 
 
 def _analysis(before: dict[str, Any], change: CampaignChange, manifest: Manifest) -> dict[str, Any]:
-    """How results are computed after a change. Known truths of tasks that are gone go with them."""
+    """How results are computed after a change. The known truths of removed tasks are removed too."""
     analysis = before | change.model_dump(include=_ANALYSIS, exclude_unset=True)
     if change.method is not None:
         check_method(change.method, manifest)

@@ -13,7 +13,7 @@ from threading import Semaphore
 
 from sottovoce.protocol.problems import Problem
 
-ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # nothing that looks like something else, in capitals: no I, O, 0 and 1
+ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # capitals and digits that cannot be confused: no I, O, 0 and 1
 LENGTH = 9
 SALT = "codes"  # name of the secret
 _GROUP = 3
@@ -39,7 +39,7 @@ def plain_code(typed: str) -> str:
 
 
 def code_token(code: str, salt: bytes) -> str:
-    """The invitation's token that belongs to a code."""
+    """The token of the invitation that a code stands for."""
     with _AT_ONCE:
         derived = hashlib.scrypt(plain_code(code).encode(), salt=salt, n=1 << 14, r=8, p=1, dklen=32)
     return urlsafe_b64encode(derived).rstrip(b"=").decode()

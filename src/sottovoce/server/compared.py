@@ -1,7 +1,7 @@
-"""Campaigns of comparisons: what their answers say, and which cuts to publish next.
+"""Tasks that are answered by comparison: what the answers show, and which cuts to publish next.
 
-All of it follows from the stored answers. What is kept in memory between two steps only saves time, so that a restart,
-or another process, goes on with the same figures, to the last bit.
+Everything follows from the stored answers. What is kept in memory between two steps only saves time: after a restart,
+or in another process, the figures are the same, to the last bit.
 """
 
 import json
@@ -19,7 +19,7 @@ from sottovoce.protocol.manifest import Manifest, NumberTask
 from sottovoce.server.results import LEVEL, Computation, rounded
 from sottovoce.server.storage.offers import CountedAnswers
 
-_GUESSED_SHARE = 50  # the first guess of readings' spread is the range over this: rather too large than too small
+_GUESSED_SHARE = 50  # the first guess of readings' spread is the range divided by this: too large rather than too small
 _BOARDS_KEPT = 4
 _TASKS_KEPT = 20_000  # whose windows stay in memory, 20 kB each
 
@@ -48,7 +48,7 @@ def first_offers(manifest: Manifest) -> dict[int, list[Cuts]]:
 
 
 class BoardCache:
-    """The boards of campaigns that were last evaluated."""
+    """The boards of the campaigns that were evaluated most recently."""
 
     def __init__(self) -> None:
         self._boards: OrderedDict[int, Board] = OrderedDict()
@@ -58,7 +58,7 @@ class BoardCache:
     ) -> ComparedFigures:
         """Figures and new cuts of the tasks that take a step."""
         manifest, step = computation.manifest, computation.step
-        last: dict[int, int] = {}  # cohort that is part of a task's figures
+        last: dict[int, int] = {}  # the last cohort in a task's figures
         for place, cohort in zip(step.included.places.tolist(), step.included.cohorts.tolist(), strict=True):
             last[place] = max(cohort, last.get(place, 0))
         counts: dict[int, dict[tuple[tuple[float, ...], int], int]] = {}
@@ -85,7 +85,7 @@ class BoardCache:
 
 
 def with_figures(content: dict[str, Any], compared: ComparedFigures, manifest: Manifest) -> dict[str, Any]:
-    """Results in which compared tasks have their figures. Those that take no step keep what they had."""
+    """Results with the figures of compared tasks. Tasks that take no step keep the figures they had."""
     rows = list(content["results"])
     for place, figures in compared.figures.items():
         task = compared_tasks(manifest)[place]

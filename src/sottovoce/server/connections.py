@@ -1,7 +1,7 @@
 """Connections: how many there are, how long one may stay idle, and how much is read from it at once.
 
 Uvicorn waits for ever for a client that connects and sends nothing, or half a header, or never reads its response. Each
-of them holds a socket and memory, and when a process has no file descriptors left, nobody else can connect.
+such client holds a socket and memory, and when a process has no file descriptors left, nobody else can connect.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _MOST_UNSENT = 256 << 20  # bytes of all responses that are waiting to be read
 
 
 class LimitedSocket(socket.socket):
-    """A listening socket that lets in a limited number of connections: in all, and from one address.
+    """A listening socket that accepts a limited number of connections: in total, and from one address.
 
     Connections from trusted proxies count only towards the total: many people are behind them. A connection is refused
     before a byte is read, even of TLS.
@@ -97,7 +97,7 @@ class _CountedConnection(socket.socket):
 
 
 def most_connections(asked: int) -> int:
-    """As many as asked for, or as the system lets this process open; the limit is raised as needed."""
+    """As many as requested, or as the system lets this process open; the limit is raised as needed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = asked + _FILES_KEPT_FREE
     if soft < needed and soft != resource.RLIM_INFINITY:
@@ -109,7 +109,7 @@ def most_connections(asked: int) -> int:
         return asked
     most = max(1, soft - _FILES_KEPT_FREE)
     log.warning(
-        "the system allows fewer connections than the settings",
+        "the system allows fewer connections than the settings ask for",
         extra={"most": most, "wanted": asked, "fix": f"allow {needed} open files"},
     )
     return most
@@ -120,7 +120,7 @@ def _networks(listed: str) -> tuple[IPv4Network | IPv6Network, ...]:
         return ip_network("0.0.0.0/0"), ip_network("::/0")
     networks = []
     for entry in listed.split(","):
-        with suppress(ValueError):  # uvicorn takes names too, such as those of sockets, which have no address
+        with suppress(ValueError):  # uvicorn also accepts names, such as those of sockets, which have no address
             networks.append(ip_network(entry.strip(), strict=False))
     return tuple(networks)
 
@@ -131,7 +131,7 @@ def _is_among(address: str, networks: Collection[IPv4Network | IPv6Network]) -> 
 
 
 class _Unsent:
-    """Responses that wait to be read, the longest waiting first; together they may use a limited amount of memory."""
+    """Responses that wait to be read, the longest waiting first. The memory that they use together is limited."""
 
     def __init__(self) -> None:
         self._bytes: OrderedDict[WatchedProtocol, int] = OrderedDict()

@@ -52,17 +52,18 @@ def claims_content(
 ) -> bytes:
     """The claims that the newest results of an operator's campaign are based on, under random names.
 
-    Numbers and choices make a file each; by default that of the numbers, or of the choices where there are no numbers.
+    Numbers and choices have a file each; the default is the numbers, or the choices where there are no numbers.
 
     A name stands for what one participant sent in one cohort, and changes with each step.
 
     A participant who withdraws is missing from the next export, and a copy of the last one would show which claims were
-    theirs. So ``least`` - 1 others of the same cohort, always the same, are left out too: nobody can see who withdrew.
+    theirs. So ``least`` - 1 others of the same cohort, always the same ones, are left out too, and nobody can see who
+    withdrew.
     """
     row = campaign_of(connection, operator_key, campaign)
     if row.erasing_at is not None:
         raise Problem("erased", f"campaign {campaign!r}: its readings were erased on {moment(row.erasing_at)}")
-    # These first: they only grow, so that readings of a step that is published meanwhile are left out as a whole.
+    # Loaded first: they only grow, so all readings of a step that is published in the meantime are left out.
     included = load_included(connection, row.key)
     readings = load_readings(connection, row.key, int(included.cohorts.max(initial=0)))
     readings = readings.where(included.entered(readings) >= 0)

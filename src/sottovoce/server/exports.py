@@ -27,8 +27,8 @@ Names = dict[tuple[int, int], str]  # by participant and cohort
 def claims_table(manifest: Manifest, readings: Readings, names: Names, sets: Sets, kind: Kind) -> pa.Table:
     """One row per claim of a kind, with the law of its noise and the number of choices, which an analysis needs.
 
-    An answer is the text of its choice; a set of answers is a list of them, as in JSON. Where numbers are compared, it
-    is a table of comparisons: cuts and level instead of a value.
+    An answer is the text of its choice; a set of answers is a list of them, as in JSON. Where numbers are compared, the
+    table is one of comparisons: cuts and level instead of a value.
     """
     asked = np.array([task.kind == kind for task in manifest.tasks])
     readings = readings.where(asked[readings.places])

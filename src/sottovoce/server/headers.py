@@ -4,12 +4,12 @@ from collections.abc import Collection
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# What pages could ask a participant for, and may not unless they measure with it.
+# Sensors that only a page that measures with them may ask for.
 _SENSORS = ("accelerometer", "camera", "geolocation", "gyroscope", "microphone")
 
 
 def permissions_policy(granted: Collection[str] = ()) -> str:
-    """The header that closes all sensors to a page but these."""
+    """The header that denies a page all sensors except these."""
     names = sorted({*_SENSORS, *granted})
     return ", ".join(f"{name}=(self)" if name in granted else f"{name}=()" for name in names)
 

@@ -38,7 +38,7 @@ def address_of(server: ServerState, request: Request) -> str:
 
 
 def invitation_url(base: str, token: str, campaign: CampaignRow) -> str:
-    """The link, which names the manifest that it leads to."""
+    """The link, with the hash of the manifest that it leads to."""
     return str(InvitationLink(base, token, campaign.fixed_sha256))
 
 
@@ -87,7 +87,7 @@ async def make_invitations(
     people: int | None,
     days: int | None,
 ) -> tuple[CampaignRow, list[MadeInvitation], int | None]:
-    """New invitations, and when they expire. Codes do, and so does an open link if it is to."""
+    """New invitations, and when they expire. Codes always expire, open links only if ``days`` are given."""
     now = server.clock()
     days = _DAYS_OF_CODES if kind == "code" and days is None else days
     expires_at = None if days is None or kind == "link" else now + days * _DAY

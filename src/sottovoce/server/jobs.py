@@ -50,14 +50,15 @@ from sottovoce.server.storage.writer import Writer
 
 log = logging.getLogger("sottovoce.server.jobs")
 _EVERY_SECONDS = 0.5
-# A step is considered when no report has come for this long: with the pause above and the computing, within 5 s.
+# A step is considered when no report has arrived for this long: with the pause above and the computation, within 5 s.
 _QUIET_MILLISECONDS = 2_000
-# Or when this many changes have gathered, and this share of all before: while many reports arrive, they come first.
-# Not with fewer: each step may leave the last few claims of a task waiting, and those of the last step are left out.
+# While reports keep arriving, it is considered only after this many changes, and this share of all earlier ones, since
+# storing reports comes first. Fewer would not do: each step may leave the last few claims of a task waiting, and those
+# that the last step leaves are left out.
 _ENOUGH_CHANGES = 1_000
 _ENOUGH_SHARE = 0.5
 _COMPARED_SHARE = 1 / 30  # the same for campaigns that compare
-_PAUSE_FACTOR = 10  # and then not before this many times the time that the last computation took
+_PAUSE_FACTOR = 10  # and not before this many times as long as the last computation took
 # How long readings that are due to be erased wait for results that have not been computed.
 _GRACE_SECONDS = 600.0
 
@@ -112,7 +113,7 @@ class Jobs:
             log.info("campaigns closed at their deadline", extra={"campaigns": closed})
 
     def show_spent(self) -> None:
-        """Show operators which invitations are spent, where enough have been since they were last shown."""
+        """Show operators which invitations are spent, where enough have been spent since the last time."""
         with self._engine.connect() as connection:
             due = spent_unseen(connection, self._settings.least_claims)
         if due:
@@ -139,7 +140,7 @@ class Jobs:
         enough = new >= max(_ENOUGH_CHANGES, _ENOUGH_SHARE * campaign.computed)
         if enough and time.monotonic() >= self._not_before:
             return True
-        # Those who answer comparisons next should be asked by what the others have answered.
+        # The cuts that the next participants compare with should follow the answers so far.
         few = new >= max(self._settings.least_claims, _COMPARED_SHARE * campaign.computed)
         if few and time.monotonic() >= self._not_before and self._compares(campaign.key):
             return True
@@ -186,7 +187,7 @@ class Jobs:
     def _keep(
         self, connection: Connection, *, due: "_Due", content: dict[str, Any], trouble: str | None, new_offers: Offers
     ) -> int | None:
-        """Publish results with the step that they are of. If none could be computed yet, they hold only counts."""
+        """Publish results together with their step. If no figures could be computed yet, they hold only counts."""
         erasing = select(campaigns.c.erasing_at).where(campaigns.c.key == due.key)
         if connection.scalar(erasing) is not None:
             return None

@@ -1,4 +1,4 @@
-"""Limits: how often clients may ask, how much they may send, and how slowly."""
+"""Limits: how often clients may send requests, how much they may send, and how slowly."""
 
 import asyncio
 import time
@@ -29,7 +29,7 @@ _ADDRESSES_WITH_CODES = 10  # that may use up their rate at the same time
 
 
 class Buckets:
-    """Token buckets: a number of requests per minute, at once if need be. The least recently used are forgotten."""
+    """Token buckets: a number of requests per minute, even all at once. The least recently used are forgotten."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = float(per_minute)
@@ -38,7 +38,7 @@ class Buckets:
         self._left: OrderedDict[object, tuple[float, float]] = OrderedDict()  # requests left, at what time
 
     def wait(self, key: object) -> float:
-        """Take one request from a key's bucket. 0 if there was one, else the seconds until there is."""
+        """Take one request from a key's bucket. Returns 0 if there was one, otherwise the seconds until there is."""
         if not self._most:
             return 0.0
         now = self._clock()
@@ -67,7 +67,7 @@ class RateLimits:
         if scope["type"] == "http" and scope["path"] not in _OPEN_TO_ALL:
             address = household(scope["client"][0] if scope.get("client") else "")
             wait = self._addresses.wait(address)
-            if not wait and scope["path"] == _CODES:  # they are short, so that guessing must be slow from everywhere
+            if not wait and scope["path"] == _CODES:  # guessing short codes must be slow even from many addresses
                 wait = self._codes.wait(address) or self._all_codes.wait(_CODES)
             if not wait:
                 with suppress(Problem):  # without a token only the address counts
@@ -130,4 +130,4 @@ class BodyLimits:
 
 def _too_large(limit: int, path: str) -> Problem:
     what = "the body" if path.startswith("/api/") else "the upload"
-    return Problem("too_large", f"{what}: at most {limit:,} bytes are read")
+    return Problem("too_large", f"{what}: at most {limit:,} bytes are accepted")

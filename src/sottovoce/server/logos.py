@@ -1,4 +1,4 @@
-"""The logo of a draft. The manifest has its hash, so that nobody can exchange it later."""
+"""The logo of a draft. The manifest has its hash, so that nobody can replace it later."""
 
 from sqlalchemy import Connection
 
@@ -11,14 +11,14 @@ from sottovoce.server.storage.rows import CampaignRow
 
 
 def set_logo(connection: Connection, operator_key: int, campaign: str, picture: Picture) -> CampaignRow:
-    """Give a draft a logo, or another one."""
+    """Set or replace the logo of a draft."""
     row = change(connection, operator_key, campaign, CampaignChange(logo=picture.sha256))
     LOGOS.put(connection, row.key, picture)
     return row
 
 
 def clear_logo(connection: Connection, operator_key: int, campaign: str) -> CampaignRow:
-    """Take the logo from a draft."""
+    """Remove the logo from a draft."""
     row = campaign_of(connection, operator_key, campaign)
     if Manifest.parse(row.manifest).logo_sha256 is None:
         return row

@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line. Never a token, a reading or a whole address; no text that a client sent."""
+"""Logs: one JSON object per line. They never contain a token, a reading, a whole address or text from a client."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ _USUAL = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_me
 
 
 class JsonLines(logging.Formatter):
-    """A record with its ``extra`` fields. Of an exception only its type and place, not its message."""
+    """Formats a record with its ``extra`` fields, and of an exception its type and place, but not its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -48,12 +48,12 @@ def set_up_logs(level: str) -> None:
     logging.getLogger("sottovoce").setLevel(level.upper())
     # Access logs would hold whole addresses and the tokens in links.
     logging.getLogger("uvicorn.access").disabled = True
-    # It warns about every request that is not HTTP, and anybody can send any number of them.
+    # This logger warns about every request that is not HTTP, and anybody can send any number of them.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
 
 
 def shortened(address: str) -> str:
-    """An address with the part that names a household or a person cut off.
+    """An address without the part that identifies a household or a person.
 
     >>> shortened("203.0.113.77"), shortened("::ffff:203.0.113.77"), shortened("2001:db8:1:2::3")
     ('203.0.113.0/24', '203.0.113.0/24', '2001:db8:1::/48')

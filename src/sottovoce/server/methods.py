@@ -12,7 +12,7 @@ from sottovoce.protocol.problems import Problem
 
 
 class _Registered:
-    """In the API's description, a choice of the methods' names."""
+    """In the API description, the names of the registered methods."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return handler(schema) | {"enum": [*METHODS]}
@@ -27,7 +27,7 @@ def _known(name: str) -> str:
 def main_kind(manifest: Manifest) -> Kind:
     """The kind of claims that a campaign's method is chosen for: numbers, if there are any.
 
-    Questions beside them use the same method if it takes choices, otherwise the default method.
+    Questions beside them use the same method if it supports choices, otherwise the default method.
     """
     return "number" if "number" in manifest.laws else "choice"
 

@@ -1,4 +1,4 @@
-"""Around every request: an id, its time and outcome for metrics and logs, and a response whatever happens."""
+"""What every request gets: an id, its time and outcome in metrics and logs, and a response whatever happens."""
 
 import logging
 import secrets

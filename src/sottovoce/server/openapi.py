@@ -1,4 +1,4 @@
-"""The description of the interface: the framework's, with our problems and the bodies we read ourselves."""
+"""The API description: the framework's, with our problems and the bodies that we read ourselves."""
 
 import json
 from functools import cache
@@ -21,7 +21,7 @@ _UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
 
 def describe(app: FastAPI) -> None:
-    """Replace the application's own description."""
+    """Replace the framework's own description of the application."""
 
     def openapi() -> dict[str, Any]:
         if not app.openapi_schema:

@@ -14,13 +14,13 @@ from sottovoce.server.storage.campaigns import campaign_of
 from sottovoce.server.storage.pictures import PLANS
 from sottovoce.server.storage.rows import CampaignRow
 
-Places = Mapping[str, Place | None]  # by task; None takes a task off the plan
+Places = Mapping[str, Place | None]  # by task; None removes a task from the plan
 
 
 def set_plan(
     connection: Connection, operator_key: int, campaign: str, picture: Picture, places: Places | None = None
 ) -> CampaignRow:
-    """Give a draft a picture, or another one; the tasks stay where they are, unless new places are given."""
+    """Set or replace the picture of a draft; the tasks stay where they are, unless new places are given."""
     changes = {"plan": picture.named, **_with_places(connection, operator_key, campaign, places or {})}
     row = change_fields(connection, operator_key, campaign, changes)
     PLANS.put(connection, row.key, picture)
@@ -28,7 +28,7 @@ def set_plan(
 
 
 def clear_plan(connection: Connection, operator_key: int, campaign: str) -> CampaignRow:
-    """Take the picture from a draft, and all tasks off it."""
+    """Remove the picture from a draft, and all tasks from the plan."""
     manifest = Manifest.parse(campaign_of(connection, operator_key, campaign).manifest)
     nowhere = dict.fromkeys(manifest.task_of)
     return change_fields(
@@ -38,7 +38,7 @@ def clear_plan(connection: Connection, operator_key: int, campaign: str) -> Camp
 
 
 def place_tasks(connection: Connection, operator_key: int, campaign: str, places: Places) -> CampaignRow:
-    """Put tasks of a draft on its plan, or take them off it. Those that are not named stay where they are."""
+    """Put tasks of a draft on its plan, or remove them from it. Tasks that are not named stay where they are."""
     return change_fields(connection, operator_key, campaign, _with_places(connection, operator_key, campaign, places))
 
 

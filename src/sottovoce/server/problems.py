@@ -31,7 +31,7 @@ def problem_response(problem: Problem) -> Response:
 
 
 def problems(*codes: str) -> dict[int | str, dict[str, Any]]:
-    """The problems of a route, for its description; those that any route can have are added to it."""
+    """The problems of a route, for its description; those that every route can return are added."""
     described: dict[int | str, dict[str, Any]] = {}
     for code in (*codes, "rate_limited", "unavailable"):
         kind = CATALOGUE[code]
@@ -60,7 +60,7 @@ PROBLEM_SCHEMA = {
 
 
 def report_problems(app: FastAPI) -> None:
-    """Every failure becomes a problem: ours, the framework's, the database's, and unexpected ones."""
+    """Turn every failure into a problem: ours, the framework's, the database's, and unexpected ones."""
 
     @app.exception_handler(Problem)
     async def ours(_: Request, problem: Exception) -> Response:
@@ -95,7 +95,7 @@ def report_problems(app: FastAPI) -> None:
 
 
 def _methods_at(app: FastAPI, path: str) -> list[str]:
-    """The methods of an address. The framework names only those of the first route that fits."""
+    """The methods of an address. The framework names only those of the first route that matches."""
     described = app.openapi()["paths"]
     fitting = [path] if path in described else [template for template in described if _fits(template, path)]
     return sorted({method.upper() for template in fitting for method in described[template]})

@@ -32,10 +32,10 @@ from sottovoce.server.storage.rows import CampaignRow
 
 Findings = dict[Kind, Result | ChoiceResult]  # by the kind of claims
 LEVEL = 0.95  # of the intervals
-_USUAL_AIM: Target = "value"  # under noise, where readings differ by their errors anyway
-_WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # of the mean weight; what is above goes into one more bin
+_DEFAULT_TARGET: Target = "value"  # with noise, readings differ by their errors anyway
+_WEIGHT_EDGES = [round(0.2 * step, 1) for step in range(11)]  # relative to the mean weight; one more bin lies above
 _OVERALL = ("converged", "iterations", "participants", "effective_users", "weights", "warnings")
-# What a row of results says of its task; the figures are those of `sottovoce.discovery.schema`.
+# The columns about the task itself; those of the figures are in `sottovoce.discovery.schema`.
 _TASK = {
     "task": Column("task", pa.string(), "id of the task", lambda asked: asked.task.id, Place.API | Place.FILE),
     "title": Column("title", pa.string(), "title of the task", lambda asked: asked.title, Place.API | Place.FILE),
@@ -85,7 +85,7 @@ def guarantee_of(manifest: Manifest) -> dict[str, Any]:
 
 
 def is_final(campaign: CampaignRow) -> bool:
-    """Whether a campaign is closed and its last results are there. A withdrawal later on does not show at once."""
+    """Whether a campaign is closed and its last results are there. A later withdrawal does not show at once."""
     considered = campaign.computed_at is not None and campaign.computed_at > (campaign.closed_at or 0)
     return campaign.state == "closed" and (campaign.erasing_at is not None or (considered and _settled(campaign)))
 
@@ -106,12 +106,12 @@ def trouble_words(trouble: str) -> str:
 
 @dataclass(frozen=True)
 class Computation:
-    """Everything that results depend on. What follows from it is computed once: thousands of tasks ask for it."""
+    """Everything that results depend on. What follows from it is computed only once: thousands of tasks need it."""
 
     manifest: Manifest
     guarantee: dict[str, Any]
     method: str | None  # None: the default one
-    target: Target | None  # None: the method's own choice
+    target: Target | None  # None: the default, value
     step: ResultStep
     reports: int
     least_claims: int
@@ -141,22 +141,22 @@ class Computation:
         return self.method_for(main_kind(self.manifest))
 
     def method_for(self, kind: Kind) -> str:
-        """The chosen method; where it does not take claims of this kind, or none was chosen, the first that does."""
+        """The chosen method, or the default one; if it does not support claims of this kind, the first that does."""
         wanted = self.method or DEFAULT
         if wanted not in METHODS or kind in METHODS[wanted].kinds:
             return wanted
         return next(name for name, method in METHODS.items() if kind in method.kinds)
 
     @cached_property
-    def aim(self) -> Target | None:
-        """What is taken as the truth of a number; None where there are none, or the method has no choice."""
+    def used_target(self) -> Target | None:
+        """What counts as the truth of a number; None where there are no numbers, or the method offers no choice."""
         method = self.method_for("number")
         if method not in METHODS or not takes(method, "target") or not self._asked("number").any():
             return None
-        return self.target or _USUAL_AIM
+        return self.target or _DEFAULT_TARGET
 
     @cached_property
-    def used(self) -> Known:
+    def used_known(self) -> Known:
         """The known truths of tasks whose method can use them."""
 
         def uses(kind: Kind) -> bool:
@@ -171,7 +171,7 @@ class Computation:
         return self.before is None or all(row["truth"] is None for row in self.before["results"])
 
     def find(self) -> Findings:
-        """Truths and weights, by the kind of claims; numbers and answers have users' qualities of their own.
+        """Truths and weights, by the kind of claims; for numbers and answers, users' qualities are separate.
 
         Always from scratch: results depend only on the readings, not on earlier results.
         """
@@ -182,10 +182,10 @@ class Computation:
             for kind, law in self.manifest.laws.items():
                 readings = self.readings.where(self._asked(kind)[self.readings.places])
                 if len(readings):
-                    aim = {"target": self.aim} if kind == "number" and self.aim else {}
-                    method = make_method(self.method_for(kind), noise=law, **aim)
+                    target = {"target": self.used_target} if kind == "number" and self.used_target else {}
+                    method = make_method(self.method_for(kind), noise=law, **target)
                     claimed = {*readings.places.tolist()}
-                    known = by_place(self.used, self.manifest).items()
+                    known = by_place(self.used_known, self.manifest).items()
                     gold = {place: truth for place, truth in known if place in claimed}
                     found[kind] = discovered(method, self._claims(kind, readings), LEVEL, known=gold)
         return found
@@ -223,8 +223,8 @@ class Computation:
             "version": version,
             "as_of": moment(as_of),
             "method": self.method_name,
-            "target": self.aim,
-            "known": self.used,
+            "target": self.used_target,
+            "known": self.used_known,
             "level": LEVEL,
             "reports": self.reports,
             "least_claims": self.least_claims,
@@ -234,7 +234,7 @@ class Computation:
         }
 
     def _published(self, figures: dict[str, Any], task: Task) -> dict[str, Any]:
-        """Figures without digits that mean nothing; answers in the words of the campaign."""
+        """Figures without meaningless digits; answers in the words of the campaign."""
         if isinstance(task, ChoiceTask):
             return in_words(figures, [self.manifest.words(choice) for choice in task.choices])
         return rounded(figures, float(task.grid)) if isinstance(task, NumberTask) else figures
@@ -258,16 +258,16 @@ class Computation:
         return overall
 
     def _has_new_figures(self, place: int) -> bool:
-        """Whether the figures of a task are new: it takes a step, or the same claims are seen by another method.
+        """Whether the figures of a task are new: it takes a step, or another method evaluates the same claims.
 
-        Once somebody has withdrawn, another method would see fewer claims, and the difference would reveal theirs.
+        Once somebody has withdrawn, another method would have fewer claims, and the difference would reveal theirs.
         """
         if self.before is None or self.step.changed[place]:
             return True
         same_method = self.before["method"] == self.method_name
-        same_aim = self.before.get("target", _USUAL_AIM) == self.aim
-        same_known = self.before.get("known", {}) == self.used
-        same = self.before["results"][place]["truth"] is not None and same_method and same_aim and same_known
+        same_target = self.before.get("target", _DEFAULT_TARGET) == self.used_target
+        same_known = self.before.get("known", {}) == self.used_known
+        same = self.before["results"][place]["truth"] is not None and same_method and same_target and same_known
         return not same and bool(self.step.whole[place])
 
     def _claims(self, kind: Kind, readings: Readings) -> Claims:
@@ -308,7 +308,7 @@ def in_words(figures: dict[str, Any], choices: list[str]) -> dict[str, Any]:
 def figures_of(result: Outcome, place: Place = Place.API) -> list[dict[str, Any]]:
     """One row per object, as published but not rounded: a figure that is not finite is null.
 
-    A figure that is not measured keeps the decimals that its column says.
+    A figure that is not measured is rounded to the decimals that its column states.
     """
     columns = columns_in(place, result.schema)
     return [
@@ -327,8 +327,8 @@ def _published(entry: Any, decimals: int | None) -> Any:
 def weights_of(results: Sequence[Outcome]) -> dict[str, list[Any]]:
     """How many participants have which weight, relative to the mean of all. Nobody can be identified.
 
-    Where there are numbers and answers, everybody counts once: with the mean of both weights, by how many tasks of each
-    kind there are.
+    With both numbers and answers, everybody counts once: with the mean of their weights, weighted by the number of
+    tasks of each kind.
     """
     users = np.concatenate([result.fit.users_ for result in results])
     shares = np.concatenate([np.full(len(result.fit.users_), len(result.fit.objects_)) for result in results])
@@ -340,7 +340,7 @@ def weights_of(results: Sequence[Outcome]) -> dict[str, list[Any]]:
 
 
 def _relative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    return weights / weights.mean() if weights.any() else np.ones(len(weights))  # where noise hides all, all are equal
+    return weights / weights.mean() if weights.any() else np.ones(len(weights))  # equal where noise hides everything
 
 
 def doubts_about(
@@ -371,7 +371,7 @@ def warm_up() -> None:
 
 
 def rounded(figures: dict[str, Any], grid: float) -> dict[str, Any]:
-    """Figures to two digits of the interval's half width: further digits are noise, and would help to reverse the sums.
+    """Figures to two digits of the interval's half width: further digits are noise, and help to recover single claims.
 
     >>> rounded({"truth": 41.66317, "low": 41.2481, "high": 42.0782, "mean": 41.7005}, 0.1)
     {'truth': 41.66, 'low': 41.25, 'high': 42.08, 'mean': 41.7}

@@ -1,4 +1,4 @@
-"""Who is asking: bearer tokens of operators and participants."""
+"""Authentication: the bearer tokens of operators and participants."""
 
 from collections.abc import Iterable
 from typing import Annotated

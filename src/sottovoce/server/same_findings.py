@@ -8,7 +8,7 @@ from sottovoce.discovery.schema import Place
 from sottovoce.server.results import kind_of, row_columns
 
 _NEGLIGIBLE = 1e-3  # a move of a truth by this share of its interval
-# Depends on truths and weights, and so varies slightly with the starting point of the iteration.
+# These depend on truths and weights, and so vary slightly with the starting point of the iteration.
 _DERIVED = ("iterations", "effective_users", "weights", "warnings")
 
 

@@ -72,7 +72,7 @@ def serve(
 
 
 def _return_large_arrays() -> None:
-    """Make the C library return freed arrays; by default it keeps as much as the largest results ever needed."""
+    """Make the C library return freed memory; by default it keeps as much as the largest results ever needed."""
     with suppress(AttributeError):  # C libraries other than GNU's do not need this setting
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_ARRAY)
 
@@ -88,7 +88,7 @@ def _prepare(settings: Settings) -> None:
         words = str(getattr(failure, "orig", failure)).strip().splitlines()[0]
         raise UnreadableFile(
             f"database {without_password(engine.url)}: it cannot be opened ({words}); "
-            "check that it exists, is a database of Sottovoce and can be written"
+            "check that it exists, is a database of Sottovoce and is writable"
         ) from None
     finally:
         engine.dispose()

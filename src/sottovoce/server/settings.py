@@ -1,6 +1,6 @@
 """Settings: from the environment (``SOTTOVOCE_`` and the name in capitals), or from options of ``sottovoce serve``.
 
-docs/reference/settings.md lists them all; a test compares.
+docs/reference/settings.md lists them all; a test compares the two.
 """
 
 import re
@@ -51,7 +51,7 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             description="Requests per minute from one address (IPv6: one /64), even if all come at once; 0 for no "
-            "limit. Three hundred people behind one address who enrol and report within a minute make about two "
+            "limit. Three hundred people behind one address who enrol and report within a minute send about two "
             "thousand.",
         ),
     ] = 6_000
@@ -78,8 +78,8 @@ class Settings(BaseSettings):
         Field(
             ge=0,
             description="Simultaneous connections from one address (IPv6: one /64), but never more than half of "
-            "`connections`; with 0, only this half is the limit. With `behind_proxy`, those of `trusted_proxies` are "
-            "not counted.",
+            "`connections`; with 0, only this half is the limit. With `behind_proxy`, connections from "
+            "`trusted_proxies` are not counted.",
         ),
     ] = 1_000
     body_limit: Annotated[

@@ -66,7 +66,7 @@ class ResultStep:
     readings: Readings  # those that the figures are based on
     changed: Flags  # by the place of the task: whether it takes a step
     whole: Flags  # whether nobody in its figures has withdrawn since
-    retracted: Flags  # whether its figures go, since k were withdrawn and too few are left
+    retracted: Flags  # whether its figures are removed, since k were withdrawn and too few are left
 
 
 def next_step(included: IncludedClaims, readings: Readings, cohort: int, least: int, tasks: int) -> ResultStep:

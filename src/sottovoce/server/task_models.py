@@ -1,4 +1,4 @@
-"""Tasks in the API, as operators write them and as they are given back: with the fields of the protocol's models."""
+"""Tasks in the API, as operators send them and as the server returns them: with the fields of the protocol's models."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
@@ -19,7 +19,7 @@ Text = (
     Annotated[str, Field(max_length=2000)]
     | Annotated[dict[str, Annotated[str, Field(max_length=2000)]], Field(max_length=100)]
 )
-# What a field may hold before the manifest's own rules, whose mistakes have a code of their own.
+# What a field may hold before the manifest's own rules apply; mistakes against those have a code of their own.
 _LOOSE: dict[Shape, Any] = {
     "line": Text,
     "lines": Text,

@@ -1,12 +1,12 @@
 """Webhooks: another system is informed of each new version of the results.
 
 Events follow the Standard Webhooks convention, so that receivers can check them with existing libraries: the headers
-``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``, an HMAC-SHA256 over the three parts of the message.
-Each version is sent at least once, in order, with the same id in every attempt. What was received is recorded only
+``webhook-id``, ``webhook-timestamp`` and ``webhook-signature``, an HMAC-SHA256 over the id, the timestamp and the body.
+Each version is sent at least once, in order, with the same id in every attempt. An event is recorded as delivered only
 after the receiver has confirmed it, so a server that is killed in between sends it again.
 
-An address is chosen by an operator, and the server must not become their key to its own network. So it is resolved
-here, every one of its addresses must be public, and the connection goes to the very address that was checked.
+Operators choose the addresses, and must not reach the server's own network through them. So host names are resolved
+here, every address that they resolve to must be public, and the connection goes to the very address that was checked.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def check_webhook(url: str, settings: Settings) -> None:
         raise _refused(url, "it must be a web address, such as https://example.org/hooks/results") from None
     private = settings.webhook_private
     if parts.scheme not in (("https", "http") if private else ("https",)):
-        raise _refused(url, "it must begin with https://")
+        raise _refused(url, f"it must begin with https://{' or http://' if private else ''}")
     if not parts.hostname or parts.username or parts.password or parts.fragment or len(url) > MOST_CHARACTERS:
         raise _refused(
             url, f"it must name a host, without a password and without #, in at most {MOST_CHARACTERS:,} characters"
@@ -114,7 +114,7 @@ class Webhooks:
 
     @cached_property
     def _verify(self) -> SSLContext:
-        """Verifies certificates; made for the first event only: it takes a while, and most servers have no webhooks."""
+        """Verifies certificates. Making it takes a while, and most servers never need it."""
         return httpx.create_ssl_context()
 
     def start(self) -> None:
@@ -186,7 +186,7 @@ class Webhooks:
             raise Unreachable(f"the receiver responded with status {status}")
 
     def _post(self, url: str, body: bytes, headers: dict[str, str]) -> int:
-        """Send to the address that was checked, whatever the name leads to by then; redirects are not followed."""
+        """Send to the address that was checked, whatever the name resolves to by then; do not follow redirects."""
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         try:
@@ -211,7 +211,7 @@ class Webhooks:
                     headers={**headers, "Host": f"{named}:{parts.port}" if parts.port else named},
                     extensions={"sni_hostname": host},
                 )
-                answer = client.send(request, stream=True)  # its content is of no interest, however long it is
+                answer = client.send(request, stream=True)  # its body is not read, however long it is
                 answer.close()
                 return answer.status_code
         except (httpx.HTTPError, httpx.InvalidURL) as mistake:

@@ -1,7 +1,7 @@
 """Pictures that an operator uploads, such as a plan of the place: checked by their content, and rewritten.
 
-What is stored is never the file itself. It is what is needed to draw it, and nothing else: no position at which a
-photograph was taken, no camera, no author, no script, no bytes after the end.
+The file itself is never stored, only what is needed to draw it: no place where a photograph was taken, no camera, no
+author, no script, no bytes after the end.
 """
 
 from sottovoce.protocol.pictures.drawing import cleaned_drawing
@@ -17,7 +17,7 @@ def cleaned_logo(content: bytes) -> Picture:
 
 
 def cleaned_picture(content: bytes, most: int = MOST_BYTES) -> Picture:
-    """A PNG, JPEG or SVG as it may be shown; anything else is a problem."""
+    """A PNG, JPEG or SVG that is safe to show; anything else raises a `Problem`."""
     if len(content) > most:
         raise refused(f"{len(content):,} bytes: it must have at most {most:,}, since every phone loads it")
     picture = cleaned_raster(content) or cleaned_drawing(content)

@@ -1,8 +1,8 @@
 """SVG, read by a strict parser and rewritten from the elements that draw.
 
-Scripts, handlers and references to anything outside the file are refused, so that an operator learns of them. What
-editors leave behind (metadata, guides, comments), animation and filters are left out. In a picture, browsers run and
-load nothing anyway; this also holds for whoever saves the file and opens it by itself.
+Scripts, handlers and references to anything outside the file are refused, so that the operator notices them. What
+editors leave behind (metadata, guides, comments), animation and filters are left out. Browsers run and load nothing in
+a picture anyway; these rules also protect anyone who saves the file and opens it on its own.
 """
 
 import base64
@@ -40,7 +40,7 @@ class _Element:
     children: list["_Element | str"] = field(default_factory=list)
 
     def elements(self) -> Iterator["_Element"]:
-        """This one and all within it, in the order of the file."""
+        """This element and all within it, in the order of the file."""
         waiting = [self]
         while waiting:
             one = waiting.pop()
@@ -49,7 +49,7 @@ class _Element:
 
 
 def cleaned_drawing(content: bytes) -> Picture:
-    """An SVG as it may be shown."""
+    """An SVG that is safe to show."""
     root = _Reader().read(content)
     width, height = _size(root)
     _check_expansion(root)
@@ -59,7 +59,7 @@ def cleaned_drawing(content: bytes) -> Picture:
 
 
 class _Reader:
-    """Events of the parser become elements."""
+    """Builds elements from the events of the parser."""
 
     def __init__(self) -> None:
         self._open: list[_Element] = []
@@ -77,7 +77,7 @@ class _Reader:
         try:
             parser.Parse(content, True)
         except expat.ExpatError as mistake:
-            raise refused(f"neither PNG nor JPEG, and no valid SVG ({mistake}): it must be one of them") from None
+            raise refused(f"neither PNG nor JPEG nor valid SVG ({mistake}): it must be one of them") from None
         if self._root is None:
             raise refused("an empty file: it must be PNG, JPEG or SVG")
         return self._root
@@ -99,11 +99,11 @@ class _Reader:
             raise refused(f'an SVG without a namespace: its first element must have xmlns="{_SVG}"')
         if self._root is None and (space, name) != (_SVG, "svg"):
             raise refused(f"an XML file that begins with {name[:40]!r}: it must be PNG, JPEG or SVG")
-        kept = self._attributes(name, attributes)  # also where it is left out, so that handlers are found
+        kept = self._attributes(name, attributes)  # also for elements that are left out, so that handlers are found
         if self._skipped or space != _SVG or name not in _DRAWN:
             self._skipped += 1
             return
-        element = _Element("g" if name == "a" else name, kept)  # a link of its own leads nowhere
+        element = _Element("g" if name == "a" else name, kept)  # a link within a picture leads nowhere
         if self._open:
             self._open[-1].children.append(element)
         elif self._root is None:
@@ -168,12 +168,12 @@ def _check_references(text: str) -> list[str]:
 def _check_style(text: str) -> None:
     loads = _LOADS.search(text)
     if loads:
-        raise refused(f"an SVG whose style has {loads[0]!r}: it must be plain; converting it to PNG helps too")
+        raise refused(f"an SVG whose style has {loads[0]!r}: its style must be plain")
     _check_references(text)
 
 
 def _size(root: _Element) -> tuple[float, float]:
-    """Width and height: those that are given, otherwise those of the view."""
+    """Width and height: those that are given, otherwise those of the viewBox."""
     sides = [_LENGTH.fullmatch(root.attributes.get(name, "")) for name in ("width", "height")]
     lengths = [float(side[1]) * _PIXELS[side[2]] for side in sides if side]
     if len(lengths) < 2:
@@ -188,7 +188,7 @@ def _size(root: _Element) -> tuple[float, float]:
 
 
 def _check_expansion(root: _Element) -> None:
-    """Refuse drawings that grow without end when references are followed, each time as large as what it refers to."""
+    """Refuse drawings that grow too large when every reference is replaced by what it refers to."""
     named = {one.attributes["id"]: one for one in root.elements() if one.attributes.get("id")}
     drawn: dict[int, int] = {}  # elements that are drawn for one, with all that it refers to
     begun: set[int] = set()

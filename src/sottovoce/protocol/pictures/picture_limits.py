@@ -35,8 +35,8 @@ def check_size(width: int, height: int) -> None:
     """Refuse a raster picture that is empty, or that a phone could not show."""
     if not (0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE) or width * height > MOST_PIXELS:
         raise refused(
-            f"{width:,} by {height:,} pixels: its sides must have 1 to {LONGEST_SIDE:,} pixels, and the whole at most "
-            f"{MOST_PIXELS:,}"
+            f"{width:,} by {height:,} pixels: each side must have 1 to {LONGEST_SIDE:,} pixels, and the whole picture "
+            f"at most {MOST_PIXELS:,}"
         )
 
 

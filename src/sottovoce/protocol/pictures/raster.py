@@ -1,4 +1,4 @@
-"""PNG and JPEG, taken apart and put together again with the parts that are needed to draw them."""
+"""PNG and JPEG, taken apart and put together again with only the parts that are needed to draw them."""
 
 import struct
 import zlib
@@ -22,7 +22,7 @@ _ADOBE = b"Adobe"  # says how its colours are coded
 
 
 def cleaned_raster(content: bytes) -> Picture | None:
-    """The picture, if it is one of these."""
+    """The picture, rewritten; None if it is neither PNG nor JPEG."""
     try:
         if content.startswith(_PNG):
             return _cleaned_png(content)
@@ -68,7 +68,7 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _check_pixels(header: tuple[int, ...], data: list[bytes]) -> None:
-    """Unpack the pixels in small pieces: they must be as many as the header says, and no more."""
+    """Unpack the pixels in small pieces: there must be exactly as many as the header says."""
     width, height, depth, colour, _, _, interlaced = header
     if depth not in _DEPTHS.get(colour, ()) or interlaced not in (0, 1):
         raise refused("a PNG with an invalid colour type, bit depth or interlacing: it must be a standard PNG")
@@ -153,7 +153,7 @@ def _segments(content: bytes) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def _orientation(exif: bytes) -> int:
-    """How a camera was held: the one thing about it that is needed to show its picture; 1 if nothing is said."""
+    """How the camera was held, which is needed to show the picture upright; 1 if the file does not say."""
     order = {b"II": "<", b"MM": ">"}.get(exif[:2])
     if order is None:
         return 1

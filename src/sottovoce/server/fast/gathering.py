@@ -1,4 +1,4 @@
-"""Responses are written to their sockets in one call.
+"""Writing each response to its socket in one call.
 
 Gain: 10 %, the median of eight runs between -15 % and 32 %; 3 % to 22 % of the processor time.
 """
@@ -39,12 +39,12 @@ class Gathering:
 
     @property
     def unsent(self) -> int:
-        """Bytes that the system has not taken yet, because the client has not read what came before."""
+        """Bytes that the system has not accepted yet, because the client has not read what came before."""
         return self._size + self._transport.get_write_buffer_size()
 
     @property
     def fetched(self) -> int:
-        """Bytes that the system has taken since the beginning."""
+        """Bytes that the system has accepted since the beginning."""
         return self._passed - self._transport.get_write_buffer_size()
 
     def _pass_on(self) -> None:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sottovoce.protocol.problems import Problem
 from sottovoce.server.problems import problem_response
-from sottovoce.server.routes.reports import router, take
+from sottovoce.server.routes.reports import accept, router
 
 _PATH = re.compile(r"/api/campaigns/([^/]+)/reports")
 
@@ -34,7 +34,7 @@ class Shortcut:
             return
         scope["route"] = self
         try:
-            status, answer = await take(
+            status, answer = await accept(
                 scope["app"].state.sottovoce, match[1], scope["headers"], partial(_body, receive)
             )
         except Problem as problem:

@@ -1,4 +1,4 @@
-"""Campaigns: made and changed as drafts, opened, closed; and their manifest, which everybody may read."""
+"""Campaigns: created and changed as drafts, opened and closed; and their manifests, which everybody may read."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -43,7 +43,7 @@ PublicState = Literal["open", "closed"]
 
 
 def public_state(row: CampaignRow, now: int) -> PublicState:
-    """As participants see it: a campaign whose deadline has passed accepts nothing more, even if it is closed later."""
+    """The state that participants see: past its deadline a campaign is closed, even if a job closes it a bit later."""
     is_over = row.deadline is not None and row.deadline <= now
     return "open" if row.state == "open" and not is_over else "closed"
 
@@ -132,7 +132,7 @@ def _entry(row: CampaignRow, manifest: Manifest) -> dict[str, Any]:
 
 
 def whole_campaign(connection: Connection, row: CampaignRow) -> Campaign:
-    """Everything that an operator is shown of a campaign."""
+    """Everything that an operator is shown about a campaign."""
     manifest = Manifest.parse(row.manifest)
     content = manifest.content()
     tasks = actions.with_quotas(connection, row, content["tasks"])
@@ -287,10 +287,10 @@ class CampaignState(BaseModel):
 
 @router.get("/{campaign}/state", responses=problems("not_found", "bad_request"))
 async def state(campaign: CampaignId, server: Server) -> CampaignState:
-    """Whether a campaign takes readings, and which tasks have enough. No token is needed.
+    """Whether a campaign accepts readings, and which tasks have enough. No token is needed.
 
-    Devices ask this before they draw noise, without identifying themselves, so that no privacy is spent on a reading
-    that is not needed.
+    Devices send this request before they draw noise, without identifying themselves, so that no privacy is spent on a
+    reading that is not needed.
     """
 
     def load(connection: Connection) -> tuple[CampaignRow, list[str]]:

@@ -1,4 +1,4 @@
-"""The cuts of a campaign of comparisons: the same list for everybody, whole, without saying who asks."""
+"""The cuts that readings are compared with: the same whole list for everybody, to be fetched without a token."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response

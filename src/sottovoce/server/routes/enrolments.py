@@ -51,10 +51,11 @@ class Enrolled(BaseModel):
     openapi_extra=described(InvitationLookup),
 )
 async def look_up(body: Annotated[InvitationLookup, Depends(body_of(InvitationLookup))], server: Server) -> Invited:
-    """The campaign that an invitation is for. This does not spend it; the token is in the body, which is not logged.
+    """The campaign that an invitation is for. Looking it up does not spend it.
 
-    If the campaign is closed, the response says so, even if the invitation is spent or has expired. Operators know the
-    tokens that they handed out, so this does not say that one is spent before the list of invitations does.
+    The token is sent in the body, which is not logged. If the campaign is closed, the response says so, even if the
+    invitation is spent or has expired. Operators know the tokens that they handed out, so an invitation is reported as
+    spent only once the list of invitations shows it as spent.
     """
     row, campaign = await server.read(lambda connection: invitation_with(connection, body.invitation))
     now = server.clock()

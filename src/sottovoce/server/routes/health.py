@@ -6,7 +6,6 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
-from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from sottovoce import __version__
@@ -32,12 +31,8 @@ async def healthz() -> Health:
 @router.get("/readyz", responses=problems())
 async def readyz(server: Server) -> Health:
     """Whether the database can be reached and has the schema of this version."""
-
-    def ask(connection: Connection) -> bool:
-        return is_current(connection)
-
     try:
-        current = await server.read(ask)
+        current = await server.read(is_current)
     except SQLAlchemyError:
         raise Problem("unavailable", "the database cannot be reached", retry_after=5) from None
     if not current:

@@ -1,4 +1,4 @@
-"""Invitations: links and codes for participants, each for one of them, and open links for several."""
+"""Invitations: links and codes, each for one participant, and open links for several."""
 
 from typing import Annotated
 
@@ -52,7 +52,7 @@ class NewInvitations(RequestBody):
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = None
 
     def check(self) -> None:
-        """Refuse what does not belong to the kind."""
+        """Refuse fields that do not belong to the kind."""
         if self.kind == "open" and (self.count != 1 or self.people is None):
             raise Problem(
                 "bad_request", "an open link: it is a single link for a given number of people",

@@ -59,7 +59,7 @@ class NewToken(BaseModel):
 
 
 def own_or_administrator(asking: OperatorRow, operator: int, action: str) -> None:
-    """Refuse what an operator can do for themselves only, unless they are an administrator."""
+    """Refuse what only administrators can do to other operators."""
     if asking.key != operator and not asking.administrator:
         raise Problem("forbidden", f"operator {operator}: only administrators can {action}")
 

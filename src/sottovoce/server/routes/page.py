@@ -1,7 +1,7 @@
 """The participant's page: the device in a browser, with its files. Opening it spends and reveals nothing.
 
-The response is the same for everybody and every invitation: the page itself asks which campaign it is for, and chooses
-its language.
+The response is the same for everybody and every invitation: the page itself finds out which campaign it is for, and
+chooses its language.
 """
 
 import gzip
@@ -81,7 +81,7 @@ def _page_files() -> dict[str, _File]:
     contents |= modules
     contents["index.html"] = _filled(contents["index.html"], loaded_first(modules))
     contents |= {f"texts/{language}.json": _page_texts(language) for language in LANGUAGES}
-    # Modules that are in bundles too are not kept for later: no script of the page loads them.
+    # The service worker does not keep modules that are also in bundles: no script of the page loads them separately.
     return {**_as_files(in_bundles), **_with_service_worker(_as_files(contents))}
 
 
@@ -90,7 +90,7 @@ def _as_files(contents: dict[str, str]) -> dict[str, _File]:
 
 
 def _filled(page: str, modules: Iterable[str]) -> str:
-    """The page with the switch of its languages, and all modules that it starts with, so that they load at once."""
+    """The page with its choice of languages, and with all modules that it starts with, so that they load at once."""
     languages = [(tag, texts_in(tag)) for tag in LANGUAGES]
     parts = {
         "languages": "".join(
@@ -124,7 +124,7 @@ def _with_service_worker(page_files: dict[str, _File]) -> dict[str, _File]:
 
 @router.api_route("/{name:path}", methods=["GET", "HEAD"])
 async def page(name: str, request: Request) -> Response:
-    """A file of the page, or, for any invitation, the page."""
+    """A file of the page; for any invitation, the page itself."""
     if _INVITATION.fullmatch(name):
         return _page_files()["index.html"].answer(request, stored=False)  # the address is a secret
     if file := _page_files().get(name):

@@ -42,7 +42,7 @@ class TaskPlace(RequestBody):
     task: Annotated[str, Field(max_length=100)]
     place: Annotated[
         Annotated[list[list[int]], Field(max_length=1000)] | None,
-        Field(description="one point, or the points of a line; null takes the task off the plan"),
+        Field(description="one point, or the points of a line; null removes the task from the plan"),
     ]
 
 

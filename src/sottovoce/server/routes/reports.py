@@ -1,4 +1,4 @@
-"""Reports: what participants send most, so the path from the socket to the writer is short."""
+"""Reports, which participants send more than anything else: their path from the socket to the writer is short."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ class StoredReport(BaseModel):
     report_id: str
     readings: Annotated[int, Field(description="how many readings were stored")]
     over_quota: Annotated[
-        list[str], Field(description="tasks that already had enough readings, so that theirs were left out")
+        list[str], Field(description="tasks that already had enough readings; the report's own were left out")
     ]
 
 
@@ -91,11 +91,11 @@ class Verdicts(BaseModel):
 async def submit(request: Request) -> Response:
     """Accept a report. The response is sent once it is stored durably."""
     server, campaign = request.app.state.sottovoce, request.path_params["campaign"]
-    status, answer = await take(server, campaign, request.scope["headers"], request.body)
+    status, answer = await accept(server, campaign, request.scope["headers"], request.body)
     return Response(answer, status, media_type="application/json")
 
 
-async def take(
+async def accept(
     server: ServerState, campaign: str, sent: list[tuple[bytes, bytes]], body: Callable[[], Awaitable[bytes]]
 ) -> tuple[int, bytes]:
     """The status and body of the response to a report. It does not depend on the framework."""

@@ -77,7 +77,7 @@ class Promised(BaseModel):
 
 
 class Weights(BaseModel):
-    """How many participants have which weight, relative to the mean weight. The last edge is null: it has no end."""
+    """How many participants have which weight, relative to the mean weight. The last edge is null, for infinity."""
 
     edges: list[float | None]
     counts: list[int]
@@ -105,9 +105,9 @@ class Results(BaseModel):
         Field(description="truths that the operator knew, by task; used and shown once the campaign is closed"),
     ] = {}
     converged: bool | None
-    iterations: Annotated[int | None, Field(description="iterations of the method until the truths stopped moving")] = (
-        None
-    )
+    iterations: Annotated[
+        int | None, Field(description="iterations of the method until the truths stopped changing")
+    ] = None
     level: float
     reports: int
     participants: int
@@ -142,7 +142,7 @@ async def _newest(campaign: str, request: Request, server: Server) -> ResultsRow
 
 
 def _readable(connection: Connection, campaign: str, request: Request) -> int:
-    """The key of a campaign whose results this request may see: everybody's, unless its terms say otherwise."""
+    """The key of a campaign whose results this request may see: all may, unless the terms say otherwise."""
     row = published_campaign(connection, campaign)
     if not row.public_results:
         campaign_of(connection, operator_with(connection, bearer_token(request.scope["headers"])).key, campaign)

@@ -1,4 +1,4 @@
-"""Webhooks: an operator's other system is informed of new results."""
+"""Webhooks, which inform another system of the operator about new results."""
 
 from typing import Annotated, Literal
 
@@ -28,12 +28,12 @@ class NewWebhook(RequestBody):
 
 
 class Webhook(BaseModel):
-    """A webhook and its state. Attempts end after three days of failure, or when the receiver answers 410."""
+    """A webhook and its state. Attempts end after three days of failure, or when the receiver responds with 410."""
 
     url: str
     state: Literal["working", "failing", "stopped"]
     delivered: Annotated[
-        int, Field(description="the last version that was received; before that, the newest when the webhook was set")
+        int, Field(description="the last version that was delivered; at first, the newest when the webhook was set")
     ]
     failure: str | None
     failing_since: str | None

@@ -1,7 +1,7 @@
 """Backup and restore of a SQLite database, with a check.
 
 The database of a running server is copied as it is between two commits. PostgreSQL has better tools of its own; the
-refusal names them.
+error message names them.
 """
 
 import os
@@ -101,7 +101,7 @@ def _checked(connection: sqlite3.Connection, source: Path) -> BackupContents:
     scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
     if revision not in {script.revision for script in scripts.walk_revisions()}:
         raise UnreadableFile(
-            f"{source}: its schema {revision!r} is unknown to this version of the program; use the newer one that "
+            f"{source}: its schema {revision!r} is unknown to this version of the program; use the newer version that "
             "made it"
         )
     ((campaigns, reports),) = connection.execute(

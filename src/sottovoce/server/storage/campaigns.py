@@ -13,7 +13,7 @@ from sottovoce.server.storage.tables import campaigns, invitations, tasks
 
 # Known truths count once the campaign is closed, even if nothing else is new.
 _STEP_AT_CLOSING = campaigns.c.step + case((campaigns.c.known.is_not(None), 1), else_=0)
-Quotas = Mapping[str, int]  # by task id; tasks without one take any number of readings
+Quotas = Mapping[str, int]  # by task id; tasks without one accept any number of readings
 
 
 def campaign_of(connection: Connection, operator_key: int, id: str) -> CampaignRow:
@@ -38,7 +38,7 @@ def draft_of(connection: Connection, operator_key: int, id: str) -> CampaignRow:
     """An operator's campaign that has not been opened."""
     campaign = campaign_of(connection, operator_key, id)
     if campaign.state != "draft":
-        raise Problem("frozen", f"campaign {id!r}: it is {campaign.state}")
+        raise Problem("frozen", f"campaign {id!r}: it is {campaign.state}, and only drafts can be changed")
     return campaign
 
 
@@ -91,19 +91,19 @@ def previous_id(connection: Connection, campaign: CampaignRow) -> str | None:
     return connection.scalar(select(campaigns.c.id).where(campaigns.c.key == campaign.previous_key))
 
 
-_taken_back = and_(invitations.c.revoked_at.is_not(None), ~invitations.c.shown_spent)
+_revoked_unspent = and_(invitations.c.revoked_at.is_not(None), ~invitations.c.shown_spent)
 _places = func.coalesce(invitations.c.most, 1)
 
 
 def counts_of(connection: Connection, campaign_key: int) -> dict[str, int]:
-    """How many were invited, joined and withdrew, as of the last step: new participants are shown several at once."""
+    """How many are invited, and how many joined and withdrew as of the last step: they are shown several at once."""
     invited, spent, revoked, joined, admitted = connection.execute(
         select(
             func.count(),
             func.count(case((invitations.c.shown_spent, 1))),
             func.count(case((~invitations.c.shown_spent, invitations.c.revoked_at))),
             func.coalesce(func.sum(invitations.c.shown_joined), 0),
-            func.coalesce(func.sum(case((_taken_back, invitations.c.shown_joined), else_=_places)), 0),
+            func.coalesce(func.sum(case((_revoked_unspent, invitations.c.shown_joined), else_=_places)), 0),
         ).where(invitations.c.campaign_key == campaign_key)
     ).one()
     withdrawn = connection.scalar(select(campaigns.c.shown_withdrawn).where(campaigns.c.key == campaign_key)) or 0
@@ -146,7 +146,7 @@ def create_campaign(
 
 
 def _columns(manifest: Manifest) -> dict[str, Any]:
-    """What the database must know of a manifest without reading it."""
+    """What queries need of a manifest without parsing it."""
     return {
         "deadline": milliseconds(manifest.deadline) if manifest.deadline else None,
         "public_results": manifest.results_are_public,
@@ -158,7 +158,7 @@ def change_draft(connection: Connection, campaign: CampaignRow, manifest: Manife
     """Replace the content of a draft."""
     campaign = _locked(connection, campaign)
     if campaign.state != "draft":
-        raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}")
+        raise Problem("frozen", f"campaign {campaign.id!r}: it is {campaign.state}, and only drafts can be changed")
     connection.execute(
         update(campaigns).where(campaigns.c.key == campaign.key).values(manifest=manifest.bytes(), **_columns(manifest))
     )
@@ -220,7 +220,7 @@ def open_campaign(connection: Connection, campaign: CampaignRow, manifest: Manif
 
 
 def close_campaign(connection: Connection, campaign: CampaignRow, now: int) -> None:
-    """Accept no more reports, after those that are being stored."""
+    """Close a campaign: it accepts no more reports after those that are being stored."""
     campaign = _locked(connection, campaign)
     if campaign.state != "open":
         state = "a draft" if campaign.state == "draft" else campaign.state

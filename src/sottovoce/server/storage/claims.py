@@ -1,4 +1,4 @@
-"""From the readings table straight into arrays."""
+"""Claims, read from the readings table straight into arrays."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,9 +70,9 @@ def load_sets(connection: Connection, campaign_key: int, between: tuple[int, int
 
 
 def stream_claims(database: Engine, campaign_id: str, kind: Kind | None = None) -> Iterator[Chunk]:
-    """All claims of a campaign as the database has them, in the order of participants, in batches.
+    """All claims of a campaign as they are stored, in the order of participants, in batches.
 
-    Where a campaign has numbers and choices, ``kind`` says which of them.
+    Where a campaign has both numbers and choices, ``kind`` selects one of them.
     """
     with readable(database.url), database.connect() as connection:
         campaign = published_campaign(connection, campaign_id)
@@ -150,7 +150,7 @@ def answers_in(readings: Readings, words: list[list[str]], sets: Sets) -> Iterat
 def _in_parts(
     connection: Connection, campaign_key: int, *conditions: ColumnElement[bool]
 ) -> Iterator[Sequence[Iterable[int]]]:
-    """Rows of readings as the database has them, in batches."""
+    """Rows of readings as they are stored, in batches."""
     ordered = (
         select(readings.c.participant_key, readings.c.place, readings.c.value, readings.c.cohort)
         .where(readings.c.campaign_key == campaign_key, *conditions)
@@ -165,6 +165,6 @@ def _columns(rows: Sequence[Iterable[int]]) -> NDArray[np.int64]:
 
 
 def labels_of(connection: Connection, campaign_key: int) -> dict[int, str]:
-    """The secrets of participants from which the names of their claims are made."""
+    """The random secrets of participants, from which their names in exports are made."""
     query = select(participants.c.key, participants.c.label).where(participants.c.campaign_key == campaign_key)
     return {row.key: row.label for row in connection.execute(query)}

@@ -67,7 +67,7 @@ def refuse_foreign(path: Path) -> None:
 
 
 def lock_start_up(connection: Connection) -> None:
-    """Servers that start at the same moment change the database one after the other, each in a transaction."""
+    """Make servers that start at the same moment change the database one after the other, each in a transaction."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (START_UP_LOCK,))
 
@@ -78,7 +78,7 @@ def mark_erased(connection: Connection) -> None:
 
 
 def take_erased(connection: Connection) -> bool:
-    """Whether readings were erased since this was last asked."""
+    """Whether readings were erased since the last call."""
     return bool(connection.info.pop(_ERASED, False))
 
 
@@ -107,7 +107,7 @@ def empty_log(engine: Engine) -> bool:
 def _postgresql(url: URL) -> Engine:
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
-        # A connection that died with the server is noticed before use, so that the first request after it is served.
+        # A connection that was lost when PostgreSQL restarted is noticed before use, so the next request is served.
         pool_pre_ping=True,
         pool_size=5,
         max_overflow=10,
@@ -142,7 +142,7 @@ def open_existing(database: str) -> Engine:
 
 @contextmanager
 def readable(url: URL) -> Iterator[None]:
-    """Report in words why a database cannot be read: out of reach, damaged, or of another version."""
+    """Report in plain words why a database cannot be read: out of reach, damaged, or of another version."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.DatabaseError) as mistake:
@@ -203,7 +203,7 @@ def _sqlite(url: URL) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
-        # Taking the lock at once: a transaction that began by reading could not wait for it without starting over.
+        # Take the lock at once: a transaction that began by reading could not wait for it without starting over.
         write = connection.get_execution_options().get("write", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 

@@ -1,4 +1,4 @@
-"""Invitations: each lets one participant in, once; an open link lets in as many as its limit says."""
+"""Invitations: each admits one participant, once; an open link admits as many as its limit allows."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,14 @@ from sottovoce.server.storage.tables import campaigns, invitations
 
 
 def create_invitations(connection: Connection, campaign: CampaignRow, count: int, now: int) -> list[tuple[int, str]]:
-    """Number and token of each. The link carries the hash of the manifest, so the campaign must be open."""
+    """Number and token of each. The link contains the hash of the manifest, so the campaign must be open."""
     return store_invitations(connection, campaign, [new_token() for _ in range(count)], now)
 
 
 def create_open_link(
     connection: Connection, campaign: CampaignRow, most: int, expires_at: int | None, now: int
 ) -> tuple[int, str]:
-    """Number and token of a link by which this many people can join."""
+    """Number and token of a link with which this many people can join."""
     (made,) = store_invitations(
         connection, campaign, [new_token()], now, kind="open", expires_at=expires_at, most=most
     )  # fmt: skip
@@ -67,8 +67,8 @@ def newest_invitations(connection: Connection, campaign_key: int, first: int, mo
 def revoke_invitation(connection: Connection, campaign_key: int, key: int, now: int) -> None:
     """Revoke an invitation. A spent one cannot be revoked: nothing records which participant used it.
 
-    Whether it is spent is not shown before the next step. Until then it can be revoked as if it were not, which has no
-    effect on the participant who used it.
+    Whether it is spent is shown only at the next step. Until then it can still be revoked, which has no effect on the
+    participant who used it.
     """
     if _unspent(connection, campaign_key, key).revoked_at is None:
         connection.execute(update(invitations).where(invitations.c.key == key).values(revoked_at=now))

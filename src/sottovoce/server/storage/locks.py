@@ -1,4 +1,4 @@
-"""Who may work on a database: one server on a SQLite file, any number on PostgreSQL, of which one runs the jobs.
+"""Who may work on a database: one server on a SQLite file; on PostgreSQL any number, each job in one of them.
 
 Both locks belong to a process and end with it, however it ends.
 """
@@ -73,10 +73,10 @@ def _keep_private(path: Path) -> None:
 
 
 class JobsLock:
-    """The lock for background jobs: results and retention run in one process at a time.
+    """The lock of a background job, which runs in one process at a time.
 
-    On PostgreSQL it is an advisory lock of a connection that is kept for it. When the process ends, the database ends
-    the connection, and the next process that asks gets the lock. A SQLite file has one server anyway.
+    On PostgreSQL it is an advisory lock, held by a connection of its own. When the process ends, the database ends the
+    connection, and the next process that tries gets the lock. A SQLite file has only one server anyway.
     """
 
     def __init__(self, engine: Engine, key: int) -> None:

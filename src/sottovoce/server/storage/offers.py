@@ -1,4 +1,4 @@
-"""The cuts that a campaign publishes: the present ones, and all earlier ones, which stay valid until it closes."""
+"""The cuts that a campaign publishes: the current ones, and all earlier ones, which stay valid until it closes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -26,12 +26,12 @@ class CountedAnswers(NamedTuple):
 
 
 def cuts_text(cuts: Sequence[int]) -> str:
-    """Cuts as the database has them, and as they are in reports."""
+    """Cuts as text, as they are stored and as they are in reports."""
     return f"[{','.join(map(str, cuts))}]"
 
 
 def publish_offers(connection: Connection, campaign_key: int, new: Offers, now: int) -> None:
-    """Publish cuts, which devices compare readings with from now on. Those of other tasks stay as they are."""
+    """Publish cuts, which devices compare readings with from now on. The cuts of other tasks stay as they are."""
     places = sorted(new)
     for first in range(0, len(places), _PLACES_AT_ONCE):
         some = places[first : first + _PLACES_AT_ONCE]
@@ -48,7 +48,7 @@ def publish_offers(connection: Connection, campaign_key: int, new: Offers, now: 
 
 
 def current_offers(connection: Connection, campaign_key: int) -> tuple[dict[str, list[str]], int]:
-    """The present alternatives by task, without tasks that have enough readings, and when they last changed."""
+    """The current alternatives by task, without tasks that have enough readings, and when they last changed."""
     full = and_(tasks.c.quota.is_not(None), tasks.c.taken >= tasks.c.quota)
     rows = connection.execute(
         select(tasks.c.id, offers.c.cuts, offers.c.published_at)
@@ -69,7 +69,7 @@ def was_offered(connection: Connection, campaign_key: int, place: int, cuts: str
 
 
 def has_offers(connection: Connection, campaign_key: int) -> bool:
-    """Whether a campaign compares."""
+    """Whether a campaign has tasks that are answered by comparison."""
     return connection.scalar(select(offers.c.place).where(offers.c.campaign_key == campaign_key).limit(1)) is not None
 
 

@@ -63,7 +63,7 @@ def refuse_if_over(row: InvitationRow, now: int) -> None:
 
 
 def _is_used(connection: Connection, row: InvitationRow, mark: str) -> bool:
-    """Whether these secrets were used before; a link for one person that others were used for is refused."""
+    """Whether these secrets were used before. A link for one person that was used with others is refused."""
     if row.kind == "open":
         same = select(joinings.c.mark).where(joinings.c.invitation_key == row.key, joinings.c.mark == mark)
         return connection.scalar(same) is not None
@@ -73,7 +73,7 @@ def _is_used(connection: Connection, row: InvitationRow, mark: str) -> bool:
 
 
 def _use(connection: Connection, row: InvitationRow, mark: str) -> bool:
-    """Spend an invitation, or one of the places that an open link has."""
+    """Spend an invitation, or one of the places of an open link."""
     free = invitations.c.spent_by.is_(None) if row.most is None else invitations.c.joined < row.most
     used = connection.execute(
         update(invitations)
@@ -128,13 +128,11 @@ def withdraw(connection: Connection, campaign_id: str, token: str, now: int) -> 
 
 
 def unknown_participant() -> Problem:
-    """The problem with a token that is no participant's. None is ever revoked, so the catalogue's advice does not
-    fit.
-    """
+    """The problem with a token of no participant. Such tokens are never revoked, so the catalogue's fix is no help."""
     return Problem(
         "unauthorised",
-        "the token: no participant of this server has it",
-        fix="use the token that joining gave, or join again with a new invitation",
+        "the token: it does not belong to any participant of this server",
+        fix="use the token that you received on joining, or join again with a new invitation",
     )
 
 

@@ -39,7 +39,7 @@ class Pictures:
         )
 
     def copy(self, connection: Connection, campaign_key: int, new_key: int) -> None:
-        """The picture of a campaign for one that is made from it."""
+        """Copy the picture of a campaign to one that is made from it."""
         columns = ["sha256", "type", "content"]
         copied = select(literal(new_key), *(self.table.c[name] for name in columns)).where(
             self.table.c.campaign_key == campaign_key

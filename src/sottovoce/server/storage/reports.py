@@ -31,7 +31,7 @@ class Receipt:
 
     new: bool
     readings: int
-    over_quota: tuple[str, ...] = ()  # tasks that had enough readings; these were not stored
+    over_quota: tuple[str, ...] = ()  # tasks that had enough readings; the report's own were not stored
 
 
 class ConcurrentChange(Exception):
@@ -45,10 +45,10 @@ class _Terms:
     manifest: Manifest
     place_of: dict[str, int]
     quotas: dict[int, int]  # by place
-    cells: tuple[int, ...]  # by place: possible answers; 0 for numbers, 1 where a value does not say all
+    cells: tuple[int, ...]  # by place: possible answers; 0 for numbers, 1 where a value is not the whole answer
 
-    def takes(self, places: list[int], report: Submission) -> bool:
-        """Whether each value is one that its task asks for; quickly, if it is a number or the number of a choice."""
+    def fit(self, places: list[int], report: Submission) -> bool:
+        """A quick check of values that are numbers, or numbers of choices; False where a closer look is needed."""
         cells = self.cells
         return report.parsed is None and all(
             not (most := cells[place]) or 0 <= value < most > 1
@@ -71,7 +71,7 @@ class ReportStore:
         verdicts: list[Receipt | Problem] = []
         for submission in submissions:
             try:
-                verdicts.append(batch.take(submission))
+                verdicts.append(batch.accept(submission))
             except Problem as problem:
                 verdicts.append(problem)
         batch.write()
@@ -117,14 +117,14 @@ def _cells(manifest: Manifest, task: Task) -> int:
 
 
 class _Batch:
-    """What the database knows about the senders of one batch, and what is to be added to it."""
+    """What is stored about the senders of one batch, and what is to be added."""
 
     def __init__(self, connection: Connection, submissions: Sequence[Submission], now: int, store: ReportStore) -> None:
         self._connection = connection
         self._now = now
         self._store = store
         # Locked across processes: two reports of one participant are judged one after the other, and
-        # each sees what the other one stored. In the order of their keys, so that batches never wait in a circle.
+        # each sees what the other one stored. In the order of their keys, so that batches never deadlock.
         self._participant_of = {
             row.token_hash: row
             for row in all_rows(
@@ -193,7 +193,7 @@ class _Batch:
                 taken[campaign_key][place] = count
         return taken
 
-    def take(self, report: Submission) -> Receipt:
+    def accept(self, report: Submission) -> Receipt:
         """Accept a report, or raise the problem with it."""
         participant, campaign = self._sender(report)
         known = self._known.get((campaign.key, report.report_id))
@@ -206,8 +206,8 @@ class _Batch:
         except KeyError:
             places = []
         known_terms = places and report.manifest_sha256 == terms.manifest.sha256
-        if not known_terms or len(places) > terms.manifest.most_answers or not terms.takes(places, report):
-            report.as_report().check(terms.manifest)  # says what is wrong
+        if not known_terms or len(places) > terms.manifest.most_answers or not terms.fit(places, report):
+            report.as_report().check(terms.manifest)  # raises a problem that says what is wrong
 
         if report.parsed is not None:
             self._store.check_cuts(self._connection, campaign.key, terms.place_of, report.parsed)
@@ -294,7 +294,7 @@ class _Batch:
                 .values(taken=self._taken[key][place])
             )
         added = Counter((row[0], row[-1]) for row in self._reports)
-        # Last, as all reports of a campaign share this row. Closing it, or ending its cohort, waits for this
+        # Last, as all reports of a campaign share this row. Closing the campaign, or ending its cohort, waits for this
         # transaction; afterwards nothing is added to what was closed or ended.
         for (key, cohort), count in sorted(added.items()):
             counted = self._connection.execute(

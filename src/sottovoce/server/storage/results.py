@@ -10,7 +10,7 @@ from sottovoce.server.storage.rows import OutdatedCampaign, ResultsRow, VersionR
 from sottovoce.server.storage.tables import campaigns, results
 
 # With ten thousand tasks one version is over a megabyte, and there may be one for every few reports. So the newest is
-# kept and as many earlier ones as fit into this together with it: practically all for a small campaign.
+# kept, with as many earlier ones as fit into this together with it: practically all of them for a small campaign.
 MOST_BYTES = 4 << 20
 _CONSIDERED = and_(
     campaigns.c.computed >= campaigns.c.changes,

@@ -12,7 +12,7 @@ _PARTICIPANTS_AT_ONCE = 500  # small steps: reports of other campaigns are store
 
 
 def erasable_campaigns(connection: Connection, now: int, days: int | None) -> list[ErasableCampaign]:
-    """Closed long enough and not erased yet, with ``step`` and whether the last results are ``complete``.
+    """Campaigns that closed long enough ago and are not erased yet.
 
     Long enough is the number of days that the server keeps readings, or that the campaign promised, whichever is less.
     """
@@ -42,7 +42,7 @@ def erase_some(connection: Connection, campaign_key: int, now: int) -> bool:
             )
             .order_by(participants.c.key)
             .limit(_PARTICIPANTS_AT_ONCE)
-            .with_for_update(key_share=True)  # a withdrawal at this moment happens before or after
+            .with_for_update(key_share=True)  # a withdrawal at the same moment happens before or after
         )
     )
     if not some:

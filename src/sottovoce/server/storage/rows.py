@@ -1,6 +1,6 @@
 """Rows as they come out of the database, one class per table or query, each with the columns in their order.
 
-What the columns are for is said in `tables`.
+`tables` explains what the columns are for.
 """
 
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -14,7 +14,7 @@ R = TypeVar("R", bound=tuple[Any, ...])
 
 
 def all_rows(connection: Connection, kind: type[R], query: Executable) -> list[R]:
-    """What a query finds."""
+    """All rows that a query finds."""
     return [_typed(kind, row) for row in connection.execute(query)]
 
 

@@ -1,4 +1,4 @@
-"""Sessions: operators who signed in to the console. Of the secret in a browser's cookie only the hash is kept."""
+"""Sessions: operators who signed in to the console. Only the hash of the secret in a browser's cookie is stored."""
 
 from sqlalchemy import Connection, delete, insert, select
 

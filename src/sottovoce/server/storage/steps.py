@@ -17,7 +17,8 @@ Cohorts = dict[int, dict[int, bool]]  # by cohort and participant: whether they 
 def advance(connection: Connection, campaign_key: int, least: int, now: int) -> None:
     """End the current cohort if at least ``least`` participants reported in it.
 
-    Then a step is due, as it is when this many have withdrawn. Later reports belong to the next cohort.
+    A step is due when a cohort ends, or when this many participants have withdrawn. Later reports belong to the next
+    cohort.
     """
     locked = select(campaigns).where(campaigns.c.key == campaign_key).with_for_update()
     campaign = one_row(connection, CampaignRow, locked)
@@ -51,7 +52,7 @@ def load_included(connection: Connection, campaign_key: int) -> IncludedClaims:
 
 
 def keep_included(connection: Connection, campaign_key: int, before: IncludedClaims, after: IncludedClaims) -> None:
-    """Store the changes."""
+    """Store what has changed."""
     most = after.cohorts.max(initial=0) + 1
     new = np.isin(after.places * most + after.cohorts, before.places * most + before.cohorts, invert=True)
     names = ("campaign_key", "place", "cohort", "claims")

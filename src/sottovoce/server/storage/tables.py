@@ -1,6 +1,6 @@
-"""The tables. Every column says what it is for; the comments reach the database where it keeps them.
+"""The tables. Every column has a comment that says what it is for; PostgreSQL stores these comments too.
 
-Times are milliseconds since 1970 (UTC). Secrets are stored as SHA-256 in hexadecimal, never as they are.
+Times are milliseconds since 1970 (UTC). Tokens are stored as SHA-256 in hexadecimal, never as they are.
 """
 
 from sqlalchemy import (
@@ -24,7 +24,7 @@ from sqlalchemy import (
     true,
 )
 
-# SQLite gives out its own row number only for the type INTEGER.
+# SQLite numbers rows by itself only for the type INTEGER.
 Key = BigInteger().with_variant(Integer, "sqlite")
 
 metadata = MetaData(
@@ -235,7 +235,7 @@ reports = Table(
     Index(None, "campaign_key", "cohort"),
 )
 
-# The primary key is also the order on disk (SQLite): the readings of a participant lie together, so do a campaign's.
+# The primary key is also the order on disk (SQLite), so the readings of a participant, and of a campaign, lie together.
 readings = Table(
     "readings",
     metadata,
@@ -279,8 +279,8 @@ offers = Table(
     ForeignKeyConstraint(["campaign_key", "place"], ["tasks.campaign_key", "tasks.place"]),
 )
 
-# What a task's figures are based on: cohorts up to the last one listed for it, complete. A withdrawn reading is gone
-# from the table above at once, and from these counts with the task's next step.
+# What a task's figures are based on: all cohorts up to the last one that is listed for it. A withdrawn reading is gone
+# from the table of readings at once, and from these counts with the task's next step.
 included = Table(
     "included",
     metadata,

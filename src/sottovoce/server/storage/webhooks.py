@@ -1,4 +1,4 @@
-"""Webhooks: their addresses, and how far their deliveries have come."""
+"""Webhooks: their addresses, and what was delivered to them."""
 
 import secrets
 
@@ -35,13 +35,13 @@ def set_webhook(connection: Connection, campaign_key: int, url: str) -> WebhookR
 
 
 def remove_webhook(connection: Connection, campaign_key: int) -> bool:
-    """Whether there was one."""
+    """Remove the webhook; returns whether there was one."""
     gone = connection.execute(delete(webhooks).where(webhooks.c.campaign_key == campaign_key))
     return gone.rowcount > 0
 
 
 def due_events(connection: Connection, now: int) -> list[DueEvent]:
-    """For each webhook whose time has come, the oldest version of the results that it has not received."""
+    """For each webhook that is due, the oldest version of the results that it has not received."""
     oldest = (
         select(results.c.campaign_key, func.min(results.c.version).label("version"))
         .join(webhooks, webhooks.c.campaign_key == results.c.campaign_key)
@@ -69,7 +69,7 @@ def mark_delivered(connection: Connection, event: DueEvent) -> None:
 
 
 def mark_failed(connection: Connection, event: DueEvent, failure: str, now: int, next_at: int | None) -> None:
-    """Try again at this time; never, if there is none."""
+    """Record a failed attempt; the next one is due at ``next_at``, and None means never."""
     connection.execute(
         _of(event).values(
             attempts=event.attempts + 1,
@@ -82,5 +82,5 @@ def mark_failed(connection: Connection, event: DueEvent, failure: str, now: int,
 
 
 def _of(event: DueEvent) -> Update:
-    # With the secret: one that was set meanwhile is another webhook.
+    # The secret is compared too: a webhook that was set in the meantime is another one.
     return update(webhooks).where(webhooks.c.campaign_key == event.campaign_key, webhooks.c.secret == event.secret)

@@ -33,10 +33,10 @@ from sottovoce.server.storage.engine import empty_log, take_erased
 from sottovoce.server.storage.reports import ConcurrentChange, Receipt, ReportStore
 
 T = TypeVar("T")
-# PostgreSQL's serialization failure, deadlock, and rows that are there, or gone, since they were looked for.
+# PostgreSQL's serialization failure, deadlock, and rows that have appeared or gone since they were looked up.
 _CONFLICTS = ("40001", "40P01", "23505", "23503")
 _PAUSES = (0.0, 0.01, 0.05, 0.2, 0.5)  # seconds before the next attempt
-_LOG_SECONDS = 1.0  # until the log is tried again that could not be emptied
+_LOG_SECONDS = 1.0  # before the next attempt to empty the log
 log = logging.getLogger("sottovoce.server.writer")
 
 
@@ -48,11 +48,11 @@ class _Action(Generic[T]):
 
 
 _Item: TypeAlias = Submission | _Action[Any]
-_Outcomes: TypeAlias = list[tuple[_Item, Any]]  # what to answer, or an exception
+_Outcomes: TypeAlias = list[tuple[_Item, Any]]  # the response, or an exception
 
 
 class Writer:
-    """Owns all writing to the database. Its methods are for the event loop, but for `run_and_wait`."""
+    """Owns all writing to the database. Its methods, except `run_and_wait`, are for the event loop."""
 
     def __init__(
         self, engine: Engine, clock: Clock, metrics: Metrics, *, rows: int, milliseconds: float, waiting: int
@@ -105,7 +105,7 @@ class Writer:
         return action.answer
 
     def run_and_wait(self, apply: Callable[[Connection], T]) -> T:
-        """The same for other threads."""
+        """Like `run`, for other threads."""
 
         async def on_the_loop() -> T:
             return await self.run(apply)
@@ -174,7 +174,7 @@ class Writer:
             self._loop.call_soon_threadsafe(self._answer, outcomes)
 
     def _commit(self, batch: Sequence[_Item]) -> _Outcomes:
-        """Commit a batch; each item gets its outcome: what to answer, or an exception."""
+        """Commit a batch; each item gets its outcome: the response, or an exception."""
         reports = [item for item in batch if isinstance(item, Submission)]
         actions = [item for item in batch if isinstance(item, _Action)]
         # In two transactions: reports lock their senders and then their campaign. If the locks of actions came after
@@ -195,7 +195,7 @@ class Writer:
         if outage is not None or len(batch) == 1:
             log.error("a batch could not be stored", extra={"items": len(batch)}, exc_info=failure)
             return [(item, outage or Problem("internal")) for item in batch]
-        # One of them causes the failure: each on its own, so that the others are stored.
+        # One of the items causes the failure: try each on its own, so that the others are stored.
         log.warning(
             "a batch failed, so its items are stored one by one",
             extra={"kind": type(failure).__name__, "items": len(batch)},
@@ -228,14 +228,14 @@ class Writer:
 
 
 def _is_conflict(failure: Exception) -> bool:
-    """Whether another process changed the same rows at the same moment; a second attempt sees what it did."""
+    """Whether another process changed the same rows at the same moment; a second attempt sees its changes."""
     return isinstance(failure, ConcurrentChange) or (
         isinstance(failure, DBAPIError) and getattr(failure.orig, "sqlstate", None) in _CONFLICTS
     )
 
 
 def as_problem(failure: Exception) -> Problem | None:
-    """The problem that callers get for a failure of the database itself; None if it is about what they sent."""
+    """The problem that callers get for a failure of the database itself; None if what they sent is the cause."""
     if isinstance(failure, DBAPIError) and not isinstance(failure, IntegrityError):
         words = str(failure.orig).lower()
         # PostgreSQL's class 53100; SQLite's SQLITE_FULL, and its I/O error at a limit of the file's size.
