@@ -22,7 +22,7 @@ from sottovoce.privacy.parameters import check_range
 
 Floats = NDArray[np.float64]
 _MOST_ANSWERS = 10**7
-_MARGIN = 0.1  # of the range, on either side, where no truth lies: an edge would help the estimate
+_MARGIN = 0.1  # of the range, on either side, where no truth lies: being close to an edge would help the estimate
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class SequentialCrowd:
     """Who answers, and how: everybody answers every object, one person after the other.
 
     ``spread`` is the standard deviation of everybody's errors; with ``error_rate`` instead, users have error variances
-    from Exponential(rate λ1). ``spread_guess`` is the operator's guess. A share ``late`` of the answers arrives
-    ``late_by`` people later. ``batch`` answers arrive together. A share of ``liars`` says "higher" to everything,
-    without noise.
+    from Exponential(rate λ1). ``spread_guess`` is the operator's guess of it. The answers of a share ``late`` of the
+    people arrive ``late_by`` people later. The answers of ``batch`` people arrive together. A share ``liars`` of the
+    people always answers "higher", without noise.
     """
 
     law: AnswerLaw
@@ -90,7 +90,7 @@ class SequentialCrowd:
         sent: list[Sequence[Cuts]] = []
         said: list[NDArray[np.int64]] = []
         on_the_way: dict[int, list[int]] = {}
-        # Exactly this share: a random number of liars would add chance to the bias that is measured.
+        # Exactly this share: a random number of liars would make the measured bias more random.
         liars = {*rng.permutation(self.participants)[: round(self.liars * self.participants)].tolist()}
         for person in range(self.participants):
             published = server.published()
@@ -124,7 +124,7 @@ class SequentialCrowd:
 
 
 class _Server:
-    """Takes answers, and publishes new cuts for a task when they are due."""
+    """Collects answers, and publishes new cuts when they are due."""
 
     def __init__(self, board: Board, names: list[str], levels: int, grid: Fraction, steps: Steps) -> None:
         self._board, self._names, self._levels, self._grid, self._steps = board, names, levels, grid, steps
