@@ -20,7 +20,7 @@ def test_a_campaign_that_closed_stays_closed_when_the_clock_is_set_back(start_lo
     assert len(server.stored(campaign)) == 1
 
 
-def test_a_clock_ahead_for_a_moment_closes_nothing_that_it_did_not_reach(start_local):
+def test_a_clock_that_is_briefly_ahead_closes_nothing_beyond_its_time(start_local):
     server = start_local()
     campaign = server.opened(deadline="2030-03-18T00:00:00Z")
     (token,) = server.participants(campaign, 1)

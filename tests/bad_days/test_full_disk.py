@@ -16,7 +16,7 @@ def limit_files(pid, size):
 @pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("again", ["lifted", "restarted"])
-def test_a_full_disk_is_reported_and_stores_nothing_by_halves(running_server, tmp_path, again):
+def test_a_full_disk_is_reported_and_nothing_is_half_stored(running_server, tmp_path, again):
     server = running_server()
     campaign = server.opened(halls=LARGE, readings=LARGE)
     tokens = server.participants(campaign, 12)

@@ -79,7 +79,7 @@ def by_way_of(proxy, invitation):
 
 
 @pytest.mark.slow
-def test_answers_lost_after_the_commit_are_made_up_for(running_server, proxy, tmp_path):
+def test_a_retry_makes_up_for_an_answer_lost_after_the_commit(running_server, proxy, tmp_path):
     lost = {"/api/enrolments": 2, "/reports": 3}
 
     def lose(method, path, content):
@@ -137,7 +137,7 @@ def test_a_participant_who_is_offered_different_parameters_does_not_join(running
 
 @pytest.mark.slow
 @whatever_the_database
-def test_a_manifest_changed_under_the_participant(running_server, tmp_path):
+def test_readings_do_not_count_under_a_manifest_that_was_changed_later(running_server, tmp_path):
     """An operator with access to the database changes it: readings made under other terms do not count under these."""
     server = running_server()
     campaign = server.opened()

@@ -63,7 +63,7 @@ def offers_from(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("server_database", ["sqlite"], indirect=True)
-def test_a_sequential_campaign_goes_on_where_it_was_killed(running_server, crowd, tmp_path):
+def test_a_sequential_campaign_continues_where_it_was_killed(running_server, crowd, tmp_path):
     server = running_server()
     campaign = server.opened(title="Lengths", tasks=TASKS, noise="response:1", levels=2, readings=3, distance=None)
     people = crowd([invitation["url"] for invitation in server.invite(campaign, PEOPLE)], processes=2)

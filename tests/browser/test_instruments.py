@@ -28,7 +28,7 @@ def a_curve(hertz):
     return 20 * math.log10(gain(hertz) / gain(1000))
 
 
-def test_the_table_is_that_of_the_analytic_curve():
+def test_the_table_agrees_with_the_analytic_curve():
     """Nominal frequencies stand for exact ones, 10 to the power of tenths; the table is rounded to a tenth."""
     for hertz, nominal, _ in CLASS_2:
         exact = 10 ** (round(10 * math.log10(hertz)) / 10)
@@ -197,7 +197,7 @@ def test_a_hallway_is_as_long_as_steps_times_stride(participant, server, shared)
     ],
     ids=["denied", "refused", "no motion", "granted, but silent"],
 )
-def test_without_a_motion_sensor_typing_is_left(participant, server, stub, words):
+def test_without_a_motion_sensor_readings_can_be_typed(participant, server, stub, words):
     page = participant().page
     mounted(page, server, "steps")
     page.evaluate(f"() => {{ {stub} }}")
@@ -322,7 +322,7 @@ def test_a_tone_has_its_level_after_calibration(browser, hearing, server):
         assert not one.faults
 
 
-def test_a_refused_microphone_leaves_typing(participant, server):
+def test_with_the_microphone_refused_readings_can_be_typed(participant, server):
     page = participant(permissions=[]).page
     mounted(page, server, "sound-level", "dB(A)")
     refuse = "(name) => { navigator.mediaDevices.getUserMedia = async () => { throw new DOMException('', name) } }"
@@ -380,7 +380,7 @@ def test_the_microphone_is_off_when_measuring_ends_early(browser, hearing, serve
     assert taken() == []
 
 
-def test_sensors_are_open_on_the_participants_page_alone(server):
+def test_sensors_are_available_only_on_the_participants_page(server):
     policy = server.client.get(f"{server.url}/j/").headers["permissions-policy"]
     assert "microphone=(self)" in policy
     assert "camera=()" in policy
@@ -433,7 +433,7 @@ def test_an_open_instrument_follows_the_language_and_keeps_its_count(participant
     expect(page.locator("#reading-0")).to_have_value("4")
 
 
-def test_steps_follow_the_language_with_what_they_said(participant, server):
+def test_the_step_counters_messages_follow_the_language(participant, server):
     page = participant(locale="en-GB").page
     mounted(page, server, "steps")
     page.evaluate("() => { delete globalThis.DeviceMotionEvent }")
@@ -459,7 +459,7 @@ navigator.sendBeacon = () => globalThis.otherWays.push("sendBeacon");
 """
 
 
-def test_nothing_of_a_walk_but_the_noisy_length_leaves(participant, invited, server, claims):
+def test_only_the_noisy_length_of_a_walk_leaves_the_page(participant, invited, server, claims):
     """From the sensor to the report: samples, steps, stride and length are in no request, and nothing else leaves."""
     task = {
         "title": "Hallway",

@@ -157,7 +157,7 @@ def test_nothing_is_cut_off_at_320_pixels(participant, invited, server):
         assert all(height >= 40 for height in heights), stage  # large enough for a finger
 
 
-def test_by_keyboard_alone(participant, invited, claims):
+def test_everything_works_by_keyboard_alone(participant, invited, claims):
     campaign, url = invited(halls=2)
     phone = participant(viewport={"width": 1280, "height": 800}, is_mobile=False, has_touch=False)
     page = phone.open(url)

@@ -107,7 +107,7 @@ def test_a_second_person_gets_a_ledger_of_their_own(server, participant, claims)
     expect(page.locator("main li")).to_have_count(2)
 
 
-def test_tasks_that_have_enough_are_not_asked(server, participant):
+def test_tasks_with_enough_readings_are_not_offered(server, participant):
     tasks = [
         {"id": f"hall-{n}", "title": f"Hallway {n}", "unit": "m", "low": 0, "high": 100, "grid": 0.1, "quota": 1 + n}
         for n in range(2)

@@ -72,7 +72,7 @@ def test_the_summary_of_mistakes_leads_to_each_field(operator, server):  # noqa:
     expect(page.locator(".task").last.locator(".wrong-field, [aria-invalid]")).to_have_count(0)
 
 
-def test_a_campaign_is_asked_again(operator, server):  # noqa: F811
+def test_a_campaign_is_duplicated_from_its_page(operator, server):  # noqa: F811
     campaign = server.opened(title="Every spring")
     desk = operator(bypass_csp=True)
     page = desk.sign_in()

@@ -118,7 +118,7 @@ def test_whole_campaign_from_a_json_file(campaigns, tmp_path):
     assert (made["deadline"], made["method"], made["target"]) == ("2099-12-31T23:00:00Z", "median", "mean")
 
 
-def test_next_version_starts_where_the_last_one_stands(campaigns, opened):
+def test_the_next_version_starts_as_a_copy_of_the_last(campaigns, opened):
     made = campaigns("create", "--previous", opened, "--noise", "fresh:0.4")
     assert (made["version"], made["previous"], made["noise"], len(made["tasks"])) == (2, opened, "fresh:0.4", 3)
 
@@ -248,7 +248,7 @@ def test_what_is_missing_is_named(campaigns, tasks):
     assert "no tasks: every campaign needs at least one" in campaigns.refused("create", "--title", "T")
 
 
-def test_token_is_needed_and_never_shown(campaigns, operator):
+def test_a_token_is_needed_and_never_shown(campaigns, operator):
     ran = campaigns.run("campaign", "list", SOTTOVOCE_OPERATOR_TOKEN="")
     assert ran.returncode == 2
     assert "set SOTTOVOCE_OPERATOR_TOKEN" in ran.stderr
@@ -256,7 +256,7 @@ def test_token_is_needed_and_never_shown(campaigns, operator):
     assert campaigns.token not in campaigns.run("campaign", "list", "--help").stdout
 
 
-def test_token_does_not_travel_unencrypted(operator):
+def test_the_token_is_not_sent_unencrypted(operator):
     message = operator("http://sense.example").refused("list")
     assert "the connection would not be encrypted, so others on the network could read the token; use https" in message
     assert "--insecure-http (in Python, insecure_http=True)" in message

@@ -120,7 +120,7 @@ def test_what_does_not_fit_the_format_is_refused_with_its_place(tmp_path, name, 
         sv.Claims.read_format(path, name)
 
 
-def test_a_column_that_is_not_there(tmp_path):
+def test_a_missing_column_is_reported(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text("o,ann,bob\nhall,1,2\n")
     with pytest.raises(MissingColumn, match="no column 'truth' of truths among 'ann', 'bob'; name the one"):

@@ -70,7 +70,7 @@ def test_guarantees_that_make_no_sense_are_refused(options, words):
 
 
 @pytest.mark.parametrize("option", [("--error-rate", "1"), ("--distance", "1"), ("--grid", "1")])
-def test_a_plan_for_choices_refuses_what_is_about_numbers(option):
+def test_a_plan_for_choices_refuses_options_for_numbers(option):
     ran = CliRunner().invoke(app, ["plan", "--choices", "4", "--simulations", "0", *option])
     assert isinstance(ran.exception, BadParameter)
     assert f"{option[0][2:]} " in str(ran.exception)
@@ -92,7 +92,7 @@ def answers(tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize(("noise", "size"), [("response:1", 1), ("response:1:2", 2)])
-def test_perturb_answers(answers, tmp_path, ending, noise, size):
+def test_answers_are_perturbed(answers, tmp_path, ending, noise, size):
     out = tmp_path / f"noisy.{ending}"
     options = tmp_path / "options.txt"
     options.write_text("dry\nmuddy\nflooded\n under snow \n")
@@ -185,7 +185,7 @@ def test_a_response_law_without_options_asks_for_them(tmp_path):
     assert "--choices yes,no" in str(ran.exception)
 
 
-def test_a_long_list_of_options_is_no_name_of_a_file(tmp_path):
+def test_a_long_list_of_options_is_not_taken_for_a_file_name(tmp_path):
     (tmp_path / "a.csv").write_text("user,object,value\nu,p,option-1\nv,p,option-2\n")
     options, out = ",".join(f"option-{n}" for n in range(100)), str(tmp_path / "x.csv")
     arguments = ["perturb", str(tmp_path / "a.csv"), "--noise", "response:9", "--choices", options, "--out", out]

@@ -95,7 +95,7 @@ class Page(HTMLParser):
         self.links += [value for name, value in attributes if name in ("src", "href")]
 
 
-def test_a_report_stands_alone_and_says_everything(tmp_path):
+def test_a_report_is_self_contained_and_complete(tmp_path):
     claims = tmp_path / "claims.csv"
     crowd().write(claims)
     with claims.open("a") as file:

@@ -74,7 +74,7 @@ def test_capacity(epsilon, nats):
     assert capacity(1e4) == pytest.approx(math.log(2))
 
 
-def test_answers_that_the_search_takes():
+def test_the_number_of_answers_that_the_search_needs():
     half, most = answers_to_find(1.0, 100)
     assert most == pytest.approx(87.6, abs=0.1)
     assert half == pytest.approx(48.8, abs=0.1)

@@ -84,7 +84,7 @@ def test_a_queue_is_sent_by_the_ledger_and_by_the_next_attempt(server, ask):
 
 
 @pytest.mark.slow
-def test_saying_no_joins_nothing(server, ask):
+def test_declining_joins_nothing(server, ask):
     assert ask("join", server.invite(), input="n\n").returncode == 2
     assert json.loads(ask("ledger", "--json").stdout)["campaigns"] == []
     assert not server.enrolments

@@ -161,7 +161,7 @@ def test_a_new_file_is_whole_when_it_has_its_name(tmp_path, monkeypatch):
         assert mine.spent() == Promise(0.0, 0.0)
 
 
-def test_a_file_that_another_process_is_just_making_is_not_damaged(tmp_path, monkeypatch):
+def test_a_file_that_another_process_is_creating_is_not_damaged(tmp_path, monkeypatch):
     path = tmp_path / "new.db"
     exists, others = Path.exists, []
 

@@ -158,7 +158,7 @@ def test_rows_and_names_may_come_in_any_order(name):
         assert dict(zip(labels.tolist(), row.tolist(), strict=True)) == pytest.approx(expected[thing], abs=1e-6)
 
 
-def test_a_claim_has_no_part_in_the_habits_that_weigh_it():
+def test_a_claim_does_not_influence_the_habits_that_weigh_it():
     """What is taken off an entry leaves the row that the user's other claims make."""
     habits, right = Habits(3, Group(3)), np.array([0.6])
     counts = np.array([[4.0, 1.0, 0.0], [2.0, 1.0, 5.0], [0.0, 3.0, 1.0]])
@@ -198,7 +198,7 @@ def test_a_method_for_another_kind_names_those_that_take_it():
 
 
 @pytest.mark.parametrize("name", CHOICE_METHODS)
-def test_odd_claims_have_truths(name):
+def test_unusual_claims_have_truths(name):
     """One claim; all agree; nobody agrees; an object with a single answer."""
     for rows in (
         (["a"], ["x"], ["yes"]),
@@ -345,7 +345,7 @@ def test_a_later_fit_may_begin_with_an_earlier_one():
         ("fresh:0.5", ["yes", "no"], "it is for numbers"),
     ],
 )
-def test_noise_that_cannot_be_meant_is_refused(noise, choices, message):
+def test_impossible_noise_is_refused(noise, choices, message):
     claims = sv.Claims.from_arrays(list("ab"), list("xx"), ["yes", "no"], choices=choices)
     with pytest.raises(BadParameter, match=message):
         sv.NoiseAware(noise).fit(claims)
@@ -359,7 +359,7 @@ def test_a_known_truth_that_nobody_named_is_certain():
     assert fit.chances_by_answer()[0] == {"no": 0.0, "yes": 0.0, "perhaps": 1.0}
 
 
-def test_known_truths_are_no_departure_from_the_majority():
+def test_known_truths_do_not_count_as_departures_from_the_majority():
     claims = sv.Claims.from_arrays(list("abc") * 2, ["p"] * 3 + ["q"] * 3, ["yes", "yes", "no", "yes", "yes", "yes"])
     result = discovered(sv.NoiseAware(), claims, known={"p": "no"})
     assert result.reason is None

@@ -82,7 +82,7 @@ def test_nearly_as_accurate_as_an_oracle_with_intervals_that_keep_their_level(la
 @pytest.mark.parametrize(
     "law", [sv.SharedVariance(0.5), sv.FreshVariance(0.5), sv.FlooredVariance(1.0, 1.0), sv.Gaussian(1.5)]
 )
-def test_better_than_methods_that_do_not_know_the_noise(law):
+def test_it_beats_methods_that_ignore_the_noise(law):
     errors = {"aware": [], "mean": [], "median": []}
     for seed in range(8):
         world = sv.worlds.synthetic(150, 30, seed=seed)
@@ -273,7 +273,7 @@ def test_heavy_tails_cost_less_than_the_median():
     assert np.mean(ours) < 0.9 * np.mean(medians)
 
 
-def test_without_anybody_to_compare_with_nothing_is_known_of_errors():
+def test_without_anybody_to_compare_with_errors_are_unknown():
     fit = sv.NoiseAware(noise=sv.Gaussian(1.0)).fit(sv.Claims.from_arrays(["a", "b"], ["x", "y"], [1.0, 2.0]))
     assert fit.truths_.tolist() == [1.0, 2.0]
     assert np.isinf(fit.intervals()[1]).all()

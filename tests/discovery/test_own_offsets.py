@@ -73,7 +73,7 @@ def test_intervals_allow_for_an_offset_that_all_have_in_common():
     assert np.mean(covered) > 0.95 - 2 * 0.018 - 0.01  # truths' own variances are learnt too
 
 
-def test_nothing_follows_from_nothing():
+def test_no_errors_show_nothing():
     nobody = np.zeros(0, np.int32)
     assert repeated_share(nobody, np.zeros(0), 3) == 0
     assert repeated_share(WHO, np.zeros(len(WHO)), USERS) == 0

@@ -70,7 +70,7 @@ def test_a_number_far_from_zero_does_not_spoil_the_prediction_of_others():
     assert steps < 30  # 440 plain steps
 
 
-def test_a_leap_that_does_not_pay_is_taken_back():
+def test_an_accelerated_step_that_does_not_help_is_undone():
     """A fixed point beside a cliff: from far away, leaps over it would lead back and forth."""
 
     def onward(x):

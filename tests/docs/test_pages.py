@@ -48,7 +48,7 @@ def test_page_runs_and_prints_what_it_shows(name, tmp_path):
         )
 
 
-def test_only_few_blocks_are_not_run():
+def test_few_blocks_are_not_run():
     marked = {
         (name, block.not_run)
         for name in NAMES

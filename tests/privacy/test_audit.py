@@ -239,13 +239,13 @@ def test_probabilities_up_to_a_bound_are_sums_of_the_mass(law, mass):
         ({"delta": 0.0}, "delta 0"),
     ],
 )
-def test_options_outside_their_meaning_are_reported(options, words):
+def test_invalid_options_are_reported(options, words):
     with pytest.raises(BadParameter, match=words):
         audit(device("gaussian:1.0", "options"), parse_law("gaussian:1.0"), **options)
 
 
 @pytest.mark.parametrize(("part", "number"), [("distance", 0.0), ("distance", math.inf), ("grid", -1.0)])
-def test_settings_outside_their_meaning_are_reported(part, number):
+def test_invalid_settings_are_reported(part, number):
     with pytest.raises(BadParameter, match=part):
         NumberSetting(**{part: number})
 

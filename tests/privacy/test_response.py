@@ -203,7 +203,7 @@ def test_bad_laws_are_refused_with_the_right_form(text, words):
         parse_law(text)
 
 
-def test_a_law_for_one_kind_is_refused_where_the_other_is_asked():
+def test_a_law_for_one_kind_is_refused_where_the_other_is_required():
     with pytest.raises(BadParameter, match="it is for answers"):
         parse_noise_law("response:1")
     with pytest.raises(BadParameter, match="it adds noise to numbers"):

@@ -49,7 +49,7 @@ def book(*rows, before=(), hidden=False):
     ],
     ids=["comma", "semicolon", "paste", "mark", "bar", "utf-16", "1252", "xlsx", "xlsx text", "xlsx hidden"],
 )  # fmt: skip
-def test_spreadsheets_of_many_kinds_say_the_same(content):
+def test_spreadsheets_of_many_kinds_are_read_alike(content):
     table = read_tasks("tasks", content)
     assert table.tasks == [HALL]
     assert table.known is None

@@ -47,7 +47,7 @@ def test_a_logo_is_under_the_manifests_hash_and_everybody_sees_it(server):
 
 
 @SQLITE
-def test_what_is_no_small_picture_is_refused(server):
+def test_a_logo_that_is_not_a_small_picture_is_refused(server):
     campaign = server.create()
     for content, words in (
         (SCRIPT, "script"), (b"", "no valid SVG"), (b"GIF89a", "neither PNG nor JPEG"),

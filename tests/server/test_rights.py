@@ -21,7 +21,7 @@ def second(server):
     return made.json()
 
 
-def test_an_operator_sees_no_others_campaigns(server, second):
+def test_an_operator_does_not_see_the_campaigns_of_others(server, second):
     campaign = server.opened()
     other = bearer(second["token"])
     assert server.client.get("/api/campaigns", headers=other).json() == {"campaigns": []}

@@ -16,7 +16,7 @@ _STEP = 1.25  # between the numbers that are tried; the best one is broad
 
 @dataclass(frozen=True)
 class Answering:
-    """How many of its tasks a device should answer; ``gain`` is the error with all of them over the error with these."""
+    """How many of its tasks a device should answer; ``gain`` is the error with all, over the error with these."""
 
     answer: int
     gain: float

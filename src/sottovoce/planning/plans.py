@@ -27,7 +27,7 @@ def check_pilot(pilot: Claims) -> None:
     """Refuse claims that cannot show how accurate users are."""
     if not (pilot.claims_per_object > 1).any():
         raise BadParameter(
-            "pilot: no object has two claims, but quality is estimated from the claims of several users about an object; "
+            "pilot: no object has two claims, but quality is estimated from several claims about the same object; "
             "add claims"
         )
 

@@ -108,7 +108,7 @@ def floorplan(seed: int | np.random.Generator = 0) -> World:
     """129 hallway segments of 3.6 to 10.8 m measured by 247 walkers, who err as those of the published set do.
 
     740 readings: 183 walkers walk exactly one segment, the busiest more than a hundred, and each segment has 4 to 10
-    readings. A walker misjudges all strides by the same factor, mostly as too long; steps are missed or counted twice; a few
+    readings. A walker misjudges all strides by one factor, mostly as too long; steps are missed or counted twice; a few
     report two or three times the length. A walker's error variance is the mean square of their readings' errors.
 
     >>> floorplan(seed=1).claims
