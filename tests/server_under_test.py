@@ -249,7 +249,7 @@ class Talk:
 
 
 class LocalServer(Talk):
-    """A server in this process, with its clock and its jobs in our hands."""
+    """A server in this process, whose clock and jobs the test controls."""
 
     def __init__(self, client, clock):
         super().__init__(client)

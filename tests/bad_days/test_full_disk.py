@@ -1,4 +1,4 @@
-"""No room left, by a limit on the size of the server's files: a clear message, nothing half stored, and recovery."""
+"""A full disk, imitated by a limit on the size of files: a clear message, nothing half stored, and recovery."""
 
 import resource
 import sqlite3
@@ -9,7 +9,7 @@ LARGE = 400  # readings per report: a few kilobytes each in the database
 
 
 def limit_files(pid, size):
-    """Whatever would make a file larger fails, as on a full disk; the hard limit stays, so this can be taken back."""
+    """Make any write that enlarges a file fail, as on a full disk; the hard limit stays, so this can be undone."""
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 

@@ -138,7 +138,7 @@ def test_a_participant_who_is_offered_different_parameters_does_not_join(running
 @pytest.mark.slow
 @whatever_the_database
 def test_readings_do_not_count_under_a_manifest_that_was_changed_later(running_server, tmp_path):
-    """An operator with access to the database changes it: readings made under other terms do not count under these."""
+    """An operator with access to the database changes the manifest: readings released under other terms are refused."""
     server = running_server()
     campaign = server.opened()
     link = InvitationLink.parse(server.invite(campaign)[0]["url"])
@@ -157,7 +157,7 @@ def test_readings_do_not_count_under_a_manifest_that_was_changed_later(running_s
         server = running_server("--port", str(server.port))
         (sent,) = participant.flush()
         assert (sent.state, sent.problem.code) == ("refused", "stale_manifest")
-        # Nor is the new manifest joined under the name of the one that something was released to.
+        # Nor can the new manifest be joined in place of the one for which readings were released.
         invitation = server.invite(campaign)[0]["url"]
         with pytest.raises(Problem, match="you consented to manifest"):
             participant.join(InvitationLink.parse(invitation))

@@ -1,4 +1,4 @@
-"""Bad days: no network, lost answers, reloads, double taps, two tabs, an update. Same bytes, once, nothing lost."""
+"""Bad days: no network, lost answers, reloads, double taps, two tabs, an update. Each report arrives once, unchanged."""
 
 import shutil
 from importlib.resources import files
@@ -313,7 +313,7 @@ def test_a_report_waits_until_the_server_is_up_again(participant, start_server, 
 
 @pytest.mark.slow
 def test_an_update_of_the_page_keeps_the_waiting_reports(participant, start_server, tmp_path):
-    """A server with another page takes over while a report waits: the page is renewed, the report stays what it was."""
+    """A server with another page takes over while a report waits: the page is updated, and the report is unchanged."""
     database = f"sqlite:///{tmp_path}/campaigns.db"
     server = start_server(database)
     campaign = server.opened(halls=2)
@@ -332,7 +332,7 @@ def test_an_update_of_the_page_keeps_the_waiting_reports(participant, start_serv
     phone.fill("7.5")
     page.evaluate("navigator.serviceWorker.ready.then((registration) => registration.update())")
     expect(page.get_by_text("A new version of this page is ready.")).to_be_visible()
-    expect(page.locator("#reading-0")).to_have_value("7.5")  # nothing typed is lost without a question
+    expect(page.locator("#reading-0")).to_have_value("7.5")  # nothing typed is lost without a warning
     expect(page.get_by_role("heading", name="Your readings")).to_be_visible()
     page.get_by_role("button", name="Use it now").click()
     expect(page.get_by_role("heading", name="Your newest readings")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The privacy card is true: what it says in plain words is held to the mathematics, and is the same in both clients."""
+"""The privacy card is true: its plain words agree with the mathematics, and are the same in both clients."""
 
 import math
 from random import Random

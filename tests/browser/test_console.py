@@ -324,7 +324,7 @@ def test_everything_works_by_keyboard_alone(operator, server):
 
 
 def test_the_console_works_without_javascript(operator, server):
-    """Everything but the chart and what comes by itself."""
+    """Everything works except the chart and what updates by itself."""
     desk = operator(java_script_enabled=False, **PHONE)
     page = desk.sign_in()
     page.goto(f"{server.url}/campaigns/new")

@@ -1,4 +1,4 @@
-"""What participants are shown on their way: where they are, what is final, what is done, what becomes of it."""
+"""How the page guides participants: what comes next, what is final, what is done, and what happens to their answers."""
 
 import json
 import re

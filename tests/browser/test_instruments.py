@@ -1,4 +1,4 @@
-"""Instruments in the page: what they read is right, and nothing but the reading leaves them."""
+"""Instruments in the page: their readings are right, and nothing but the reading leaves them."""
 
 import math
 import random
@@ -106,7 +106,7 @@ def test_a_phone_on_a_table_makes_no_step_even_if_it_is_knocked(ask):
 
 
 def mounted(page, server, instrument, unit="m", stated="", address=""):
-    """The instrument alone in the page, and what it hands over."""
+    """The instrument alone in the page, and what it passes to the page."""
     page.goto(address or f"{server.url}/j/")
     expect(page.locator("h1")).to_be_visible()
     page.evaluate(
@@ -450,7 +450,7 @@ def test_the_step_counters_messages_follow_the_language(participant, server):
     expect(page.get_by_role("button", name="Démarrer", exact=True)).to_be_visible()
 
 
-# Ways out of a page that are no requests, or that a test would not see as such.
+# Ways in which data can leave a page without a request that a test would see.
 _OTHER_WAYS = """
 globalThis.otherWays = [];
 for (const name of ["WebSocket", "EventSource", "RTCPeerConnection", "WebTransport", "MediaRecorder"])

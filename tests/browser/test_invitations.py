@@ -1,4 +1,4 @@
-"""Making invitations in a real browser: sheets in a tab of their own, copied, saved and printed."""
+"""Making invitations in a real browser: sheets in their own tab, copied, saved and printed."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every language says everything: no text is missing, unused or in the code; numbers are written and read its way."""
+"""Every language is complete: no text is missing, unused or in the code, and numbers follow its conventions."""
 
 import json
 import math
@@ -34,14 +34,14 @@ def gaps(text):
 
 
 def patterns():
-    """What the code asks for: keys, with anything in the place of an expression."""
+    """Patterns for the keys that the code uses: an expression matches anything."""
     sources = [*SOURCE.glob("device/page/*.js"), *SOURCE.rglob("*.py"), *SOURCE.rglob("*.html")]
     keys = {key for path in sources for _, key in USED.findall(path.read_text())}
     return {re.sub(r"\\?\$?\\?\{.*?\\?\}", r"[\\w-]+", re.escape(key)) for key in keys}
 
 
 def mentioned():
-    """Keys that an instrument names and says later."""
+    """Keys that an instrument names and uses later."""
     sources = "".join(path.read_text() for path in SOURCE.glob("device/page/instrument-*.js"))
     keys = re.findall(r'(?<!\bh\()"(\w+\.\w[\w.]*)"', sources)  # h("p.quiet") makes an element
     return {re.escape(key) for key in keys if not key.endswith(".js")}

@@ -33,8 +33,9 @@ def test_the_page_is_small(server):
 
 
 def test_the_page_starts_with_few_requests(participant, server):
-    """On a slow network each further request costs as much as kilobytes: scripts come in bundles, all asked for by the
-    page itself and not one by the other."""
+    """On a slow network each further request costs as much as kilobytes: scripts come in bundles, all requested by the
+    page itself and not by one another.
+    """
     phone = participant()
     expect(phone.open(f"{server.url}/j/").locator("h1")).to_be_visible()
     loaded = phone.page.evaluate(

@@ -1,4 +1,4 @@
-"""The page's modules outside a browser: held to the specification's vectors, to the Python device and to the audit."""
+"""The page's modules outside a browser, checked against the test vectors, the Python device and the audit."""
 
 import csv
 import json
@@ -37,7 +37,7 @@ def manifest(**changes):
 
 
 def spelled(output):
-    """Integers as text: some are larger than a number of JavaScript."""
+    """Integers as text: some are too large for a JavaScript number."""
     if isinstance(output, list):
         return list(map(spelled, output))
     return output if isinstance(output, bool) else str(output)

@@ -62,7 +62,7 @@ PROMISED = [
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-3])
 def test_promises_agree_with_the_installed_client(ask, delta):
-    """The Python figures are sums of their own, with other cuts and corrections."""
+    """The Python figures are computed separately, with other cut-offs and corrections."""
     described = [manifest(**changes) for changes in PROMISED[delta > 1e-4 :: 2]]
     for one, found in zip(described, figures(ask, described, delta), strict=True):
         assert found == pytest.approx(promise_of(one, delta, enough=math.inf).epsilon, rel=1e-2), one.noise
@@ -420,10 +420,10 @@ def spelled(number):
 
 
 def test_the_promise_is_in_the_words_of_the_installed_client(ask):
-    """Any law, level, unit and distance, from ε = 0 to none at all, with and without exception."""
+    """Any law, level, unit and distance, from ε = 0 to no bound at all, with and without exceptions."""
     draw = random.Random(17)
     cases = []
-    # To make a manifest of thousands of tasks takes longer than all else: each is used several times.
+    # Making a manifest of thousands of tasks takes longer than everything else, so each is used several times.
     manifests = [random_manifest(draw) for _ in range(61)]
     for number in range(300):
         described = manifests[number % len(manifests)]

@@ -47,7 +47,7 @@ def cookie(server):
 
 
 class Viewer:
-    """Somebody at a screen. Whatever goes wrong on a page is noted."""
+    """A viewer's browser, which records whatever goes wrong on a page."""
 
     def __init__(self, browser, server, cookie, **options):
         self.url = server.url

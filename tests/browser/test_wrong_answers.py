@@ -75,7 +75,7 @@ HOSTILE = {
 
 
 def test_terms_that_do_not_fit_their_tasks_are_refused(asked, server):
-    """The link names the hash of these very terms, so that only what they say is wrong with them."""
+    """The link names the hash of these very terms, so that nothing but their content is wrong."""
     phone, campaign, url = asked()
     content = server.client.get(f"/api/campaigns/{campaign}/manifest").json()
     offered = []

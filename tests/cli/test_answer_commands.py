@@ -113,7 +113,7 @@ def test_codes_are_options_as_the_file_spells_them(tmp_path):
     path, out = tmp_path / "codes.csv", tmp_path / "noisy.csv"
     path.write_text("user,object,value\n" + "".join(f"u{user},o,{user % 2}\n" for user in range(50)))
     run("perturb", path, "--noise", "response:0.01", "--choices", "0,1,2", "--out", out)
-    sent = sv.Claims.read(out)  # the file says among how many options devices chose: these are no numbers
+    sent = sv.Claims.read(out)  # the file says among how many options devices chose: these are not numbers
     assert set(sent.answers.label_list()) == {0, 1, 2}
     pack = sv.claims.pack(sv.claims.files([out]), tmp_path / "pack")
     assert (pack.kind, pack.claims().kind) == ("choice", "choice")

@@ -1,4 +1,4 @@
-"""All methods in one table, methods of one's own, and the warnings of the pages in the terminal."""
+"""All methods in one table, your own methods, and the warnings of the pages in the terminal."""
 
 import json
 

@@ -1,7 +1,7 @@
 """Every option of every command, with values that make no sense: one sentence and exit code 2, nothing left behind.
 
-The options are read from the commands themselves, so that a new one is tried as soon as it is there. Servers are out of
-reach here: what would be sent ends at a closed port of this machine.
+The options are read from the commands themselves, so that a new one is tried as soon as it is there. No server is
+within reach: requests go to a closed port of this machine.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Whole simulated campaigns, held to the errors that the theory states. Longer runs are in bench/comparisons.py."""
+"""Whole simulated campaigns, compared with the errors that theory predicts. Longer runs are in bench/comparisons.py."""
 
 import math
 

@@ -148,7 +148,7 @@ def test_one_cut_for_all_does_not_show_the_range():
 
 @pytest.mark.slow
 def test_accurate_users_count_more_with_four_levels():
-    """Error variances Exponential(1), 30 objects, ε = 4: learnt weights make truths a fifth better or more."""
+    """Error variances Exponential(1), 30 objects, ε = 4: estimated weights make truths a fifth better or more."""
     before, after = [], []
     for seed in range(4):
         crowd = SequentialCrowd(parse_answer_law("response:4"), 150, 30, levels=4, error_rate=1.0, seed=seed)

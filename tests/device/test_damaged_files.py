@@ -125,7 +125,7 @@ def test_a_damaged_file_is_refused_and_never_forgotten(sound, tmp_path, monkeypa
         if code == 2 and command != "join":
             assert "Error: " in output.err
         if command == "ledger" and code == 0:
-            # Whatever was spoilt, the release is still counted.
+            # Whatever was damaged, the release is still counted.
             assert json.loads(output.out)["spent"]["epsilon"] == 1.0
         if command == "ledger" and before is not None and code == 2:
             assert path.read_bytes() == before

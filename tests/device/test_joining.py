@@ -1,4 +1,4 @@
-"""Joining: the link says what is joined, the participant agrees to it, and a lost answer locks nobody out."""
+"""Joining: the link identifies the campaign, the participant agrees to it, and a lost answer locks nobody out."""
 
 import pytest
 

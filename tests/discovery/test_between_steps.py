@@ -1,4 +1,4 @@
-"""Rounded claims: truths that lie on the steps, as counts do, are voted for; those between them are averaged."""
+"""Rounded claims: votes decide if truths lie on the steps, as counts do; otherwise claims are averaged."""
 
 import warnings
 
@@ -110,7 +110,7 @@ def test_claims_that_are_far_apart_but_for_a_few_have_places_too():
 
 
 def test_where_most_are_exactly_right_the_fit_settles():
-    """Users who are always right seemed infinitely accurate: truths crept towards them for over 1,000 iterations."""
+    """Users who are always right seemed infinitely accurate: truths moved towards theirs for over 1,000 iterations."""
     for seed in (1, 2):
         rng = np.random.default_rng((seed, 71))
         truths = rng.integers(3, 60, 150)

@@ -1,4 +1,4 @@
-"""Where claims mostly coincide, users vote with the chance that they are right."""
+"""Where claims mostly coincide, a user's vote follows from the chance that they are right."""
 
 import numpy as np
 import pytest

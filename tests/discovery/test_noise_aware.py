@@ -121,7 +121,7 @@ def test_weight_of_a_user_is_a_posterior_mean():
     rng = np.random.default_rng(0)
     total = rng.exponential(1.0, 2_000_000) + rng.exponential(
         2.0, 2_000_000
-    )  # the prior before learning: mean 1, shape 1
+    )  # the prior before it is estimated: mean 1, shape 1
     squares = total * rng.chisquare(4, len(total))
     for asked in (2.0, 8.0, 40.0):
         near = np.abs(squares / asked - 1) < 0.03

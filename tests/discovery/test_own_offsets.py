@@ -1,4 +1,4 @@
-"""Users who repeat an error of their own, and errors whose squares say little: neither makes anybody an authority."""
+"""Users who repeat the same error, and errors whose squares carry little information: neither earns large weights."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_intervals_allow_for_an_offset_that_all_have_in_common():
         fit = sv.NoiseAware(noise=law).fit(sv.Claims.from_arrays(who, what, noisy))
         low, high = fit.intervals()
         covered.append(np.mean((low <= truths[fit.objects_]) & (truths[fit.objects_] <= high)))
-    assert np.mean(covered) > 0.95 - 2 * 0.018 - 0.01  # truths' own variances are learnt too
+    assert np.mean(covered) > 0.95 - 2 * 0.018 - 0.01  # the truths' own variances are estimated too
 
 
 def test_no_errors_show_nothing():

@@ -31,7 +31,7 @@ def chances(place, squares, counts, noise):
 
 
 def unlikely(place, noise):
-    """Minus the log density of a gamma distribution's numbers, before anything is seen."""
+    """Minus the log density of a gamma distribution's parameters, before any data."""
     return place[1] ** 2 / 2 - place[0] - 2 * log_expit(math.log1p(noise) - place[0])
 
 

@@ -1,4 +1,4 @@
-"""What is learnt of a crowd that answers: compared with SciPy's laws and searches."""
+"""What is estimated about a crowd that answers questions, compared with SciPy's distributions and searches."""
 
 import math
 
@@ -73,7 +73,7 @@ def test_newton_stops_where_numbers_are_too_large_for_a_step(slope):
 
 
 def test_estimates_about_users_depend_on_the_last_agreement_only():
-    """Whatever was taken before, and of however many users it differed."""
+    """Whatever was assumed before, and for however many users it differed."""
     rng, counts = np.random.default_rng(1), np.full((9000, 1), 20.0)
     first, groups = rng.uniform(0, 20, counts.shape), [Group(3)]
     crowd = RightChance(groups, counts)

@@ -1,4 +1,4 @@
-"""Truths beside the scatter of the claims: right models are kept, wrong ones noticed, and so are better averages."""
+"""Truths compared with the scatter of the claims: right models are kept; wrong ones and better averages are noticed."""
 
 import numpy as np
 import pytest
@@ -150,7 +150,7 @@ def test_a_prior_that_does_not_describe_users_makes_intervals_wider(monkeypatch,
 
 
 def test_weights_that_hardly_follow_a_claim_do_not_make_a_mean_better():
-    """Uncertain weights make intervals wider; how far a truth follows its claims is another matter."""
+    """Uncertain weights make intervals wider; how far a truth follows its claims is a separate question."""
     errors = np.random.default_rng(7).standard_normal(20_000)
     assert pulls(errors, spread=0.4).mean_share > 0.9
     uncertain = pulls(errors, spread=0.4, followed=0.0)

@@ -1,4 +1,4 @@
-"""Planning a promise for the whole range: comparisons beside noise as wide as the range."""
+"""Planning a promise for the whole range: comparisons, and noise as wide as the range."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Guarantees, held to simulation, to other integrals and to the figures known from theory."""
+"""Guarantees compared with simulations, other integrals and the figures known from theory."""
 
 import math
 import re

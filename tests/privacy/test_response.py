@@ -1,4 +1,4 @@
-"""Randomised response: probabilities, promise and composition, held to mpmath, to counting and to hand-made sums."""
+"""Randomised response: probabilities, promise and composition, compared with mpmath, counting and sums by hand."""
 
 import itertools
 import math

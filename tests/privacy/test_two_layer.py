@@ -1,4 +1,4 @@
-"""The two-layer law with its true figures, held to quadrature and to counting."""
+"""The two-layer law with its true figures, compared with quadrature and counting."""
 
 import math
 from collections import Counter

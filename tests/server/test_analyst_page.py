@@ -113,7 +113,7 @@ def test_the_time_of_a_first_iteration_does_not_count(analyst_page, monkeypatch,
 
 @pytest.mark.slow
 def test_the_answer_is_the_commands(analyst_page, tmp_path):
-    """All that the page offers to copy, run as it stands, writes what the page offers to save."""
+    """The commands that the page offers to copy, run unchanged, write the file that it offers to save."""
     answer = analyst_page.ask(methods=["noise-aware", "crh"], truth=TRUTHS)
     assert answer.status_code == 200
     (tmp_path / "halls.csv").write_text(HALLWAY_CLAIMS)

@@ -107,7 +107,7 @@ def test_files_are_kept_free_for_other_things_than_connections(soft, hard, most)
 
 
 class Loop:
-    """A clock and timers in our hands."""
+    """A clock and timers that the test controls."""
 
     def __init__(self):
         self.now, self._timers = 0.0, []

@@ -1,4 +1,4 @@
-"""The manners of scikit-learn: parameters by name, copies, results only after a fit; and fits that leave no trace."""
+"""The conventions of scikit-learn: parameters by name, copies, results only after a fit, and no side effects."""
 
 import copy
 import inspect
