@@ -165,8 +165,8 @@ def read_floorplan(folder: str | Path) -> World:
     missing = [label for label in map(str, claims.object_labels.tolist()) if label not in truth_of]
     if missing:
         raise BadRow(
-            f"{truth_path}: no truth for {counted(len(missing), 'object')} with claims, such as {missing[0]!r}: "
-            "every object needs one here; add them, or leave their claims out"
+            f"{truth_path}: no truth for {counted(len(missing), 'object')} with claims, such as {missing[0]!r}, "
+            "but every object needs one; add them, or leave their claims out"
         )
     return _world(claims, np.array([truth_of[str(label)] for label in claims.object_labels.tolist()]))
 

@@ -44,7 +44,7 @@ ASSUMED = (
     "⌈(S−1)/2⌉, so that pairs are missing; over all pairs the lemma is true. As corrected it is applied to s and then "
     "to s', which assumes weights that fall as variances rise; a method that settles on one user need not have them.",
     "Assumption 4.1: users are independent, errors and noise normal, their variances exponential with the rates given.",
-    "The bound goes through pairs of users and is loose: with a noise rate (λ2) of 0.5 its condition asks for "
+    "The bound goes through pairs of users and is loose: with a noise rate (λ2) of 0.5 its condition requires "
     "α > 2.2 (λ1 = 10) to 3.05 (λ1 = 1), where the measured error is 0.08 (CRH, 150 users).",
 )
 

@@ -98,17 +98,17 @@ class AnswerSetting(Neighbours[AnswerLaw]):
 def _events(outputs: Cells) -> dict[str, NDArray[np.bool_]]:
     """Sets of outputs: the first answer's report, alone and together with how many others report the first cell."""
     first, second = ((outputs[:, 0] == cell).any(axis=1) for cell in (0, 1))
-    says = {
+    alone = {
         "answer 1 names the first cell, not the second": first & ~second,
         "answer 1 names the second cell, not the first": second & ~first,
     }
     others = (outputs[:, 1:] == 0).any(axis=2).sum(axis=1)
-    beside = {
-        f"{name}, and {least} or more others name the first": said & (others >= least)
-        for name, said in says.items()
+    together = {
+        f"{name}, and {least} or more others name the first": named & (others >= least)
+        for name, named in alone.items()
         for least in range(1, outputs.shape[1])
     }
-    return {**says, **beside}
+    return {**alone, **together}
 
 
 def _bound(holds: list[NDArray[np.bool_]], favours: int, delta: float) -> float:

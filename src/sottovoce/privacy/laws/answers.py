@@ -85,7 +85,7 @@ class AnswerLaw(Law):
         """The same as `shifts`, for all users at once, with NumPy's random numbers."""
 
     def in_words(self, cells: int, language: str = "en") -> str:
-        """What happens to an answer to a question with this many choices, for a participant."""
+        """What happens to an answer out of this many choices or levels, for a participant."""
         from sottovoce.privacy.sentence import answer_words
 
         return answer_words(self.channel(cells), language)

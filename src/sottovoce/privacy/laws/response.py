@@ -62,7 +62,7 @@ class Response(AnswerLaw):
         if self.size >= cells:
             raise BadParameter(
                 f"noise law {self} with {cells} choices: a reported set must be smaller than the set of all choices, "
-                "or it says nothing; choose a smaller SIZE"
+                "or it reveals nothing; choose a smaller SIZE"
             )
 
     def channel(self, cells: int) -> Channel:
