@@ -1,4 +1,4 @@
-"""Bad days: no network, lost answers, reloads, double taps, two tabs, an update. Each report arrives once, unchanged."""
+"""Bad days: no network, lost answers, reloads, double taps, two tabs, an update. Reports arrive once, unchanged."""
 
 import shutil
 from importlib.resources import files
