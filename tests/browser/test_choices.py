@@ -71,7 +71,7 @@ def test_the_card_says_what_happens_to_an_answer(asked):
     assert "73 stand for cases in which your own answer is sent" in page.locator(".dots").get_attribute("aria-label")
 
 
-def test_numbers_and_choices_together(asked):
+def test_numbers_and_choices_are_answered_together(asked):
     phone, url = asked(second())
     page = phone.join(url)
     page.locator("#reading-2").fill("4.2")

@@ -273,7 +273,7 @@ def test_the_participant_sets_their_own_limits(participant, invited):
     phone.join(url)
 
 
-def test_strict_and_loose_limits(participant, invited):
+def test_strict_limits_refuse_and_loose_limits_accept(participant, invited):
     _, strong = invited()  # ε = 1, for a hundredth of the range
     _, weak = invited(noise="fresh:8")  # ε = 4
     phone = participant()

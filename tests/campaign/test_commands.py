@@ -27,7 +27,7 @@ def results_of(campaigns, campaign, reports):
 
 
 @pytest.mark.slow
-def test_from_draft_to_export(campaigns, draft, tmp_path):
+def test_a_campaign_from_draft_to_export(campaigns, draft, tmp_path):
     assert draft in [entry["id"] for entry in campaigns("list")["campaigns"]]
     opened = campaigns("open", draft)
     assert opened["guarantee"]["epsilon"] == pytest.approx(1, abs=1e-3)  # Laplace of scale 1, one apart
@@ -179,7 +179,7 @@ def test_links_are_never_overwritten(campaigns, opened, tmp_path):
     assert campaigns("invitations", opened)["invitations"] == []  # refused before any was made
 
 
-def test_codes_and_open_links(campaigns, opened, tmp_path):
+def test_codes_and_open_links_are_made(campaigns, opened, tmp_path):
     (made,) = campaigns("invite", opened, "--code", "--days", 2, "--out", tmp_path / "codes.csv") and rows_of(
         tmp_path / "codes.csv"
     )

@@ -74,7 +74,7 @@ def test_labels_are_numbers_where_all_are_whole_numbers(tmp_path, monkeypatch, l
     assert_same(pack(files([path]), tmp_path / "pack"), sv.Claims.read(path))
 
 
-def test_several_files_and_patterns(crowd, tmp_path):
+def test_several_files_and_patterns_are_packed_together(crowd, tmp_path):
     table = shuffled(crowd)
     for number in range(3):
         write(table.slice(number * 300, 300 if number < 2 else None), tmp_path / f"part-{number}.parquet")
@@ -317,7 +317,7 @@ def test_progress_is_reported(crowd, tmp_path):
     assert all(0 <= share <= 1 for _, share in calls)
 
 
-def test_the_manifest_counts(crowd, tmp_path):
+def test_the_manifest_counts_claims_users_objects_and_bytes(crowd, tmp_path):
     pack_claims(crowd, tmp_path / "pack", claims_per_block=100)
     said = json.loads((tmp_path / "pack" / "manifest.json").read_text())
     assert (said["claims"], said["users"], said["objects"]) == (len(crowd), crowd.n_users, crowd.n_objects)

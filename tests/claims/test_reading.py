@@ -28,7 +28,7 @@ def file(tmp_path):
     return write
 
 
-def test_csv(file):
+def test_csv_is_read(file):
     assert list(sv.Claims.read(file(GOOD))) == TRIPLES
 
 
@@ -143,7 +143,7 @@ def test_repeated_claims_are_merged_on_request(file, how, value):
         ('{"user":"a","object":"x","value":true}\n', "row 1: value True"),
     ],
 )
-def test_bad_json_lines(file, lines, words):
+def test_bad_json_lines_are_reported(file, lines, words):
     with pytest.raises(BadRow, match=words):
         sv.Claims.read(file(lines, "claims.jsonl"), kind="number")
 
@@ -175,7 +175,7 @@ def test_json_may_hold_what_no_array_does(file):
     assert (claims.noise, claims.skipped) == ("5", 3)
 
 
-def test_json_lines_skip_bad(file):
+def test_bad_json_lines_can_be_skipped(file):
     lines = '{"user":"a","object":"x","value":1}\nnot json\n{"user":"b","object":"x","value":"?"}\n'
     claims = sv.Claims.read(file(lines, "claims.jsonl"), skip_bad=True)
     assert list(claims) == [("a", "x", 1.0)]

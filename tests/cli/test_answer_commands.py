@@ -17,7 +17,7 @@ def run(*arguments):
     return ran.output
 
 
-def test_guarantee_of_choices():
+def test_guarantee_prints_figures_for_choices():
     shown = json.loads(run("guarantee", "--noise", "response:1", "--choices", 4, "--readings", 30, "--json"))
     assert shown["pure_epsilon"] == shown["epsilon"] == 1.0
     assert shown["delta"] == 0.0
@@ -25,7 +25,7 @@ def test_guarantee_of_choices():
     assert "any one answer: had it been any other" in shown["sentence"]
 
 
-def test_guarantee_of_a_participant_at_a_delta():
+def test_guarantee_prints_figures_for_a_participant_at_a_delta():
     arguments = ("guarantee", "--noise", "response:0.2", "--choices", 2, "--unit", "participant", "--json")
     assert json.loads(run(*arguments))["pure_epsilon"] == 6.0
     assert json.loads(run(*arguments, "--epsilon", 4))["delta"] == pytest.approx(8.874968e-05, rel=1e-7)
@@ -34,13 +34,13 @@ def test_guarantee_of_a_participant_at_a_delta():
     assert "even all 30 together" in at_delta["sentence"]
 
 
-def test_guarantee_in_words():
+def test_guarantee_prints_the_promise_in_words():
     shown = " ".join(run("guarantee", "--noise", "response:1", "--choices", 2).split())
     assert "In 27 of 100 cases your device sends the other answer on purpose, so nobody can be sure of yours." in shown
     assert "any two answers" in shown
 
 
-def test_guarantee_of_levels():
+def test_guarantee_prints_figures_for_levels():
     shown = json.loads(run("guarantee", "--noise", "response:4", "--levels", 4, "--json"))
     assert (shown["levels"], shown["pure_epsilon"]) == (4, 4.0)
 
@@ -130,7 +130,7 @@ def test_codes_are_options_as_the_file_spells_them(tmp_path):
         (["--choices", "dry,muddy,dry"], "listed twice"),
         (["--choices", "dry,muddy", "--noise", "fresh:1"], "it adds noise to numbers"),
         (["--choices", "dry,muddy", "--noise", "response:1:2"], "smaller SIZE"),
-        (["--choices", "dry,muddy,wet", "--noise", "twolayer:uniform"], "one of two answers"),
+        (["--choices", "dry,muddy,wet", "--noise", "twolayer:uniform"], "only with two choices"),
         ([], "it is for answers"),
     ],
 )
@@ -166,14 +166,14 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("text", "cells", "share", "what", "so"), WORDS)
-def test_what_happens_to_an_answer_in_words(text, cells, share, what, so):
+def test_what_happens_to_an_answer_is_printed_in_words(text, cells, share, what, so):
     words = parse_answer_law(text).in_words(cells)
     assert share in words
     assert what in words
     assert so in words
 
 
-def test_the_words_in_german():
+def test_the_words_are_printed_in_german():
     words = parse_answer_law("response:1").in_words(2, "de")
     assert words.startswith("In 27 von 100 Fällen sendet Ihr Gerät absichtlich die andere Antwort, sodass niemand")
 

@@ -144,7 +144,7 @@ def test_a_file_without_the_method_is_refused(tmp_path, content, name, words):
         register_file(f"{tmp_path / 'own.py'}:{name}")
 
 
-def test_methods_of_installed_packages(monkeypatch, own):
+def test_methods_of_installed_packages_are_found(monkeypatch, own):
     text = own("1 / (1 + losses.mean)")
 
     class Point:

@@ -139,7 +139,7 @@ def test_infinite_intervals_are_null_in_json(tmp_path):
                                     "mean": 1.0, "median": 1.0}  # fmt: skip
 
 
-def test_version():
+def test_the_version_is_printed():
     assert run("--version").stdout == f"sottovoce {sv.__version__}\n"
 
 

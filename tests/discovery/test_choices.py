@@ -52,7 +52,7 @@ def weighted(table, weigh, iterations):
     return votes / votes.sum(axis=1, keepdims=True), weights
 
 
-def test_crh(small):
+def test_crh_follows_its_formula(small):
     claims, table = small
 
     def weigh(errors, counts):
@@ -65,7 +65,7 @@ def test_crh(small):
     np.testing.assert_allclose(fit.weights_, weights)
 
 
-def test_catd(small):
+def test_catd_follows_its_formula(small):
     claims, table = small
 
     def weigh(errors, counts):
@@ -78,7 +78,7 @@ def test_catd(small):
 
 
 @pytest.mark.parametrize("implied", [None, lambda one, other: 0.5 if abs(one - other) == 1 else -0.2])
-def test_truthfinder(small, implied):
+def test_truthfinder_follows_its_formula(small, implied):
     claims, table = small
     trust = np.full(9, 0.9)
     support = np.zeros((3, 3))
@@ -93,7 +93,7 @@ def test_truthfinder(small, implied):
 
 
 @pytest.mark.parametrize("alike", [None, lambda one, other: 0.3])
-def test_accu_and_accusim(small, alike):
+def test_accu_and_accusim_follow_their_formulas(small, alike):
     claims, table = small
     accuracy, counts = np.full(9, 0.8), table.sum(axis=(1, 2))
     for _ in range(5):
@@ -113,7 +113,7 @@ def test_accu_leaves_room_for_answers_that_nobody_gave():
     np.testing.assert_allclose(first, np.exp([2 * vote, vote]) / (np.exp(2 * vote) + np.exp(vote) + 8))
 
 
-def test_ltm(small):
+def test_ltm_follows_its_formula(small):
     claims, table = small
     present = table.sum(axis=2, keepdims=True)  # whoever says something about an object says no to the other answers
     silent = present - table
@@ -130,7 +130,7 @@ def test_ltm(small):
     np.testing.assert_allclose(chances_of(fit), truth / truth.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12)
 
 
-def test_dawid_skene(small):
+def test_dawid_skene_follows_its_formula(small):
     claims, table = small
     chances = table.sum(axis=0) / table.sum(axis=(0, 2))[:, None]
     for _ in range(5):
@@ -307,7 +307,7 @@ def test_randomised_answers_are_weighed_nearly_as_if_users_were_known(options, l
     assert ours < plain + 0.005
 
 
-def test_objects_with_different_numbers_of_options_teach_about_the_same_users():
+def test_objects_with_different_numbers_of_options_inform_about_the_same_users():
     rng = np.random.default_rng(8)
     quality = np.where(np.arange(30) < 10, 0.95, 0.0)
     rows, truths = [], {}

@@ -155,7 +155,7 @@ def test_no_reading_pulls_harder_than_fresh_noise_allows():
     assert abs(after.truths_[0] - before.truths_[0]) < 2 * math.sqrt(2 * law.rate) / information
 
 
-def test_known_truths_are_kept_and_teach_about_users():
+def test_known_truths_are_kept_and_inform_about_users():
     rng = np.random.default_rng(4)
     truths = rng.uniform(0, 10, 20)
     matrix = truths + rng.standard_normal((6, 20)) * np.array([0.1, 0.1, 3, 3, 3, 3])[:, None]

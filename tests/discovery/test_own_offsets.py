@@ -38,7 +38,7 @@ def test_a_fifth_that_is_far_off_does_not_speak_for_all():
     assert repeated_share(who, errors, 150) < 0.05  # the mean correlation is 0.2
 
 
-def test_who_repeats_everything_has_erred_once():
+def test_an_error_that_is_always_repeated_counts_once():
     assert independent_share(np.array([1, 2, 10]), 0.0).tolist() == [1, 1, 1]
     assert independent_share(np.array([1, 2, 10]), 1.0) * [1, 2, 10] == pytest.approx([1, 1, 1])
 

@@ -292,7 +292,7 @@ def test_copies_are_found_among_few_claims_too():
     assert claims_coincide(MemoryEngine(sv.Claims.from_matrix(copied)))
 
 
-def test_known_truths_teach_the_common_bias():
+def test_known_truths_reveal_the_common_bias():
     """A crowd of which everybody reads 2 too much: with ten known truths the others are corrected."""
     rng = np.random.default_rng(5)
     covered, errors = [], []

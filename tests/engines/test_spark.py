@@ -210,7 +210,7 @@ def test_java_that_ends_at_once_is_reported(crowd, tmp_path):
     assert "Traceback" not in ran.stderr
 
 
-def test_the_command(crowd):
+def test_the_command_gives_the_same_truths_on_spark(crowd):
     options = ("--method", "crh", "--tol", "0.01", "--json")
     by_spark = run_process("discover", crowd.folder, "--engine", "spark", "--spark-master", "local[2]", *options)
     by_memory = run_process("discover", crowd.folder, "--engine", "memory", *options)
@@ -220,7 +220,7 @@ def test_the_command(crowd):
     np.testing.assert_allclose(*truths, rtol=1e-9)
 
 
-def test_the_command_on_choices(session, tmp_path):
+def test_the_command_accepts_choices(session, tmp_path):
     """The command runs in this process: another one would start a session, which is tested above."""
     claims = choices.crowd(3)
     pack = packed(claims, tmp_path, 3)

@@ -183,7 +183,7 @@ def test_more_privacy_costs_more_errors():
 
 
 @pytest.mark.slow
-def test_participants_for_an_error():
+def test_the_plan_includes_the_participants_needed_for_an_error():
     plan = plan_choices(2.0, 2, 20, 50, error=0.05, simulations=6)
     enough = plan_choices(2.0, 2, 20, plan.participants_needed, simulations=6)
     assert enough.simulated_error.mean <= 0.05
@@ -228,7 +228,7 @@ def test_what_cannot_be_planned_is_refused(changes, word):
 
 
 @pytest.mark.slow
-def test_the_command(tmp_path):
+def test_the_command_prints_the_plan(tmp_path):
     arguments = ["plan", "--choices", "10", "--readings", "20", "--participants", "40", "--simulations", "2"]
     arguments += ["--unit", "participant", "--epsilon", "6"]
     done = run(*arguments, "--json", "--plot", tmp_path / "plan.png")

@@ -35,7 +35,7 @@ def test_simulated_errors_are_near_predicted_ones():
     assert plan.simulated_error.mean == pytest.approx(plan.predicted_error, rel=0.5)
 
 
-def test_participants_for_an_error():
+def test_the_plan_includes_the_participants_needed_for_an_error():
     plan = planned(error=0.05)
     assert planned(participants=plan.participants_needed).predicted_error <= 0.05
     assert planned(participants=plan.participants_needed - 1).predicted_error > 0.05
@@ -55,7 +55,7 @@ def test_the_command_ranks_comparisons_first():
     assert "--noise response:1.0" in done.stdout
 
 
-def test_the_command_as_json():
+def test_the_command_prints_json():
     done = run("plan", "--range", "0:30", "--participants", "100", "--simulations", "0", "--json")
     plan = json.loads(done.stdout)
     assert plan["comparisons"]["enough"] is False

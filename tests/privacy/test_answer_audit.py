@@ -133,7 +133,7 @@ def test_a_shared_flip_is_found_where_answers_should_be_on_their_own():
     assert not result.passed
 
 
-def test_draws_from_elsewhere(tmp_path):
+def test_draws_made_elsewhere_can_be_audited(tmp_path):
     draw, path = real("response:1.0:2", 5), tmp_path / "draws.csv"
     draws = AnswerDraws.of(draw, AnswerSetting(5, 2), 1500)
     with path.open("w", newline="") as file:

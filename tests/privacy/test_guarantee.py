@@ -280,7 +280,7 @@ def test_epsilon_of_delta_of_epsilon(rate, distance, epsilon, unit):
             assert promise.delta(promise.epsilon(delta)) == pytest.approx(delta, rel=1e-6)
 
 
-def test_delta_zero():
+def test_at_a_delta_of_zero_only_pure_laws_have_an_epsilon():
     assert sv.FreshVariance(0.5).guarantee().epsilon(0) == 1.0
     with pytest.raises(ValueError, match="use a law that has one"):
         sv.SharedVariance(0.5).guarantee(readings=2).epsilon(0)
@@ -297,7 +297,7 @@ def test_delta_zero():
         ({"grid": -1}, "grid -1"),
     ],
 )
-def test_bad_questions_are_reported(options, words):
+def test_invalid_parameters_are_reported(options, words):
     with pytest.raises(ValueError, match=words):
         sv.Gaussian(1.0).guarantee(**options)
 

@@ -177,7 +177,7 @@ def test_ten_thousand_answers_are_summed():
     assert promise.delta(promise.epsilon(1e-5)) <= 1e-5 < promise.delta(promise.epsilon(1e-5) * (1 - 1e-9))
 
 
-def test_text_forms():
+def test_text_forms_are_parsed_and_printed():
     assert str(parse_law("response:1")) == "response:1.0"
     assert str(parse_law("response:1:1")) == "response:1.0"
     assert parse_law("response:0.5:3") == sv.Response(0.5, 3)

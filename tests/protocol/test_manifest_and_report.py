@@ -98,7 +98,7 @@ def test_a_manifest_that_devices_would_refuse_is_not_made():
     assert type(most).parse(most.bytes()) == most
 
 
-def test_each_reading_by_itself_may_have_its_own_grid():
+def test_tasks_may_have_different_grids_where_each_reading_is_protected():
     two = [TASK, {**TASK, "id": "b", "grid": 2}]
     for noise in ("fresh:0.5", "gaussian:3"):
         assert {part.grid for part in manifest(tasks=two, noise=noise).parts} == {"1", "2"}

@@ -494,7 +494,7 @@ def test_the_planner_states_the_rule_for_counts(server, console, count):
 
 
 @SQLITE
-def test_figures_without_a_script(server, console):
+def test_the_planner_works_without_a_script(server, console):
     campaign = server.create()
     assert "Computing" in console.get(f"/campaigns/{campaign}/privacy").text
     asked = console.get(f"/campaigns/{campaign}/privacy", params={"epsilon": "1", "law": "gaussian"}).text

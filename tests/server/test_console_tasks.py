@@ -136,7 +136,7 @@ def test_a_table_without_quotas_leaves_them_in_both_formats(server, console, tex
         assert (kept["title"], kept["unit"], kept["quota"]) == (texts, "m", quota)
 
 
-def test_the_help_of_a_task_can_be_typed_translated_cleared_and_tabled(server, console):
+def test_the_help_of_a_task_can_be_typed_translated_cleared_and_put_in_a_table(server, console):
     row = {"title-0": "Main hall", "low-0": "0", "high-0": "5", "grid-0": "0,1", "help-0": "Walk it.\r\nSlowly."}
     campaign = console.create(**row)
     address, said = f"/campaigns/{campaign}/tasks", "Walk it.\nSlowly."

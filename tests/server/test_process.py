@@ -138,7 +138,7 @@ def test_clients_that_do_not_finish_a_request_are_cut_off(running_server):
 
 @pytest.mark.slow
 @whatever_the_database
-def test_https_by_options(running_server, tmp_path):
+def test_https_is_set_up_by_options(running_server, tmp_path):
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost",
          "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"],
