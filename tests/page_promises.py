@@ -76,7 +76,7 @@ def _answer_parts(draw):
 
 
 def random_mixed(draw: random.Random) -> Manifest:
-    """Numbers and choices, each under a law of its own; a participant answers all of them, or some."""
+    """Numbers and choices, each under its own law; a participant answers all of them, or some."""
     while True:
         try:
             numbers, questions = _parts(draw, ("fresh", "gaussian", "shared", "floored")), _answer_parts(draw)

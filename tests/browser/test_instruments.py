@@ -232,7 +232,7 @@ def test_steps_stop_when_the_page_is_interrupted(participant, server, interrupti
     assert taken() == []
 
 
-def test_a_stopwatch_goes_on_while_the_screen_is_locked(participant, server):
+def test_a_stopwatch_keeps_running_while_the_screen_is_locked(participant, server):
     page = participant().page
     taken = mounted(page, server, "stopwatch", "s")
     page.get_by_role("button", name="Start", exact=True).click()

@@ -112,7 +112,7 @@ def test_a_small_epsilon_is_at_most_a_percent_too_large(ask, noise, delta):
     ],
     ids=str,
 )
-def test_several_readings_with_noise_below_a_grid_step_are_no_reason_to_refuse(ask, changes, delta):
+def test_several_readings_with_noise_below_a_grid_step_are_not_refused(ask, changes, delta):
     described = manifest(grid="1", unit="participant", **changes)
     (found,) = figures(ask, [described], delta)
     assert found < math.inf

@@ -117,7 +117,7 @@ def test_tasks_are_drawn_in_the_same_order(ask):
 
 @pytest.mark.parametrize("unit", ["reading", "participant"])
 def test_promises_are_the_same(ask, unit):
-    """Pure laws to the last digits; with exceptions both are upper bounds of their own."""
+    """Pure laws to the last digits; with exceptions both are upper bounds, computed separately."""
     laws = [("fresh:0.5", "response:1"), ("fresh:7", "response:0.1"), ("gaussian:5", "response:1")]
     cases = [
         second(unit=unit, noise={"number": one, "choice": other}, answer=m) for one, other in laws for m in (1, 2, 3)

@@ -76,7 +76,7 @@ def test_a_kiosk_keeps_nothing_of_the_last_person(server, participant, claims):
     assert len({row["user"] for row in claims(campaign)}) == 2
 
 
-def test_a_second_person_gets_a_ledger_of_their_own(server, participant, claims):
+def test_a_second_person_gets_their_own_ledger(server, participant, claims):
     campaign = server.opened(title="How warm is it?", halls=2)
     other = server.opened(title="How loud is it?", halls=2)
     first, second, third = (one["url"] for one in [*server.invite(campaign, 2), *server.invite(other)])

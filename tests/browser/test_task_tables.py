@@ -17,7 +17,7 @@ def book(path, *rows):
     return path
 
 
-def test_tasks_come_from_a_spreadsheet_after_a_look_at_them(operator, server, tmp_path):  # noqa: F811
+def test_tasks_from_a_spreadsheet_are_shown_before_they_are_saved(operator, server, tmp_path):  # noqa: F811
     desk = operator(bypass_csp=True)
     page = desk.sign_in()
     page.goto(f"{server.url}/campaigns/new")

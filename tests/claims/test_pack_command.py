@@ -27,7 +27,7 @@ def crowd(tmp_path_factory):
 
 
 def halves(crowd, folder):
-    """The claims in two files; the second has objects and users of its own."""
+    """The claims in two files; the second also has new objects and users."""
     header, *rows = (crowd / "claims.csv").read_text().splitlines()
     for name, mine in (("first", rows[: len(rows) // 2]), ("second", rows[len(rows) // 2 :])):
         (folder / f"{name}.csv").write_text("\n".join([header, *mine]) + "\n")

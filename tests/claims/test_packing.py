@@ -224,7 +224,7 @@ def test_numbers_become_text_when_a_round_brings_text(tmp_path):
     assert set(packed.claims()) == {("1", "10", 1.0), ("2", "9", 2.0), ("ann", "10", 3.0), ("1", "hall", 4.0)}
 
 
-def test_an_object_larger_than_a_block_has_a_block_of_its_own(tmp_path):
+def test_an_object_larger_than_a_block_has_its_own_block(tmp_path):
     claims = sv.Claims.from_matrix(np.random.default_rng(0).normal(size=(50, 4)))
     packed = pack_claims(claims, tmp_path / "pack", claims_per_block=10)
     assert [entry.claims for entry in packed.manifest.blocks] == [50] * 4

@@ -1,4 +1,4 @@
-"""A device in a process of its own, to be killed at any line or raced against others. Run by test_bad_days.py.
+"""A device in a separate process, to be killed at any line or raced against others. Run by test_bad_days.py.
 
 ``driver.py kill LINK...``: for each link a new participant joins, releases and sends, and dies by SIGKILL at another
 line of the device's code; then the same is done again without dying. Prints how many lines there are.

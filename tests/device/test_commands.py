@@ -13,7 +13,7 @@ from sottovoce.protocol import Problem
 
 @pytest.fixture
 def ask(tmp_path):
-    """Run a command with a file of its own, on a wide screen; the words it prints, without line breaks."""
+    """Run a command with its own file, on a wide screen; returns the words it prints, without line breaks."""
     environment = {**os.environ, "SOTTOVOCE_PARTICIPANT_FILE": str(tmp_path / "p.db"), "COLUMNS": "250"}
 
     def asked(command, *arguments, **options):

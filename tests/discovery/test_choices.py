@@ -15,7 +15,7 @@ CHOICE_METHODS = methods_for("choice")
 
 
 def crowd(rng, users, objects, options, fill=1.0, quality=None):
-    """Users who are right with a chance of their own and otherwise pick any other option; truths, users, objects."""
+    """Users, each with their own chance of being right, who otherwise pick any other option; truths, users, objects."""
     right = 1 / options + (1 - 1 / options) * rng.beta(2, 2, users) if quality is None else quality
     truths = rng.integers(0, options, objects)
     who, what = np.nonzero(rng.random((users, objects)) < fill)
@@ -115,7 +115,7 @@ def test_accu_leaves_room_for_answers_that_nobody_gave():
 
 def test_ltm_follows_its_formula(small):
     claims, table = small
-    present = table.sum(axis=2, keepdims=True)  # whoever says something about an object says no to the other answers
+    present = table.sum(axis=2, keepdims=True)  # claiming one answer about an object denies the other answers
     silent = present - table
     truth = table.sum(axis=0) / table.sum(axis=(0, 2))[:, None]
     for _ in range(6):

@@ -40,7 +40,7 @@ def test_systematic_differences_meet_half_way_and_widen(differences):
     assert np.mean((low <= differences) & (differences <= high)) > 0.9
 
 
-def test_a_mean_of_heavy_tails_is_no_rival():
+def test_the_mean_of_heavy_tailed_claims_is_not_preferred():
     assert np.abs(checked(np.full(OBJECTS, 5.0), favour=0.0).truths).max() == 0
     rng = np.random.default_rng(2)
     readings = {"normal": rng.normal(0, 1, (50, 30)), "heavy-tailed": rng.standard_t(1.5, (50, 30))}

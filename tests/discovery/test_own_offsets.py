@@ -94,7 +94,7 @@ def test_squares_of_errors_with_a_kurtosis_say_less_whatever_the_scales_of_users
 
 
 def test_a_few_who_share_an_offset_do_not_decide_about_everything():
-    """People who measure hallways with a stride of their own: intervals held 71 % of the truths."""
+    """People who measure hallways by their own stride: intervals held 71 % of the truths."""
     covered, ours, plain = [], [], []
     for seed in range(12):
         rng = np.random.default_rng((seed, 61))

@@ -332,7 +332,7 @@ def test_no_bias_is_found_where_there_is_none():
     assert sure.variance < 0.3
 
 
-def test_a_few_gross_errors_are_no_common_bias():
+def test_a_few_gross_errors_are_not_a_common_bias():
     """As with copied figures: most objects are right, so a correction by the mean error would make them wrong."""
     rng = np.random.default_rng(10)
     errors = np.where(rng.random(200) < 0.1, rng.exponential(30, 200), 0.0)

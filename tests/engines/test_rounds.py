@@ -65,7 +65,7 @@ def test_a_warm_start_after_new_claims_gives_the_answer_of_a_cold_run(method, tm
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_run_goes_on_from_its_checkpoint(method, tmp_path):
+def test_a_run_continues_from_its_checkpoint(method, tmp_path):
     claims = sv.Claims.from_matrix(random_matrix(np.random.default_rng(6), 60, 40, 0.5))
 
     def stop(iteration, move):

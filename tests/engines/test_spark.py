@@ -285,12 +285,12 @@ def test_a_master_without_the_spark_engine_is_refused(crowd):
     assert "add --engine spark" in " ".join(ran.stderr.split())
 
 
-def test_engines_come_without_spark():
+def test_engines_are_imported_without_spark():
     code = "import sys, sottovoce.engines; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_session_of_its_own_ends_with_the_engine(crowd):
+def test_a_session_that_the_engine_started_ends_with_it(crowd):
     code = (
         "import subprocess, sys, numpy as np\n"
         "from sottovoce.claims.blocks import Pack\n"

@@ -141,7 +141,7 @@ def test_choices_may_be_fractions():
     assert plan_choices(1.0, 2, pilot=doses, simulations=0).quality.source == "estimated from the pilot"
 
 
-def test_the_command_takes_a_pilot_and_a_probability_of_failure(tmp_path):
+def test_the_command_accepts_a_pilot_and_a_probability_of_failure(tmp_path):
     choice_crowd(30, 20, 2, seed=1).claims.write(tmp_path / "pilot.csv")  # codes 0 and 1
     arguments = [
         "plan",

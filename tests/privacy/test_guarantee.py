@@ -214,7 +214,7 @@ def test_several_readings_with_little_noise_on_a_coarse_grid_by_brute_force():
     assert expected * (1 - 1e-12) <= promise.delta(1.0) <= expected * (1 + 1e-8)
 
 
-def test_on_a_coarse_grid_the_continuous_figure_is_no_bound():
+def test_on_a_coarse_grid_the_continuous_figure_is_not_a_bound():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnwiseChoice)
         ratios = [

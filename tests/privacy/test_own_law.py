@@ -1,4 +1,4 @@
-"""A law of your own, in a file of its own: once registered, it works wherever the laws of the project do."""
+"""Your own law, in its own file: once registered, it works wherever the laws of the project do."""
 
 import json
 import subprocess

@@ -252,7 +252,7 @@ def test_without_a_stream_every_release_is_new():
 @pytest.mark.parametrize(
     "text", ["nan", "inf", "twelve", "", "1/0", "1e999999999", "1e-999999999", "1e", float("nan"), float("inf")]
 )
-def test_a_reading_that_is_no_number_is_refused(text):
+def test_a_reading_that_is_not_a_number_is_refused(text):
     with pytest.raises(BadParameter, match="finite number"):
         Sampler(parse_law("fresh:0.5"), Fraction(1)).perturb([text])
 

@@ -83,7 +83,7 @@ def test_an_invalid_manifest_is_refused(name):
     assert code_of(manifest, **WRONG[name]) == "bad_manifest"
 
 
-def test_a_deadline_that_is_no_date_is_refused_with_an_example():
+def test_a_deadline_that_is_not_a_date_is_refused_with_an_example():
     with pytest.raises(Problem, match="deadline 'soon': it must be a date and time with its zone, such as 2030-01-31T"):
         manifest(deadline="soon")
 

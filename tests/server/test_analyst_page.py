@@ -497,7 +497,7 @@ def test_values_as_spreadsheets_write_them(analyst_page):
     assert analyst_page.ask(decimal="x").status_code == 422
 
 
-def test_coverage_stands_beside_the_errors(analyst_page):
+def test_coverage_is_shown_beside_the_errors(analyst_page):
     text = analyst_page.ask(truth=TRUTHS).text
     assert "Truths in their intervals" in text
     line = re.search(r'<th scope="row">noise-aware</th>(.*?)</tr>', text, re.DOTALL)[1]

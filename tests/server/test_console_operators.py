@@ -56,7 +56,7 @@ def test_a_bad_name_adds_nobody(server, console, name):
     assert [entry["name"] for entry in listed(server)] == ["operator"]
 
 
-def test_whoever_replaces_their_own_token_stays_signed_in_here_and_nowhere_else(server, console):
+def test_an_operator_who_replaces_their_own_token_stays_signed_in_only_here(server, console):
     elsewhere = Console(server)
     answer = console.post("/operators/1/renew")
     token = shown_token(answer)

@@ -28,7 +28,7 @@ def test_an_address_that_asks_too_often_has_to_wait(start_local):
     assert [answer.status_code for answer in answers] == [404] * 10 + [429] * 2
     assert answers[-1].json()["code"] == "rate_limited"
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 7
-    assert server.client.get("/healthz").status_code == 200  # whoever watches the server is not counted
+    assert server.client.get("/healthz").status_code == 200  # monitoring is not counted
 
 
 @whatever_the_database
