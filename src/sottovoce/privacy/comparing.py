@@ -7,6 +7,7 @@ answers, which sometimes sends another level. Cuts lie halfway between points of
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sottovoce.digits import counted
 from sottovoce.errors import BadParameter
 from sottovoce.privacy.sampler import ByteStream, reported_cells
 
@@ -20,7 +21,8 @@ def check_cuts(cuts: Sequence[object], levels: int) -> tuple[int, ...]:
     """Refuse cuts that a device must not answer: too many or too few, on the grid, or not in ascending order."""
     checked: list[int] = []
     if len(cuts) != levels - 1:
-        raise BadParameter(f"cuts {list(cuts)!r}: {levels} levels need {levels - 1} of them; fetch the cuts again")
+        needed = counted(levels - 1, "cut")
+        raise BadParameter(f"cuts {list(cuts)!r}: {levels} levels need {needed}; fetch the cuts again")
     for cut in cuts:
         if isinstance(cut, bool) or not isinstance(cut, int) or abs(cut) > _LARGEST_CUT or cut % 2 == 0:
             raise BadParameter(
